@@ -1,0 +1,64 @@
+# `make help` lists the targets. Every target that needs Python sets up .venv first.
+
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+PROJECTS := scoring starting_kit analysis worker platform
+READY := .venv/.ready
+export ANYSHOT_ROOT := $(CURDIR)
+
+.DEFAULT_GOAL := help
+
+help:  ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Create .venv with every package of the project in it
+
+# The stamp depends on what decides the content of .venv; editable installs make code changes visible without it.
+$(READY): constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml)
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed; set PYTHON=..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+		|| { echo "Python 3.11 to 3.13 is needed, found $$($(BIN)/python --version)"; exit 1; }
+	@echo "Setting up .venv (about two minutes the first time, 5.5 GB)"
+	@$(BIN)/python -m pip install --quiet --constraint constraints.txt uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt \
+		--requirement tests/requirements.txt torchvision timm $(PROJECTS:%=--editable %)
+	@touch $@
+
+demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
+	@$(BIN)/anyshot admin demo $(ARGS)
+
+test: $(READY)  ## Run the test suite with real servers where they can be started (ARGS= is passed to pytest)
+	@$(BIN)/python -m pytest $(ARGS)
+
+test-all: $(READY)  ## Run the test suite with the whole of the lists of which CI runs a slice
+	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest $(ARGS)
+
+hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
+	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest tests/hostile $(ARGS)
+
+bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|baselines|science
+	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science"; exit 2; }
+	@$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
+
+lint: $(READY)  ## Check style, types and the boundaries between packages
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
+
+format: $(READY)  ## Rewrite the code in the house style
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+docs: $(READY)  ## Build the documentation site into site/
+	@$(BIN)/mkdocs build --strict
+
+migration: $(READY)  ## Write a database revision from the models: NAME="Add what"
+	@test -n "$(NAME)" || { echo 'Say what it does: make migration NAME="Add ..."'; exit 2; }
+	@$(BIN)/anyshot admin make-migration "$(NAME)"
+
+image: $(READY)  ## Build the sandbox image unless it is there
+	@$(BIN)/anyshot worker image build
+
+clean:  ## Remove .venv and what was built
+	rm -rf .venv site .pytest_cache .ruff_cache
+
+.PHONY: help setup demo test test-all hostile bench lint format docs migration image clean

@@ -1,0 +1,147 @@
+"""`anyshot analyse ...`: every analysis as a command, its parameters as options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+
+from anyshot_analysis.jobs.inputs import BadAnalysis
+from anyshot_analysis.jobs.registry import JOBS, run
+from anyshot_starting_kit.data.problems import DataError
+
+ROLES = {".anyshot-pack": "meta_test", ".parquet": "results", ".npz": "arrays"}
+
+
+class Analyses(click.Group):
+    """Builds the command of an analysis when it is asked for, so that help needs no torch."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(JOBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return command_of(cmd_name) if cmd_name in JOBS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, JOBS[name].about) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=Analyses)
+def analyse() -> None:
+    """How diverse tasks are, and how far a ranking or a predictor can be trusted."""
+
+
+def command_of(name: str) -> click.Command:
+    """The command of one analysis: files, `--train`, `--out`, and an option for each parameter."""
+    kind, _ = JOBS[name].load()
+    options: list[click.Parameter] = [
+        click.Argument(["files"], nargs=-1, type=click.Path(exists=True, path_type=Path)),
+        click.Option(
+            ["--train"],
+            multiple=True,
+            type=click.Path(exists=True, path_type=Path),
+            help="Packs of the meta-train pool.",
+        ),
+        click.Option(
+            ["--out"],
+            type=click.Path(path_type=Path),
+            default=Path("report"),
+            show_default=True,
+            help="Folder of the report.",
+        ),
+        *[option_of(field) for field in fields(kind)],
+    ]
+    about = f"{JOBS[name].about}\n\nFILES: packs (or folders of packs), results (.parquet) or layers (.npz)."
+    return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
+
+
+def option_of(field: Field[Any]) -> click.Option:
+    """An option of a parameter; lists are separated by commas, anything deeper is JSON."""
+    default = field.default if field.default is not MISSING else field.default_factory()  # pyright: ignore[reportCallIssue]
+    flag = "--" + field.name.replace("_", "-")
+    if isinstance(default, bool):
+        return click.Option([f"{flag}/--no-{flag[2:]}"], default=default, show_default=True)
+    if isinstance(default, int | float | str):
+        return click.Option([flag], type=type(default), default=default, show_default=True)
+    shown = "none" if default is None else json.dumps(default)
+    return click.Option([flag], type=str, default=None, help=f"Default: {shown}.")
+
+
+def read_option(value: Any, default: Any) -> Any:
+    """What was typed for a parameter that is a list, a mapping, or a text that may be missing."""
+    if not isinstance(value, str) or isinstance(default, str):
+        return value
+    if value[:1] in "[{":
+        return json.loads(value)
+    if isinstance(default, tuple):
+        return value.split(",")
+    return int(value) if value.isdigit() else value
+
+
+def default_of(field: Field[Any]) -> Any:
+    """The value that a parameter has when nobody gives one."""
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def runner(name: str) -> Callable[..., None]:
+    """The callback of an analysis's command."""
+
+    def call(files: tuple[Path, ...], train: tuple[Path, ...], out: Path, **options: Any) -> None:
+        kind, _ = JOBS[name].load()
+        defaults = {f.name: default_of(f) for f in fields(kind)}
+        given = {
+            key: read_option(value, defaults[key]) for key, value in options.items() if value is not None
+        }
+        try:
+            with Progress(console=Console(stderr=True)) as bars:
+                summary = run(name, sort_files(files, train), given, out, show(bars))
+        except (BadAnalysis, DataError, ValueError) as error:
+            raise click.ClickException(str(error)) from error
+        click.echo(summary["finding"])
+        click.echo(f"Page: {out / 'page.html'}; numbers: result.json; rows: table.parquet")
+
+    return call
+
+
+def show(bars: Progress) -> Callable[[str, int, int], None]:
+    """A bar for each thing that an analysis does."""
+    tasks: dict[str, Any] = {}
+
+    def progress(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(what, total=total)
+        bars.update(tasks[what], completed=done, total=total)
+
+    return progress
+
+
+def sort_files(files: Sequence[Path], train: Sequence[Path]) -> dict[str, list[Path]]:
+    """Files by role; a folder stands for the packs, tables and arrays in it."""
+    found: dict[str, list[Path]] = {}
+    for path in expand(files):
+        if path.suffix not in ROLES:
+            raise BadAnalysis(
+                f"{path}: neither a pack, a results table nor layers; `anyshot pack-data` packs a dataset folder"
+            )
+        found.setdefault(ROLES[path.suffix], []).append(path)
+    if train:
+        found["meta_train"] = expand(train)
+    return found
+
+
+def expand(paths: Sequence[Path]) -> list[Path]:
+    """Folders replaced by what they hold, in the order of names."""
+    return [
+        p
+        for path in paths
+        for p in (sorted(q for q in path.iterdir() if q.suffix in ROLES) if path.is_dir() else [path])
+    ]

@@ -1,0 +1,82 @@
+"""Are two learners different, equivalent, or is the evidence undecided?
+
+From paired per-task differences, never from overlapping intervals: two one-sided t tests (TOST, Schuirmann 1987) for
+equivalence within a margin, a paired t test for a difference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from anyshot_analysis.undefined import Undefined
+
+MARGIN = 0.01  # accuracy: one point
+
+
+class Verdict(StrEnum):
+    """What paired differences say at the chosen level."""
+
+    DIFFERENT = "different"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Mean paired difference (first minus second) with its 95 % interval, and the verdict.
+
+    `equivalence_p` is the larger of the two one-sided p values. A difference that is significant but surely
+    smaller than the margin is `equivalent`: it is too small to matter.
+    """
+
+    mean: float
+    half_width: float
+    tasks: int
+    margin: float
+    difference_p: float
+    equivalence_p: float
+    verdict: Verdict
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "verdict": self.verdict.value}
+
+
+def compare_paired(
+    first: ArrayLike, second: ArrayLike, margin: float = MARGIN, level: float = 0.05
+) -> Equivalence | Undefined:
+    """Verdict on two learners' accuracies `[tasks]` on the same tasks.
+
+    Population: other tasks drawn as these were. Undefined for fewer than two tasks; two learners that never differ
+    are equivalent.
+    """
+    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if one.shape != two.shape or one.ndim != 1:
+        raise ValueError(f"paired accuracies are two lists of one length, found {one.shape} and {two.shape}")
+    if margin <= 0:
+        raise ValueError(f"the margin is positive, found {margin}")
+    gaps, n = one - two, len(one)
+    if n < 2:
+        return Undefined("a paired comparison needs two tasks")
+    mean, error = float(gaps.mean()), float(gaps.std(ddof=1) / np.sqrt(n))
+    if error == 0:
+        difference_p, equivalence_p = float(mean == 0), float(abs(mean) >= margin)
+    else:
+        difference_p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
+        equivalence_p = float(stats.t.sf((margin - abs(mean)) / error, n - 1))
+    half = float(stats.t.ppf(1 - level / 2, n - 1) * error)
+    return Equivalence(
+        mean, half, n, margin, difference_p, equivalence_p, decide(difference_p, equivalence_p, level)
+    )
+
+
+def decide(difference_p: float, equivalence_p: float, level: float) -> Verdict:
+    """Equivalence first: a tiny difference that many tasks make significant does not matter."""
+    if equivalence_p < level:
+        return Verdict.EQUIVALENT
+    return Verdict.DIFFERENT if difference_p < level else Verdict.UNDECIDED

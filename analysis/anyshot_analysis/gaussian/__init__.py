@@ -1,0 +1,1 @@
+"""MAML against union supervised learning (USL) on Gaussian benchmarks whose diversity is known exactly."""

@@ -1,0 +1,74 @@
+"""What an analysis is given, and what it tells while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.results import read_results
+
+
+class BadAnalysis(ValueError):
+    """An analysis that does not exist, or inputs and parameters that do not suit it."""
+
+
+Progress = Callable[[str, int, int], None]  # what, done, of how many
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """No progress is shown."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of features or layers."""
+
+    files: Mapping[str, Sequence[Path]]
+
+    def paths(self, role: str, least: int = 1) -> list[Path]:
+        """The files of a role; BadAnalysis if there are fewer than `least`."""
+        found = [Path(p) for p in self.files.get(role, ())]
+        if len(found) < least:
+            raise BadAnalysis(f"this analysis needs {least} {role} file(s), {len(found)} were given")
+        return found
+
+    @cached_property
+    def test_pool(self) -> Pool:
+        """The meta-test pool, or the meta-train one where no other is given."""
+        role = "meta_test" if self.files.get("meta_test") else "meta_train"
+        return Pool.open(self.paths(role), verify=False)
+
+    @cached_property
+    def train_pool(self) -> Pool:
+        """The meta-train pool, or the only one that was given."""
+        role = "meta_train" if self.files.get("meta_train") else "meta_test"
+        return Pool.open(self.paths(role), verify=False)
+
+    @cached_property
+    def results(self) -> dict[str, list[TaskTable]]:
+        """Per-task tables of each submission, its runs in order; the name is in the file's metadata, or the file's."""
+        found: dict[str, list[tuple[Any, TaskTable]]] = {}
+        for path in self.paths("results"):
+            table, meta = read_results(path)
+            name = str(meta.get("submission") or meta.get("entry") or path.stem)
+            found.setdefault(name, []).append((meta.get("run", len(found.get(name, []))), table))
+        return {
+            name: [table for _, table in sorted(runs, key=lambda r: str(r[0]))]
+            for name, runs in found.items()
+        }
+
+
+def counter(progress: Progress, what: str, total: int) -> Callable[[int], None]:
+    """A callback of increments as a progress of totals."""
+    state = {"done": 0}
+
+    def advance(count: int) -> None:
+        state["done"] += count
+        progress(what, state["done"], total)
+
+    return advance

@@ -1,0 +1,116 @@
+"""Participant's view: how alike the layers of two networks are, layer by layer, beside the chance level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.representations import Comparison, compare, convolution_rows, flatten_maps, pool_maps
+from anyshot_analysis.undefined import Undefined
+from anyshot_starting_kit.charts import Bar, draw_bars, draw_heat_map
+
+FORMS = {"positions": convolution_rows, "pooled": pool_maps, "flat": flatten_maps}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How convolutional maps become rows: every position an example, averaged over positions, or flattened."""
+
+    maps: str = "positions"
+
+    def __post_init__(self) -> None:
+        if self.maps not in FORMS:
+            raise BadAnalysis(f"maps is one of {', '.join(FORMS)}")
+
+
+def read_layers(path: Path, maps: str) -> dict[str, NDArray[np.floating]]:
+    """Layers `[examples, ...]` of an .npz file, without pickles, as matrices."""
+    with np.load(path, allow_pickle=False) as stored:
+        layers = {name: stored[name] for name in stored.files}
+    return {name: FORMS[maps](values) if values.ndim == 4 else values for name, values in layers.items()}
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+    """All pairs of layers of the first two files of `arrays`; equally named ones in full."""
+    one_path, two_path = inputs.paths("arrays", 2)[:2]
+    one, two = read_layers(one_path, parameters.maps), read_layers(two_path, parameters.maps)
+    shared = [name for name in one if name in two]
+    if not shared:
+        raise BadAnalysis("the two files have no layer of the same name")
+    done, total = 0, len(one) * len(two)
+    grid: dict[tuple[str, str], Comparison] = {}
+    for a, x in one.items():
+        for b, y in two.items():
+            if len(x) == len(y):
+                grid[a, b] = compare(x, y)
+            done += 1
+            progress("Comparing layers", done, total)
+    return describe(grid, shared, list(one), list(two))
+
+
+def describe(
+    grid: dict[tuple[str, str], Comparison], shared: list[str], one: list[str], two: list[str]
+) -> Report:
+    """The page."""
+    own = {name: grid[name, name] for name in shared if (name, name) in grid}
+    if not own:
+        raise BadAnalysis("layers of the same name hold different numbers of examples")
+    similar = np.array([[number(grid[a, b].cka) if (a, b) in grid else np.nan for b in two] for a in one])
+    away = {n: c.distances()["procrustes"] for n, c in own.items()}
+    defined = [(n, d) for n, d in away.items() if not isinstance(d, Undefined)]
+    farthest = max(defined, key=lambda pair: pair[1])[0] if defined else "none"
+    names = (
+        "cka",
+        "cka_chance",
+        "cka_unbiased",
+        "procrustes",
+        "cca",
+        "svcca",
+        "pwcca",
+        "cca_squared",
+        "cca_squared_chance",
+    )
+    rows = [
+        [n, f"{c.rows_a_column:.1f}", *[getattr(c, field) for field in names], c.pwcca_side or ""]
+        for n, c in own.items()
+    ]
+    warnings = sorted({f"{name}: {w}" for name, c in own.items() for w in c.warnings})
+    return Report(
+        name="representations",
+        title="Layers compared",
+        finding=f"Of {len(own)} layers, {farthest} moved furthest (orthogonal Procrustes distance).",
+        population="other examples drawn as these were; no interval is given: rows of one image depend on each other.",
+        charts=[
+            draw_heat_map(
+                similar,
+                one,
+                "Linear CKA of all pairs of layers",
+                "CKA of row and column",
+                columns=two,
+                low=0,
+                high=1,
+            ),
+            draw_bars(
+                [Bar(n, float(d)) for n, d in defined], "How far each layer moved", "Procrustes distance"
+            ),
+        ],
+        listings=[Listing("Layers of the same name", ("layer", "N/D", *names, "PWCCA weights from"), rows)],
+        notes=warnings,
+        result={name: c.to_dict() for name, c in own.items()},
+        table={
+            "first": [a for a, _ in grid],
+            "second": [b for _, b in grid],
+            "cka": [number(c.cka) for c in grid.values()],
+            "procrustes": [number(c.procrustes) for c in grid.values()],
+        },
+    )
+
+
+def number(value: float | Undefined) -> float:
+    """For charts, where an undefined cell stays empty."""
+    return float("nan") if isinstance(value, Undefined) else value

@@ -1,0 +1,121 @@
+"""Organizer's report: how many datasets, classes and tasks until a lead of x points flips in under 5 per cent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.undefined import Undefined
+from anyshot_scoring.reliability import Components, Plan, align, estimate_components, plan_top
+from anyshot_scoring.summary import Group
+from anyshot_starting_kit.charts import draw_curves
+
+LEADS = (0.005, 0.01, 0.02, 0.05)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Standard deviations of the difference of two submissions are estimated from `results`, where there are any.
+
+    Else they are assumptions: between datasets, between classes of a dataset, between tasks, in normalized accuracy.
+    """
+
+    lead: float = 0.01
+    flip: float = 0.05
+    sd_datasets: float = 0.03
+    sd_classes: float = 0.05
+    sd_tasks: float = 0.10
+    datasets: int = 10
+    classes: int = 20
+    tasks: int = 600
+
+    def __post_init__(self) -> None:
+        if not 0 < self.flip < 0.5 or self.lead <= 0:
+            raise BadAnalysis("the lead is positive and the flip probability lies between 0 and 0.5")
+
+
+def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, str]:
+    """Where differences vary, and where that is known from."""
+    if not inputs.files.get("results"):
+        components = Components(
+            parameters.lead,
+            parameters.sd_datasets**2,
+            parameters.sd_classes**2,
+            parameters.sd_tasks**2,
+            parameters.datasets,
+            float(parameters.classes),
+            float(parameters.tasks),
+        )
+        return components, "assumed standard deviations"
+    matrix = align(inputs.results)
+    if len(matrix.keys) < 2:
+        raise BadAnalysis("planning from results needs those of two submissions")
+    means = {key: float(matrix.column(key).mean()) for key in matrix.keys}
+    first, second = sorted(means, key=lambda key: -means[key])[:2]
+    found = estimate_components(matrix, first, second)
+    if isinstance(found, Undefined):
+        raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
+    return replace(found, lead=parameters.lead), f"the difference of {first} and {second}"
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+    """Plan for the asked lead, and for a few others beside it."""
+    components, source = components_of(inputs, parameters)
+    plan = plan_top([components], parameters.flip)
+    others = {lead: plan_top([replace(components, lead=lead)], parameters.flip) for lead in LEADS}
+    grid = np.unique(np.geomspace(1, 100, 18).astype(int)).tolist()
+    curves = {
+        f"lead {lead:g}": [Group(d, replace(components, lead=lead).flip(datasets=d), None, d) for d in grid]
+        for lead in LEADS
+    }
+    chart = draw_curves(curves, "Probability that the order flips", "datasets", "Flip probability")
+    rows = [row(f"{lead:g}", other, replace(components, lead=lead)) for lead, other in others.items()]
+    return Report(
+        name="plan",
+        title="How large a phase must be",
+        finding=finding_of(plan, parameters),
+        population="other datasets, other classes of these datasets, other tasks, as the columns say.",
+        charts=[chart],
+        listings=[
+            Listing(
+                "What settles a lead",
+                ("lead", "flips now", "tasks a dataset", "classes a dataset", "datasets"),
+                rows,
+            )
+        ],
+        notes=[
+            f"Variances from {source}.",
+            "Tasks and classes: for the datasets at hand. Datasets: new ones, with as many classes and tasks.",
+        ],
+        result={
+            "source": source,
+            "lead": parameters.lead,
+            "flip": parameters.flip,
+            "now": plan.now,
+            "tasks": plan.tasks,
+            "classes": plan.classes,
+            "datasets": plan.datasets,
+            "variances": {"dataset": components.dataset, "class": components.klass, "task": components.task},
+        },
+        table={
+            "datasets": np.array([d for _ in LEADS for d in grid]),
+            "lead": np.array([lead for lead in LEADS for _ in grid]),
+            "flip": np.array([g.mean for groups in curves.values() for g in groups]),
+        },
+    )
+
+
+def row(label: str, plan: Plan, components: Components) -> list[str | int | float | Undefined]:
+    """One lead's line."""
+    return [label, components.flip(), plan.tasks, plan.classes, plan.datasets]
+
+
+def finding_of(plan: Plan, parameters: Parameters) -> str:
+    """The answer in a sentence."""
+    lead = f"A lead of {100 * parameters.lead:g} points"
+    if isinstance(plan.datasets, Undefined):
+        return f"{lead} cannot be settled: {plan.datasets.reason}."
+    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets} datasets on."

@@ -1,0 +1,101 @@
+"""The analyses, and the one function that runs any of them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
+from anyshot_analysis.pages import Report, write_report
+
+VERSION = 1  # raise when an analysis computes something else from the same inputs
+
+
+class Audience(StrEnum):
+    """Who may read a report: an organizer's report tells of hidden datasets and classes."""
+
+    ORGANIZER = "organizer"
+    PARTICIPANT = "participant"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An analysis: where its function `make` and its `Parameters` are, for whom, and what it is about."""
+
+    module: str
+    audience: Audience
+    about: str
+
+    def load(self) -> tuple[Any, Any]:
+        """`Parameters` class and `make(inputs, parameters, progress) -> Report`; imports torch where it needs it."""
+        module = importlib.import_module(f"anyshot_analysis.jobs.{self.module}")
+        return module.Parameters, module.make
+
+
+JOBS: dict[str, Analysis] = {
+    "diversity": Analysis("pool_diversity", Audience.ORGANIZER, "How different the tasks of a pool are."),
+    "audit": Analysis("audit", Audience.ORGANIZER, "How many classes the tasks of a phase see, and share."),
+    "plan": Analysis("planning", Audience.ORGANIZER, "How many tasks, classes and datasets settle a lead."),
+    "flips": Analysis("ranking", Audience.ORGANIZER, "How likely the order of a board would turn round."),
+    "shift": Analysis(
+        "distribution_shift", Audience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
+    ),
+    "fixml": Analysis(
+        "fixed_supports", Audience.ORGANIZER, "Training with one fixed support a class, or without."
+    ),
+    "representations": Analysis("layers", Audience.PARTICIPANT, "How alike the layers of two networks are."),
+    "task-trust": Analysis(
+        "trust", Audience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
+    ),
+    "compare": Analysis("comparison", Audience.PARTICIPANT, "Two runs: different, equivalent or undecided."),
+    "gaussian": Analysis(
+        "gaussians", Audience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
+    ),
+}
+
+
+def read_parameters(name: str, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The analysis's function and its validated parameters; BadAnalysis with what is wrong."""
+    if name not in JOBS:
+        raise BadAnalysis(f"unknown analysis {name!r}; there are {', '.join(JOBS)}")
+    kind, make = JOBS[name].load()
+    unknown = sorted(set(parameters) - set(kind.__dataclass_fields__))
+    if unknown:
+        raise BadAnalysis(f"analysis {name} has no parameter {', '.join(unknown)}")
+    try:
+        return make, TypeAdapter(kind).validate_python(dict(parameters))
+    except (ValidationError, ValueError) as error:
+        raise BadAnalysis(f"analysis {name}: {error}") from error
+
+
+def run(
+    name: str,
+    inputs: Mapping[str, Sequence[Path]],
+    parameters: Mapping[str, Any],
+    out_folder: Path,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Run analysis `name` and write `page.html`, `section.html`, `result.json` and `table.parquet` to `out_folder`.
+
+    `inputs` are files by role (`meta_train`, `meta_test`, `results`, `arrays`). Same inputs and parameters, same bytes.
+    Returns what `result.json` holds. Raises BadAnalysis for what the caller can put right.
+    """
+    make, settings = read_parameters(name, parameters)
+    report: Report = make(Inputs(inputs), settings, progress)
+    return write_report(report, Path(out_folder))
+
+
+def digest(name: str, input_digests: Mapping[str, Sequence[str]], parameters: Mapping[str, Any]) -> str:
+    """Key of a report in a cache: sha256 over analysis, version, inputs by digest and all parameters."""
+    _, settings = read_parameters(name, parameters)
+    roles = {role: list(values) for role, values in sorted(input_digests.items())}
+    key = {"analysis": name, "version": VERSION, "inputs": roles, "parameters": asdict(settings)}
+    return hashlib.sha256(json.dumps(key, sort_keys=True, default=str).encode()).hexdigest()

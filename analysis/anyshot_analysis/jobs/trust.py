@@ -1,0 +1,178 @@
+"""Participant's view: what support sets tell about heads on this pool, and whether choosing a task at a time pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshot_analysis.episodes import draw_within_datasets
+from anyshot_analysis.heads import HEADS, Head, Problem, compact, problem_of
+from anyshot_analysis.jobs.heads import features_of, heads_of
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select
+from anyshot_analysis.task_level.estimate import estimate, oracle
+from anyshot_analysis.task_level.splits import EVALUATORS
+from anyshot_analysis.task_level.trust import Trust, calibrate, judge
+from anyshot_analysis.undefined import Quantity, Undefined, defined_only
+from anyshot_starting_kit.charts import Bar, draw_bars, draw_distributions
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Tasks of one shape.
+
+    Half of them calibrate the band, the others test it. `wanted` is the accuracy to be safe of.
+    """
+
+    heads: tuple[str, ...] = tuple(HEADS)
+    backbone: str = "conv4"
+    pixels: int | None = None
+    weights: str | None = None
+    cache: str | None = None
+    ways: int = 5
+    shots: int = 5
+    query: int = 15
+    tasks: int = 200
+    wanted: float = 0.6
+    coverage: float = 0.9
+    seed: int = 0
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+    """Estimate every task with every evaluator and head."""
+    if parameters.tasks < 8:
+        raise BadAnalysis("at least 8 tasks")
+    features = features_of(
+        inputs.test_pool,
+        parameters.backbone,
+        parameters.pixels,
+        parameters.weights,
+        parameters.cache,
+        progress,
+    )
+    p = parameters
+    episodes = draw_within_datasets(features, p.ways, p.shots, p.query, p.tasks, p.seed)
+    problem, heads = compact(problem_of(features.values, episodes)), heads_of(p.heads)
+    answer = np.repeat(np.arange(p.ways), p.query)
+    truth = np.stack([oracle(head, problem, answer) for head in heads])
+    estimates: dict[str, list[list[Quantity]]] = {}
+    for number, evaluator in enumerate(EVALUATORS):
+        estimates[evaluator] = [estimate(head, problem, evaluator) for head in heads]
+        progress("Estimating", number + 1, len(EVALUATORS))
+    return describe(estimates, truth, heads, problem, parameters)
+
+
+def describe(
+    estimates: dict[str, list[list[Quantity]]],
+    truth: np.ndarray,
+    heads: list[Head],
+    problem: Problem,
+    parameters: Parameters,
+) -> Report:
+    """The page."""
+    names = [head.name for head in heads]
+    errors = {
+        e: [evaluator_error(q, t) for q, t in zip(rows, truth, strict=True)] for e, rows in estimates.items()
+    }
+    mean_errors = {e: defined_only([x.mean_absolute for x in found])[0] for e, found in errors.items()}
+    usable = {e: float(np.mean(v)) for e, v in mean_errors.items() if v}
+    if not usable:
+        return nothing_estimable(parameters)
+    agreement, chosen = {}, {}
+    for evaluator, rows in estimates.items():
+        numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
+        tasks = np.isfinite(numbers).all(axis=0)
+        agreement[evaluator] = rank_agreement(numbers[:, tasks], truth[:, tasks])
+        chosen[evaluator] = select(numbers[:, tasks], truth[:, tasks], names)
+    trusts = [trust_counts(rows, t, parameters) for rows, t in zip(estimates["k-fold"], truth, strict=True)]
+    best = min(usable, key=lambda e: usable[e])
+    rows = [
+        [
+            e,
+            *[points(x.mean_absolute) for x in errors[e]],
+            agreement[e].mean,
+            points(chosen[e].chosen),
+            points(chosen[e].best_single),
+        ]
+        for e in EVALUATORS
+    ]
+    return Report(
+        name="task-trust",
+        title="What support sets tell",
+        finding=(
+            f"{best} errs least: {points(usable[best])} points on average. Choosing a head a task at a time by "
+            f"{best} brings {points(chosen[best].gain)} points over always taking {chosen[best].best_single_model}."
+        ),
+        population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets; unit: the task.",
+        charts=[
+            draw_bars(
+                [Bar(e, v) for e, v in usable.items()], "Error of each evaluator", "Mean absolute error"
+            ),
+            draw_distributions(
+                {
+                    n: [float(q) - t for q, t in zip(row, own, strict=True) if not isinstance(q, Undefined)]
+                    for n, row, own in zip(names, estimates[best], truth, strict=True)
+                },
+                f"Estimate minus accuracy, {best}",
+                "Error",
+            ),
+        ],
+        listings=[
+            Listing(
+                "Errors by head, rank agreement, and choosing (points)",
+                ("evaluator", *names, "Spearman", "chosen", "best single"),
+                rows,
+            ),
+            Listing(
+                f"Trust in an accuracy of {parameters.wanted:.0%} (5-fold, {parameters.coverage:.0%} band)",
+                ("head", *[t.value for t in Trust]),
+                [[n, *[c[t] for t in Trust]] for n, c in zip(names, trusts, strict=True)],
+            ),
+        ],
+        notes=["The band is calibrated on half of the tasks and judged on the other half."],
+        result={
+            "errors": {
+                e: {n: x.to_dict() for n, x in zip(names, found, strict=True)} for e, found in errors.items()
+            },
+            "agreement": {e: a.to_dict() for e, a in agreement.items()},
+            "selection": {e: s.to_dict() for e, s in chosen.items()},
+            "trust": {n: {t.value: c[t] for t in Trust} for n, c in zip(names, trusts, strict=True)},
+            "accuracy": dict(zip(names, truth.mean(axis=1).tolist(), strict=True)),
+        },
+        table={
+            "task": np.tile(np.arange(problem.tasks), len(names)),
+            "head": np.repeat(names, problem.tasks),
+            "accuracy": truth.ravel(),
+            **{
+                e: [None if isinstance(q, Undefined) else float(q) for row in estimates[e] for q in row]
+                for e in EVALUATORS
+            },
+        },
+    )
+
+
+def trust_counts(estimates: list[Quantity], truth: np.ndarray, parameters: Parameters) -> dict[Trust, int]:
+    """How many of the second half of the tasks get each answer."""
+    middle = len(truth) // 2
+    band = calibrate(estimates[:middle], truth[:middle], parameters.coverage)
+    counts = dict.fromkeys(Trust, 0)
+    for value in estimates[middle:]:
+        counts[
+            Trust.CANNOT_TELL if isinstance(band, Undefined) else judge(value, band, parameters.wanted)
+        ] += 1
+    return counts
+
+
+def nothing_estimable(parameters: Parameters) -> Report:
+    """The page of one-shot tasks."""
+    reason = Undefined("not estimable: a class has a single support image")
+    return Report(
+        name="task-trust",
+        title="What support sets tell",
+        finding=f"Nothing: {parameters.shots}-shot tasks are not estimable from their support sets.",
+        population="the same tasks",
+        result={"errors": reason},
+        table={"task": np.arange(0)},
+    )

@@ -1,0 +1,139 @@
+"""Reports as files: a page with pictures first, the numbers as JSON, the rows as Parquet. Same report, same bytes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from markupsafe import Markup
+
+from anyshot_analysis.undefined import Quantity, Undefined, as_json
+from anyshot_starting_kit.charts import Chart
+from anyshot_starting_kit.report.pages import figure, wrap_page
+
+Cell = str | int | float | Undefined
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A small table of a page."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an analysis found.
+
+    Attributes:
+        name, title: of the analysis.
+        finding: the result in one or two sentences.
+        population: what the claims are about (other tasks of these datasets, other classes, ...).
+        charts: shown first.
+        listings, notes: shown below; notes say what was reduced, assumed or left undefined.
+        extra: sections that somebody else rendered, shown below the charts.
+        result: plain JSON data; an `Undefined` inside becomes `{"undefined": reason}`.
+        table: equally long columns, one row a unit of resampling.
+    """
+
+    name: str
+    title: str
+    finding: str
+    population: str
+    charts: Sequence[Chart] = ()
+    extra: Markup = field(default_factory=Markup)
+    listings: Sequence[Listing] = ()
+    notes: Sequence[str] = ()
+    result: Mapping[str, Any] = field(default_factory=dict)
+    table: Mapping[str, Sequence[Any] | np.ndarray] = field(default_factory=dict)
+
+
+def render_section(report: Report) -> Markup:
+    """The report for a page of somebody else's: no style, no script, headings from level 2."""
+    parts = [Markup("<h2>{}</h2><p>{}</p>").format(report.title, report.finding)]
+    parts += [figure(chart) for chart in report.charts]
+    parts.append(report.extra)
+    parts.append(Markup("<p><strong>Population:</strong> {}</p>").format(report.population))
+    parts += [listing_markup(listing) for listing in report.listings]
+    if report.notes:
+        items = Markup("").join(Markup("<li>{}</li>").format(note) for note in report.notes)
+        parts.append(Markup("<h3>Notes</h3><ul>{}</ul>").format(items))
+    return Markup("\n").join(parts)
+
+
+def listing_markup(listing: Listing) -> Markup:
+    """A table with a heading."""
+    head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in listing.header)
+    rows = Markup("").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(Markup("<td>{}</td>").format(cell_words(c)) for c in row)
+        )
+        for row in listing.rows
+    )
+    template = Markup("<h3>{}</h3><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
+    return template.format(listing.title, head, rows)
+
+
+def cell_words(cell: Cell) -> str:
+    """Four significant digits; an undefined cell says why."""
+    if isinstance(cell, Undefined):
+        return f"undefined: {cell.reason}"
+    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+
+
+def plain(value: Any) -> Any:
+    """JSON data of nested results: arrays as lists, undefined values with their reasons, never NaN."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Undefined):
+        return as_json(value)
+    if isinstance(value, float) and not np.isfinite(value):
+        return as_json(Undefined("no value"))
+    return value
+
+
+def summary_of(report: Report) -> dict[str, Any]:
+    """The report without its rows, as plain data: what `result.json` holds."""
+    return {
+        "format": FORMAT,
+        "analysis": report.name,
+        "title": report.title,
+        "finding": report.finding,
+        "population": report.population,
+        "notes": list(report.notes),
+        "result": plain(report.result),
+    }
+
+
+def write_report(report: Report, folder: Path) -> dict[str, Any]:
+    """Write `page.html`, `section.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    section, summary = render_section(report), summary_of(report)
+    (folder / "page.html").write_text(wrap_page(report.title, section), encoding="utf-8")
+    (folder / "section.html").write_text(str(section), encoding="utf-8")
+    text = json.dumps(summary, indent=1, sort_keys=True, allow_nan=False)
+    (folder / "result.json").write_text(text + "\n", encoding="utf-8")
+    columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}
+    table = pa.table(columns).replace_schema_metadata({"anyshot_analysis": report.name})
+    pq.write_table(table, folder / "table.parquet", compression="zstd")
+    return summary
+
+
+def points(value: Quantity) -> Cell:
+    """An accuracy in points."""
+    return value if isinstance(value, Undefined) else round(100 * float(value), 2)

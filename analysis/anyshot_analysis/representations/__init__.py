@@ -1,0 +1,26 @@
+"""Distances between the representations that two networks, or two layers, give to the same examples."""
+
+from anyshot_analysis.representations.cca import CanonicalCorrelations, canonical_correlations, pwcca, svcca
+from anyshot_analysis.representations.chance import chance_cca, chance_cka, permutation_level
+from anyshot_analysis.representations.cka import linear_cka, unbiased_cka
+from anyshot_analysis.representations.compare import Comparison, compare
+from anyshot_analysis.representations.layers import convolution_rows, flatten_maps, pool_maps
+from anyshot_analysis.representations.procrustes import procrustes_distance
+
+__all__ = [
+    "CanonicalCorrelations",
+    "Comparison",
+    "canonical_correlations",
+    "chance_cca",
+    "chance_cka",
+    "compare",
+    "convolution_rows",
+    "flatten_maps",
+    "linear_cka",
+    "permutation_level",
+    "pool_maps",
+    "procrustes_distance",
+    "pwcca",
+    "svcca",
+    "unbiased_cka",
+]

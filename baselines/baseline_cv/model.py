@@ -1,0 +1,71 @@
+"""BaselineCV (Shimabucoro et al.): logistic regression on a frozen backbone, tuned on each task's support set.
+
+With `method.backbone` "timm:NAME" and `method.weights` the backbone is a pretrained one and is not trained further;
+with random weights it learns the union of the meta-training classes first.
+"""
+
+import torch
+from api import MetaLearner
+from torch import nn
+from torch.nn.functional import normalize
+
+from anyshot_starting_kit.networks.heads import fit_logistic
+from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, embed, train_on_batches
+
+SETTINGS = Settings.read(__file__)
+
+
+class TunedLogisticRegression(nn.Module):
+    """The strength of its regularisation is chosen by cross-validation over the support set."""
+
+    def __init__(self, backbone):
+        super().__init__()
+        self.backbone = backbone
+
+    def forward(self, support, labels, queries, ways):
+        """Logits `[q, ways]`."""
+        known, asked = normalize(embed(self.backbone, support)), normalize(embed(self.backbone, queries))
+        weights, bias = fit_logistic(known, labels, ways, choose_strength(known, labels, ways))
+        return asked @ weights + bias
+
+
+def choose_strength(features, labels, ways):
+    """The best strength over class-interleaved folds, ties to the stronger; the middle one for single shots."""
+    folds = min(SETTINGS.folds, int(torch.bincount(labels, minlength=ways).min()))
+    if folds < 2:
+        return SETTINGS.strengths[len(SETTINGS.strengths) // 2]
+    place = torch.zeros_like(labels)
+    for way in range(ways):
+        place[labels == way] = torch.arange(int((labels == way).sum()), device=labels.device) % folds
+    strengths = sorted(SETTINGS.strengths, reverse=True)
+    return max(strengths, key=lambda strength: cross_validate(features, labels, ways, strength, place, folds))
+
+
+def cross_validate(features, labels, ways, strength, place, folds):
+    """How many support images are classified rightly when their fold is left out."""
+    right = 0
+    for fold in range(folds):
+        train, test = place != fold, place == fold
+        weights, bias = fit_logistic(features[train], labels[train], ways, strength)
+        right += int(((features[test] @ weights + bias).argmax(dim=1) == labels[test]).sum())
+    return right
+
+
+class MyMetaLearner(MetaLearner):
+    """Trains the backbone where it is not pretrained."""
+
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        """Learn the union of all classes, or take the backbone as it is."""
+        backbone = SETTINGS.make_backbone()
+        if not SETTINGS.weights:
+            classifier = Classifier(backbone, backbone.width, self.total_classes)
+            train_on_batches(classifier, meta_train_generator, SETTINGS, self.log)
+        return MyLearner(TunedLogisticRegression(backbone))
+
+
+class MyLearner(ModelLearner):
+    """Tunes and fits the logistic regression of each task."""
+
+    def build(self):
+        """The same model, untrained."""
+        return TunedLogisticRegression(SETTINGS.make_backbone())

@@ -1,0 +1,40 @@
+"""Matching Networks (Vinyals et al. 2016): a query image is labelled by attention over the support images."""
+
+import torch
+from api import MetaLearner
+from torch import nn
+
+from anyshot_starting_kit.networks.heads import matching_attention
+from anyshot_starting_kit.training import EpisodicModel, ModelLearner, Settings, train_on_tasks
+
+SETTINGS = Settings.read(__file__)
+
+
+class Attention(nn.Module):
+    """Cosine attention, with a learned temperature and without full context embeddings."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(SETTINGS.scale))
+
+    def forward(self, support, labels, queries, ways):
+        """Log probabilities `[q, ways]` (eq. 1)."""
+        return matching_attention(support, labels, queries, ways, self.scale)
+
+
+class MyMetaLearner(MetaLearner):
+    """Trains the backbone under the conditions in which it will be used."""
+
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        """Maximise the probability of the query's labels, task by task (section 2.2)."""
+        model = EpisodicModel(SETTINGS, Attention())
+        train_on_tasks(model, meta_train_generator, meta_valid_generator, SETTINGS, self.log)
+        return MyLearner(model)
+
+
+class MyLearner(ModelLearner):
+    """Remembers the support set."""
+
+    def build(self):
+        """The same model, untrained."""
+        return EpisodicModel(SETTINGS, Attention())

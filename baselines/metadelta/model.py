@@ -1,0 +1,78 @@
+"""The way of MetaDelta++, winner of NeurIPS'21 MetaDL (Chen et al. 2021), written from its description.
+
+Backbones are trained one after the other on batches in four rotations, each until validation gets no better, as many
+as the time allows; at test time the query is decoded with label propagation by optimal transport.
+"""
+
+from dataclasses import replace
+
+import torch
+from api import MetaLearner
+from torch import nn
+
+from anyshot_starting_kit.networks.heads import power_transform, propagate_labels
+from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, embed, train_on_batches
+from anyshot_starting_kit.training.clock import Clock
+
+SETTINGS = Settings.read(__file__)
+
+
+class Ensemble(nn.Module):
+    """The backbones that there was time for; each decodes the query, and the mean of their answers counts."""
+
+    def __init__(self, backbones=()):
+        super().__init__()
+        self.backbones = nn.ModuleList(backbones)
+
+    def forward(self, support, labels, queries, ways):
+        """Probabilities `[q, ways]`."""
+        return torch.stack([decode(net, support, labels, queries, ways) for net in self.backbones]).mean(
+            dim=0
+        )
+
+
+def decode(backbone, support, labels, queries, ways):
+    """Whiten by the task's own mean, then propagate the labels of the support to the whole query."""
+    features = power_transform(torch.cat([embed(backbone, support), embed(backbone, queries)]))
+    features = nn.functional.normalize(features - features.mean(dim=0), dim=1)
+    known, asked = features[: len(support)], features[len(support) :]
+    return propagate_labels(known, labels, asked, ways, sharpness=SETTINGS.sharpness, rounds=SETTINGS.rounds)
+
+
+class MyMetaLearner(MetaLearner):
+    """Decides by the time left how many backbones to train."""
+
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        """Each backbone gets an equal part of the time that is left, and gives back what it does not need."""
+        clock, trained = Clock(SETTINGS.share_for_training), []
+        for position, name in enumerate(SETTINGS.backbones):
+            if clock.over:
+                break
+            backbone = SETTINGS.make_backbone(name)
+            part = SETTINGS.share_for_training / (len(SETTINGS.backbones) - position)
+            train_on_batches(
+                Classifier(backbone, backbone.width, self.total_classes),
+                meta_train_generator,
+                replace(SETTINGS, share_for_training=part),
+                self.log,
+                valid=meta_valid_generator,
+                episodic=Ensemble([backbone]),
+            )
+            trained.append(backbone)
+        return MyLearner(Ensemble(trained))
+
+
+class MyLearner(ModelLearner):
+    """Remembers the backbones."""
+
+    def build(self):
+        """No backbone yet; `load` finds out how many there are."""
+        return Ensemble()
+
+    def load(self, path_to_load):
+        """As many backbones as were trained, in their order."""
+        state = torch.load(f"{path_to_load}/model.pt", map_location="cpu", weights_only=True)
+        count = len({key.split(".")[1] for key in state})
+        plain = replace(SETTINGS, weights="")  # what was trained comes from the file
+        self.model = Ensemble([plain.make_backbone(name) for name in SETTINGS.backbones[:count]])
+        super().load(path_to_load)

@@ -1,0 +1,45 @@
+"""Train from scratch: no meta-learning; for each task a fresh network learns from the support set alone."""
+
+import torch
+from api import MetaLearner, Predictor
+from torch import nn
+
+from anyshot_starting_kit.training import ModelLearner, Settings, adapt, embed
+from anyshot_starting_kit.training.clock import device
+
+SETTINGS = Settings.read(__file__)
+
+
+class MyMetaLearner(MetaLearner):
+    """Keeps the initial weights: random, or pretrained ones where `method.weights` names some."""
+
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        """Look at no task."""
+        return MyLearner()
+
+
+class MyLearner(ModelLearner):
+    """Trains all weights for some steps on small batches of the support set."""
+
+    def build(self):
+        """The backbone."""
+        return SETTINGS.make_backbone()
+
+    def fit(self, support_set):
+        """100 steps of Adam on batches of 4 images."""
+        images, labels, _, n_ways, _ = support_set
+        network = nn.Sequential(self.model, nn.Linear(self.model.width, n_ways)).to(device()).train()
+        return TrainedPredictor(adapt(network, images.to(device()), labels.to(device()), SETTINGS))
+
+
+class TrainedPredictor(Predictor):
+    """The trained network, with the batch norm statistics of its training."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    @torch.no_grad()
+    def predict(self, query_set):
+        """Logits `[n_query, n_ways]`."""
+        return embed(self.network, query_set).cpu().numpy()

@@ -1,0 +1,1 @@
+"""Meta-training throughput of the prototypical baseline beside a loop in the manner of 2022."""

@@ -1,0 +1,125 @@
+"""The processes of a distributed site, which can be killed, paused and restarted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+
+from benchmarks.servers import Postgres, free_port
+
+ANYSHOT = [sys.executable, "-m", "anyshot_starting_kit.cli"]
+
+
+class Process:
+    """A process with a name, a log and the means to hurt it."""
+
+    def __init__(self, name: str, command: list[str], environment: Mapping[str, str], folder: Path) -> None:
+        self.name, self._command, self._environment = name, command, dict(environment)
+        self._log = folder / f"{name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, in a session of its own."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, env=self._environment, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the process itself, not to its children."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """`kill -9`: nothing can be tidied up."""
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait(20)
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL after a while."""
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGTERM)
+        if self._process is not None:
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def log_tail(self, lines: int = 15) -> str:
+        """The end of its log."""
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's environment without settings of Anyshot."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("ANYSHOT_")}
+
+
+def redis(folder: Path) -> tuple[Process, str]:
+    """A Redis server without persistence, and its address."""
+    port = free_port()
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+    return Process("redis", command, clean_environment(), folder), f"redis://127.0.0.1:{port}/0"
+
+
+def platform_settings(home: Path, database: Postgres, broker: str, **more: str) -> dict[str, str]:
+    """The environment of the platform's processes."""
+    port = free_port()
+    return {
+        "ANYSHOT_SECRET_KEY": secrets.token_urlsafe(32),
+        "ANYSHOT_HOME": str(home),
+        "ANYSHOT_DATABASE_URL": database.url,
+        "ANYSHOT_BROKER_URL": broker,
+        "ANYSHOT_PORT": str(port),
+        "ANYSHOT_BASE_URL": f"http://127.0.0.1:{port}",
+        "ANYSHOT_RATE_LIMIT_UPLOADS": "0",
+        "ANYSHOT_RATE_LIMIT_LOGINS": "0",
+        "ANYSHOT_LOG_FORMAT": "text",
+        # Here every worker dies each half minute; with the usual three attempts, chance alone would give runs up.
+        "ANYSHOT_INFRASTRUCTURE_ATTEMPTS": "10",
+        **more,
+    }
+
+
+def web(home: Path, settings: Mapping[str, str]) -> Process:
+    """The web service with its sweeper."""
+    return Process("web", [*ANYSHOT, "admin", "serve"], clean_environment() | settings, home)
+
+
+def worker(home: Path, name: str, settings: Mapping[str, str], token: str, sandbox: str) -> Process:
+    """A worker."""
+    own = {
+        "ANYSHOT_PLATFORM_URL": settings["ANYSHOT_BASE_URL"],
+        "ANYSHOT_BROKER_URL": settings["ANYSHOT_BROKER_URL"],
+        "ANYSHOT_WORKER_TOKEN": token,
+        "ANYSHOT_WORKER_NAME": name,
+        "ANYSHOT_WORKSPACE": str(home / name / "workspace"),
+        "ANYSHOT_STATE_FOLDER": str(home / name / "state"),
+        "ANYSHOT_SANDBOX": sandbox,
+        "ANYSHOT_OWNER": f"chaos-{home.name}-{name}",
+        "OMP_NUM_THREADS": "1",
+    }
+    return Process(name, [*ANYSHOT, "worker", "run"], clean_environment() | own, home)
+
+
+def wait_for_web(address: str, process: Process, seconds: float = 120.0) -> None:
+    """Return when the web service is ready; raises `RuntimeError` with its log."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if httpx.get(f"{address}/ready", timeout=5.0).is_success:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.3)
+    raise RuntimeError(f"the web service did not start:\n{process.log_tail()}")

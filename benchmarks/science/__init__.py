@@ -1,0 +1,1 @@
+"""Speed of the evaluation science: `python -m benchmarks.science`."""

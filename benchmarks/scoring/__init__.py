@@ -1,0 +1,1 @@
+"""Speed and memory of scoring, and of the bootstrap behind the reliability report."""

@@ -1,0 +1,1 @@
+"""Announcements of a competition's organizers."""

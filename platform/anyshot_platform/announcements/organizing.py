@@ -1,0 +1,81 @@
+"""Announcements: written by organizers, shown on the page and told by e-mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.notifications.service import notify
+
+
+def announce(
+    session: Session, competition: Competition, title: str, body: str, actor_id: str
+) -> Announcement:
+    """Tell all participants something, each in the way they chose."""
+    if not title.strip():
+        raise Invalid("An announcement needs a title.", field="title")
+    announcement = Announcement(
+        competition_id=competition.id, title=title.strip()[:200], body=body, emailed=True, created_by=actor_id
+    )
+    session.add(announcement)
+    session.flush()
+    members = session.scalars(
+        select(Membership.user_id).where(
+            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+        )
+    )
+    subject = f"{competition.title}: {announcement.title}"
+    url = f"/competitions/{competition.slug}/announcements"
+    notify(session, members, kind="announcement", title=subject, body=body, url=url)
+    _record(session, announcement, actor_id, "announcement.add")
+    return announcement
+
+
+def list_announcements(
+    session: Session, competition: Competition, *, deleted: bool = False
+) -> Sequence[Announcement]:
+    """Newest first."""
+    query = select(Announcement).where(Announcement.competition_id == competition.id)
+    if not deleted:
+        query = query.where(Announcement.deleted_at.is_(None))
+    return session.scalars(query.order_by(Announcement.created_at.desc())).all()
+
+
+def find_announcement(session: Session, competition: Competition, announcement_id: str) -> Announcement:
+    """An announcement of this competition; raises `NotFound`."""
+    found = session.get(Announcement, announcement_id)
+    if found is None or found.competition_id != competition.id:
+        raise NotFound("There is no such announcement.")
+    return found
+
+
+def remove(session: Session, announcement: Announcement, actor_id: str) -> None:
+    """Take an announcement off the page; can be undone. What was sent stays sent."""
+    announcement.deleted_at = now()
+    _record(session, announcement, actor_id, "announcement.delete")
+
+
+def restore(session: Session, announcement: Announcement, actor_id: str) -> None:
+    """Undo a removal."""
+    announcement.deleted_at = None
+    _record(session, announcement, actor_id, "announcement.restore")
+
+
+def _record(session: Session, announcement: Announcement, actor_id: str, action: str) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="announcement",
+        object_id=announcement.id,
+        competition_id=announcement.competition_id,
+        after={"title": announcement.title},
+    )

@@ -1,0 +1,101 @@
+"""The app factory of the web service."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+
+from fastapi import APIRouter, Depends, FastAPI
+from starlette.staticfiles import StaticFiles
+
+import anyshot_platform
+from anyshot_platform.artifacts.choice import make_storage
+from anyshot_platform.database import Database
+from anyshot_platform.queue.dispatch import Dispatcher
+from anyshot_platform.queue.doorbell import Doorbell
+from anyshot_platform.queue.outbox import send_due_rings
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.access import refuse_open_routes
+from anyshot_platform.web.csrf import guard_csrf
+from anyshot_platform.web.failures import install_error_handlers
+from anyshot_platform.web.headers import ResponseHeaders
+from anyshot_platform.web.rendering import STATIC_FOLDER
+from anyshot_platform.web.services import Services
+from anyshot_platform.web.signing import Signer
+
+
+def make_services(settings: PlatformSettings) -> Services:
+    """All that a process needs, from its settings; the database is opened at first use."""
+    return Services(
+        settings=settings,
+        database=Database(settings.database_address, pool_size=settings.database_pool_size),
+        storage=make_storage(settings),
+        signer=Signer(settings.secret_key.get_secret_value()),
+    )
+
+
+def create_app(settings: PlatformSettings, services: Services | None = None) -> FastAPI:
+    """The web service, with every feature's `api` and `pages` router.
+
+    Raises `RuntimeError` if a route has no access policy.
+    """
+    services = services or make_services(settings)
+    doorbell = Doorbell(settings)
+    dispatcher = Dispatcher(
+        services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)
+    )
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        dispatcher.start()
+        yield
+        dispatcher.stop()
+        doorbell.close()
+        services.database.dispose()
+
+    app = FastAPI(
+        title="Anyshot",
+        summary="Code-submission competitions in few-shot and meta-learning",
+        version="1",
+        lifespan=_live,
+        dependencies=[Depends(guard_csrf)],
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    app.state.services = services
+    install_error_handlers(app)
+    app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
+    for router in feature_routers():
+        refuse_open_routes(router.routes)
+        app.include_router(router)
+    app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
+    return app
+
+
+@asynccontextmanager
+async def _live(app: FastAPI) -> AsyncIterator[None]:
+    """What runs as long as the process serves: the thread that rings for queued runs."""
+    services: Services = app.state.services
+    doorbell = Doorbell(services.settings)
+    dispatcher = Dispatcher(
+        services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)
+    )
+    dispatcher.start()
+    yield
+    dispatcher.stop()
+    doorbell.close()
+    services.database.dispose()
+
+
+def feature_routers() -> Iterator[APIRouter]:
+    """The `router` of each feature's modules `api`, `pages`, `*_api` and `*_pages`, in alphabetical order."""
+    for feature in pkgutil.iter_modules(anyshot_platform.__path__):
+        if not feature.ispkg:
+            continue
+        package = import_module(f"anyshot_platform.{feature.name}")
+        for module in pkgutil.iter_modules(package.__path__):
+            if module.name in ("api", "pages") or module.name.endswith(("_api", "_pages")):
+                yield import_module(f"{package.__name__}.{module.name}").router

@@ -1,0 +1,1 @@
+"""Content-addressed files: where they lie, who refers to them, signed addresses."""

@@ -1,0 +1,102 @@
+"""Files in an S3-compatible bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+_PREFIX = "blobs/"
+_ABSENT = {"404", "NoSuchKey", "NotFound"}
+
+
+class S3Storage:
+    """Content-addressed objects below `blobs/` of one bucket.
+
+    `public_endpoint` is the service's address as browsers and workers see it, where that differs from ours:
+    signatures cover the host, so addresses for others are signed with theirs.
+    """
+
+    def __init__(
+        self,
+        *,
+        bucket: str,
+        endpoint: str | None,
+        public_endpoint: str | None,
+        region: str,
+        access_key: str,
+        secret_key: str,
+    ) -> None:
+        self.bucket = bucket
+
+        def client(address: str | None) -> Any:
+            return boto3.client(
+                "s3",
+                endpoint_url=address,
+                region_name=region,
+                aws_access_key_id=access_key,
+                aws_secret_access_key=secret_key,
+                config=Config(
+                    signature_version="s3v4",
+                    s3={"addressing_style": "path"},
+                    connect_timeout=5,
+                    read_timeout=60,
+                    retries={"max_attempts": 4, "mode": "standard"},
+                ),
+            )
+
+        self._client = client(endpoint)
+        self._signer = client(public_endpoint) if public_endpoint else self._client
+
+    def make_bucket(self) -> None:
+        """Create the bucket where it is not there."""
+        try:
+            self._client.head_bucket(Bucket=self.bucket)
+        except ClientError as error:
+            if _code(error) not in _ABSENT | {"NoSuchBucket"}:
+                raise
+            self._client.create_bucket(Bucket=self.bucket)
+
+    def put(self, digest: str, source: Path) -> None:
+        if not self.exists(digest):
+            self._client.upload_file(str(source), self.bucket, _PREFIX + digest)
+
+    def open(self, digest: str) -> BinaryIO:
+        try:
+            body = self._client.get_object(Bucket=self.bucket, Key=_PREFIX + digest)["Body"]
+        except ClientError as error:
+            if _code(error) in _ABSENT:
+                raise FileNotFoundError(digest) from error
+            raise
+        return cast(BinaryIO, body)
+
+    def exists(self, digest: str) -> bool:
+        try:
+            self._client.head_object(Bucket=self.bucket, Key=_PREFIX + digest)
+        except ClientError as error:
+            if _code(error) in _ABSENT:
+                return False
+            raise
+        return True
+
+    def delete(self, digest: str) -> None:
+        self._client.delete_object(Bucket=self.bucket, Key=_PREFIX + digest)
+
+    def digests(self) -> Iterator[tuple[str, int]]:
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=_PREFIX)
+        for page in pages:
+            for entry in page.get("Contents", ()):
+                yield entry["Key"].removeprefix(_PREFIX), entry["Size"]
+
+    def direct_url(self, digest: str, seconds: int) -> str | None:
+        return self._signer.generate_presigned_url(
+            "get_object", Params={"Bucket": self.bucket, "Key": _PREFIX + digest}, ExpiresIn=seconds
+        )
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))

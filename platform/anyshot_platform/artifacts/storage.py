@@ -1,0 +1,87 @@
+"""Where the bytes lie: a folder or an S3 bucket, behind one interface. Keys are sha-256 digests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+
+class Storage(Protocol):
+    """Content-addressed files."""
+
+    def put(self, digest: str, source: Path) -> None:
+        """Store the file `source`, whose digest the caller has verified; storing twice is harmless."""
+        ...
+
+    def open(self, digest: str) -> BinaryIO:
+        """Open for reading; raises `FileNotFoundError`."""
+        ...
+
+    def exists(self, digest: str) -> bool:
+        """Whether the file is there."""
+        ...
+
+    def delete(self, digest: str) -> None:
+        """Remove the file; one that is not there is none to remove."""
+        ...
+
+    def digests(self) -> Iterator[tuple[str, int]]:
+        """All digests with their sizes, in no order."""
+        ...
+
+    def direct_url(self, digest: str, seconds: int) -> str | None:
+        """A signed address that serves the file without us; None where we serve it ourselves."""
+        ...
+
+
+class FolderStorage:
+    """Files in a folder, two levels deep; written beside their place and renamed into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, digest: str) -> Path:
+        """Where a file lies."""
+        return self.folder / digest[:2] / digest
+
+    def put(self, digest: str, source: Path) -> None:
+        target = self.path(digest)
+        if target.exists():
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=".incoming-")
+        try:
+            with os.fdopen(handle, "wb") as sink, source.open("rb") as origin:
+                shutil.copyfileobj(origin, sink, 1 << 20)
+                sink.flush()
+                os.fsync(sink.fileno())
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+    def open(self, digest: str) -> BinaryIO:
+        return self.path(digest).open("rb")
+
+    def exists(self, digest: str) -> bool:
+        return self.path(digest).is_file()
+
+    def delete(self, digest: str) -> None:
+        self.path(digest).unlink(missing_ok=True)
+
+    def digests(self) -> Iterator[tuple[str, int]]:
+        if not self.folder.is_dir():
+            return
+        for shelf in self.folder.iterdir():
+            for file in shelf.iterdir() if shelf.is_dir() else ():
+                with contextlib.suppress(FileNotFoundError):
+                    if not file.name.startswith("."):
+                        yield file.name, file.stat().st_size
+
+    def direct_url(self, digest: str, seconds: int) -> str | None:
+        return None

@@ -1,0 +1,103 @@
+"""The audit log of a competition, and of the site."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.audit.service import select_entries
+from anyshot_platform.competitions.manage_frame import AsReviewer, render_manage
+from anyshot_platform.users.models import User
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.paging import Page, PageParam, page_of
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(include_in_schema=False)
+Word = Annotated[str, Query(max_length=64)]
+
+
+@router.get("/competitions/{slug}/manage/audit")
+def show_competition_log(
+    request: Request,
+    access: AsReviewer,
+    session: SessionDep,
+    action: Word = "",
+    who: Word = "",
+    page: PageParam = 1,
+) -> Response:
+    """Every act of an organizer in this competition."""
+    rows, place = _read(session, access.competition.id, action, who, page)
+    actions = _actions(session, access.competition.id)
+    return render_manage(
+        request,
+        session,
+        access,
+        "audit.html",
+        "audit",
+        heading="Audit log",
+        rows=rows,
+        page=place,
+        action=action,
+        who=who,
+        actions=actions,
+    )
+
+
+@router.get("/admin/audit", dependencies=[Depends(site_admin)])
+def show_site_log(
+    request: Request, session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1
+) -> Response:
+    """Every act on the site."""
+    rows, place = _read(session, None, action, who, page)
+    return render(
+        request,
+        "admin/audit.html",
+        section="admin",
+        current="audit",
+        rows=rows,
+        page=place,
+        action=action,
+        who=who,
+        actions=_actions(session, None),
+    )
+
+
+def _actions(session: Session, competition_id: str | None) -> list[str]:
+    query = select(AuditEntry.action).distinct().order_by(AuditEntry.action)
+    if competition_id is not None:
+        query = query.where(AuditEntry.competition_id == competition_id)
+    return list(session.scalars(query))
+
+
+def _read(
+    session: Session, competition_id: str | None, action: str, who: str, number: int
+) -> tuple[list[dict[str, object]], Page]:
+    query = select_entries(competition_id=competition_id, action=action or None)
+    if who:
+        actors = select(User.id).where(User.username_key == who.casefold())
+        query = query.where(AuditEntry.actor_id.in_(actors))
+    total = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+    page = page_of(number, 50, total)
+    entries = list(session.scalars(query.offset(page.offset).limit(page.size)))
+    names = dict(
+        session.execute(
+            select(User.id, User.username).where(User.id.in_([e.actor_id for e in entries]))
+        ).all()
+    )
+    return [_row(entry, names) for entry in entries], page
+
+
+def _row(entry: AuditEntry, names: dict[str, str]) -> dict[str, object]:
+    return {
+        "entry": entry,
+        "who": names.get(entry.actor_id or "", "the platform"),
+        "before": json.dumps(entry.before, ensure_ascii=False, indent=1) if entry.before else "",
+        "after": json.dumps(entry.after, ensure_ascii=False, indent=1) if entry.after else "",
+    }

@@ -1,0 +1,1 @@
+"""Baselines of a competition: the organizers' own submissions, shown marked and out of the ranking."""

@@ -1,0 +1,128 @@
+"""Leaderboards of Codabench and CodaLab as leagues, their columns as ours where the metric is one of ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from anyshot_platform.bundles.marked import Path
+from anyshot_platform.bundles.naming import key_from, unique
+
+_METRICS = (
+    (r"normali[sz]ed.*acc|norm.?acc|^nacc$", "normalized_accuracy"),
+    (r"bal.*acc|^bac$|macro.?recall.*acc", "balanced_accuracy"),
+    (r"recall", "macro_recall"),
+    (r"prec", "macro_precision"),
+    (r"(^|[^a-z])f.?1|f.?score|f.?measure", "macro_f1"),
+    (r"acc", "accuracy"),
+    (r"duration|elapsed|(execution|excecution|running|run|cpu).?time|^time$", "duration"),
+)
+
+
+@dataclass
+class Boards:
+    leagues: list[dict[str, Any]] = field(default_factory=list)
+    notices: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def metric_of(key: str, title: str) -> str | None:
+    """Our metric for a column, by its key or title; None where there is none."""
+    for name in (key.lower(), title.lower()):
+        for pattern, metric in _METRICS:
+            if re.search(pattern, name):
+                return metric
+    return None
+
+
+def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
+    """One league a leaderboard; a board without a title becomes "Results"."""
+    boards = Boards()
+    for path, title, columns in _boards_v2(data) if v2 else _boards_v15(data):
+        key = unique(key_from(title, "results"), {league["key"] for league in boards.leagues})
+        taken = _columns(columns, boards)
+        boards.leagues.append({"key": key, "title": title[:200], "columns": taken})
+        if any(column.get("hidden") for _, column in columns):
+            boards.notices.append(
+                (path, "hidden columns were taken over as shown ones; remove them from the league")
+            )
+    if not boards.leagues:
+        boards.leagues.append({"key": "results", "title": "Results", "columns": []})
+    return boards
+
+
+def _columns(columns: list[tuple[Path, dict[str, Any]]], boards: Boards) -> list[dict[str, Any]]:
+    taken: list[dict[str, Any]] = []
+    for path, column in columns:
+        title = str(column.get("title") or column.get("label") or column.get("key") or "")
+        metric = metric_of(str(column.get("key") or ""), title)
+        if metric is None:
+            boards.notices.append((path, f"the column {title!r} has no metric of ours; left out"))
+        elif metric in {other["metric"] for other in taken}:
+            boards.notices.append((path, f"the column {title!r} would show {metric} once more; left out"))
+        else:
+            decimals = column.get("precision", column.get("numeric_format", 3))
+            taken.append({"metric": metric, "title": title[:200], "decimals": _decimals(decimals)})
+        if column.get("computation") or column.get("computed"):
+            boards.notices.append(
+                (path, f"the column {title!r} is computed from others; ranking is the phase's rule")
+            )
+    return taken
+
+
+def _decimals(value: Any) -> int:
+    try:
+        return min(max(int(value), 0), 6)
+    except (TypeError, ValueError):
+        return 3
+
+
+def _boards_v2(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]]:
+    raw = data.get("leaderboards") or data.get("leaderboard")
+    found = raw if isinstance(raw, list) else [raw] if isinstance(raw, dict) else []
+    boards: list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]] = []
+    for index, board in enumerate(found):
+        if not isinstance(board, dict):
+            continue
+        path: Path = ("leaderboards", index)
+        columns = [
+            ((*path, "columns", i), column)
+            for i, column in enumerate(board.get("columns") or [])
+            if isinstance(column, dict)
+        ]
+        boards.append((path, str(board.get("title") or board.get("key") or "Results"), columns))
+    return boards
+
+
+def _boards_v15(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]]:
+    raw = data.get("leaderboard")
+    board = raw if isinstance(raw, dict) else {}
+    groups = _mapping(board.get("leaderboards"))
+    labels = {str(key): str((value or {}).get("label") or key) for key, value in groups.items()}
+    columns = _mapping(board.get("columns"))
+    result: list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]] = []
+    for key, label in labels.items():
+        mine = [
+            (("leaderboard", "columns", name), {"key": name, "title": column.get("label") or name, **column})
+            for name, column in columns.items()
+            if isinstance(column, dict) and _label(column).lower() == label.lower()
+        ]
+        mine.sort(key=lambda item: _decimal_rank(item[1].get("rank")))
+        result.append((("leaderboard", "leaderboards", key), label, mine))
+    return result
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _label(column: dict[Any, Any]) -> str:
+    board = column.get("leaderboard")
+    return str(board.get("label", "")) if isinstance(board, dict) else str(board or "")
+
+
+def _decimal_rank(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 1.0

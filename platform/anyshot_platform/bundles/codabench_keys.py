@@ -1,0 +1,69 @@
+"""The keys of Codabench and CodaLab bundles: which are read, and why others have no equivalent."""
+
+from __future__ import annotations
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PROGRAM = "Anyshot draws hidden tasks and scores them itself; a program or data of the bundle is not run"
+IMAGE = "submissions run in an image that the operator of the platform offers; choose it in the phase"
+OTHERS = "others' submissions are shown as the phase says"
+DETAILS = "results per dataset, ways and shots are shown as the phase allows"
+ORGANIZERS = "add organizers by their accounts here"
+CODE_ONLY = "results cannot be submitted here: code is"
+
+WITHOUT_EQUIVALENT = {
+    "docker_image": IMAGE,
+    "competition_docker_image": IMAGE,
+    "queue": "queues follow from the hardware class of a phase",
+    "tasks": PROGRAM,
+    "solutions": "sample solutions are not taken over; add them as baselines",
+    "fact_sheet": "the fact sheet's questions here are fixed: method, pretraining, data, code, authors",
+    "admin_names": ORGANIZERS,
+    "collaborators": ORGANIZERS,
+    "enable_detailed_results": DETAILS,
+    "show_detailed_results_in_submission_panel": DETAILS,
+    "show_detailed_results_in_leaderboard": DETAILS,
+    "make_programs_available": PROGRAM,
+    "make_input_data_available": "publish a pool instead",
+    "auto_run_submissions": "submissions always run by themselves, in the order of the queue",
+    "can_participants_make_submissions_public": OTHERS,
+    "force_submission_to_leaderboard": "a phase shows the last or the best submission of each entry",
+    "disallow_leaderboard_modifying": "the board follows its rule; nobody picks rows by hand",
+    "anonymous_leaderboard": "participants choose a display name; boards show it",
+    "allow_public_submissions": OTHERS,
+    "enable_per_submission_metadata": "the fact sheet takes its place",
+    "show_datasets_from_yaml": "pools are listed on the competition's page",
+    "reward": "write the prizes into the leagues",
+    "contact_email": "the owner of the competition is its contact",
+    "report": "write it into a page",
+}
+PHASE_WITHOUT_EQUIVALENT = {
+    "tasks": PROGRAM,
+    "solutions": "sample solutions are not taken over; add them as baselines",
+    "public_data": "upload it as a pool and publish it",
+    "starting_kit": "participants use Anyshot's own starting kit; link yours from a page",
+    "scoring_program": PROGRAM,
+    "ingestion_program": PROGRAM,
+    "ingestion_program_only_during_scoring": PROGRAM,
+    "input_data": PROGRAM,
+    "reference_data": PROGRAM,
+    "datasets": "upload them as pools",
+    "hide_prediction_output": "predictions are never shown",
+    "is_scoring_only": CODE_ONLY,
+    "accept_only_result_submissions": CODE_ONLY,
+    "parent_phasenumber": "phases here may overlap; there is no parent",
+    "force_best_submission_to_leaderboard": "set the phase's board to show the best submission",
+    "hidden_columns": "columns are chosen per league",
+}
+_BOTH = "version title description image logo phases allow_teams enable_forum "
+READ_2 = _words(_BOTH + "terms pages registration_auto_approve leaderboards forum_enabled")
+READ_15 = _words(_BOTH + "html has_registration leaderboard end_date start_date")
+PHASE_READ = _words(
+    "index name label phasenumber description start start_date end end_date max_submissions_per_day "
+    "max_submissions max_submissions_per_person execution_time_limit execution_time_limit_ms color "
+    "auto_migrate_to_this_phase auto_migration hide_output hide_score_output id status "
+    "leaderboard_management_mode phase_never_ends is_parallel_parent has_max_submissions"
+)

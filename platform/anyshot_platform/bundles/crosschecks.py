@@ -1,0 +1,178 @@
+"""What no single field can tell: files that are missing, references to nothing, moments in the wrong order.
+
+The checks read the raw document, so that they report even while fields elsewhere are wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from anyshot_platform.bundles.files import BundleFiles, missing_file
+from anyshot_platform.bundles.marked import Marked, Path, Problem
+from anyshot_platform.bundles.quantities import parse_moment
+from anyshot_scoring.rankings import RULES
+from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
+
+Check = Callable[[Marked, BundleFiles], Iterator[Problem]]
+
+
+def cross_check(marked: Marked, files: BundleFiles) -> list[Problem]:
+    """All problems between the parts of a document."""
+    return [problem for check in _CHECKS for problem in check(marked, files)]
+
+
+def entries(marked: Marked, section: str) -> Iterator[tuple[Path, dict[Any, Any]]]:
+    """The mappings in a top-level list."""
+    found = marked.data.get(section)
+    for index, entry in enumerate(found if isinstance(found, list) else []):
+        if isinstance(entry, dict):
+            yield (section, index), entry
+
+
+def _keys(marked: Marked, section: str, key: str = "key") -> list[str]:
+    return [str(entry[key]) for _, entry in entries(marked, section) if entry.get(key) is not None]
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _files_exist(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    named: list[tuple[Path, Any]] = [((key,), marked.data.get(key)) for key in ("logo", "terms")]
+    for section in ("pages", "baselines"):
+        named += [((*path, "file"), entry.get("file")) for path, entry in entries(marked, section)]
+    for path, name in named:
+        said = missing_file(name, files) if isinstance(name, str) else None
+        if said:
+            yield marked.problem(path, said)
+
+
+def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for section, key in (("phases", "key"), ("leagues", "key"), ("baselines", "key"), ("pools", "name")):
+        twice = {name for name, times in Counter(_keys(marked, section, key)).items() if times > 1}
+        for path, entry in entries(marked, section):
+            if entry.get(key) in twice:
+                yield marked.problem((*path, key), f"{entry[key]!r} is used more than once in {section}")
+
+
+def _references(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    leagues, pools = set(_keys(marked, "leagues")), set(_keys(marked, "pools", "name"))
+    phases = set(_keys(marked, "phases"))
+    for path, entry in entries(marked, "baselines"):
+        yield from _unknown(marked, (*path, "leagues"), _texts(entry.get("leagues")), leagues, "league")
+        if not entry.get("file") and not entry.get("builtin"):
+            yield marked.problem(path, "a baseline needs `file` or `builtin`")
+    for path, entry in entries(marked, "pools"):
+        yield from _unknown(marked, (*path, "combines"), _texts(entry.get("combines")), pools, "pool")
+    for path, entry in entries(marked, "phases"):
+        for part, key in (("tasks", "meta_train"), ("tasks", "meta_test"), ("smoke", "pool")):
+            named = _given(_mapping(entry.get(part)), key)
+            yield from _unknown(marked, (*path, part, key), named, pools, "pool")
+        source = _mapping(entry.get("entries"))
+        where = (*path, "entries")
+        yield from _unknown(marked, (*where, "phase"), _given(source, "phase"), phases, "phase")
+        if source.get("phase") is not None and source["phase"] == entry.get("key"):
+            yield marked.problem((*where, "phase"), "a phase cannot take its entries from itself")
+        gates = source.get("gates")
+        for index, gate in enumerate(gates if isinstance(gates, list) else []):
+            named = _given(_mapping(gate), "league")
+            yield from _unknown(marked, (*where, "gates", index, "league"), named, leagues, "league")
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _given(entry: dict[Any, Any], key: str) -> list[str]:
+    return [str(entry[key])] if entry.get(key) is not None else []
+
+
+def _unknown(marked: Marked, path: Path, names: list[str], known: set[str], kind: str) -> Iterator[Problem]:
+    for index, name in enumerate(names):
+        if name not in known:
+            offered = ", ".join(sorted(known)) or "none"
+            place = (*path, index) if (*path, index) in marked.lines else path
+            yield marked.problem(place, f"there is no {kind} {name!r}; known: {offered}")
+
+
+def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for path, entry in entries(marked, "phases"):
+        if entry.get("kind") == "final" and not entry.get("entries") and not entry.get("accepts_uploads"):
+            yield marked.problem(path, "a final phase without uploads needs `entries: {phase: ...}`")
+
+
+def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for path, entry in entries(marked, "phases"):
+        tasks, runs = _mapping(entry.get("tasks")), _mapping(entry.get("scoring")).get("runs", 1)
+        for side in ("train_seeds", "test_seeds"):
+            seeds = tasks.get(side)
+            if isinstance(seeds, list) and seeds and isinstance(runs, int) and len(seeds) != runs:
+                said = f"{len(seeds)} seed(s) for {runs} run(s) of an entry"
+                yield marked.problem((*path, "tasks", side), said)
+
+
+def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for path, entry in entries(marked, "phases"):
+        name = _mapping(entry.get("scoring")).get("ranking")
+        if isinstance(name, str) and name not in RULES:
+            known = ", ".join(RULES)
+            yield marked.problem((*path, "scoring", "ranking"), f"there is no rule {name!r}; known: {known}")
+
+
+def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for path, entry in entries(marked, "phases"):
+        protocol = _mapping(entry.get("tasks")).get("protocol")
+        if not isinstance(protocol, dict) or not protocol:
+            continue
+        try:
+            protocol_from_dict(protocol)
+        except (ProtocolError, ValueError, TypeError) as error:
+            yield marked.problem((*path, "tasks", "protocol"), f"not a task protocol: {error}")
+
+
+def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    for path, entry in entries(marked, "phases"):
+        start, end = _moment(entry.get("start")), _moment(entry.get("end"))
+        if start and end and (start.tzinfo is None) == (end.tzinfo is None) and end <= start:
+            yield marked.problem((*path, "end"), f"the phase ends ({end}) before it starts ({start})")
+
+
+def _moment(value: Any) -> datetime | None:
+    try:
+        return parse_moment(value) if value is not None else None
+    except ValueError:
+        return None  # said by the field itself
+
+
+def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+    named: list[tuple[Path, Any]] = [(("timezone",), marked.data.get("timezone"))]
+    named += [((*path, "timezone"), entry.get("timezone")) for path, entry in entries(marked, "phases")]
+    for path, name in named:
+        if isinstance(name, str) and not is_zone(name):
+            yield marked.problem(path, f"there is no time zone {name!r}; write one like Europe/Paris")
+
+
+def is_zone(name: str) -> bool:
+    """Whether this is a name of the IANA time zone database."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+_CHECKS: tuple[Check, ...] = (
+    _files_exist,
+    _keys_differ,
+    _references,
+    _final_phases_fed,
+    _seeds_counted,
+    _rankings_known,
+    _protocols_readable,
+    _moments_ordered,
+    _zones_known,
+)

@@ -1,0 +1,148 @@
+"""From the files of a bundle to a checked competition, with every problem at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from anyshot_platform.bundles import codabench
+from anyshot_platform.bundles.crosschecks import cross_check
+from anyshot_platform.bundles.files import BundleFiles, open_bundle
+from anyshot_platform.bundles.marked import Marked, Problem, read_marked
+from anyshot_platform.bundles.schema import CompetitionSpec, Part
+
+
+class BundleInvalid(Exception):
+    """The bundle has problems; all of them are in `problems`, in the order of their lines."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A checked competition with the files that it names, and what could not be taken over from elsewhere."""
+
+    spec: CompetitionSpec
+    files: dict[str, bytes]
+    format: str = "anyshot 1"
+    without_equivalent: list[codabench.Notice] = field(default_factory=list)
+
+
+def read_bundle(source: Path | bytes) -> Bundle:
+    """Read and check a bundle of Anyshot, Codabench (version 2) or CodaLab (version 1.5).
+
+    Raises:
+        BundleUnreadable: not a zip or folder with a competition.yaml.
+        BundleInvalid: with every problem and its line.
+    """
+    files = open_bundle(source)
+    marked = read_marked(files.definition, files.name)
+    if marked.problems and not isinstance(marked.data, dict):
+        raise BundleInvalid(marked.problems)
+    if not isinstance(marked.data, dict):
+        raise BundleInvalid([Problem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
+    flavour = codabench.detect(marked.data)
+    if flavour is None:
+        return Bundle(check(marked, files), named_files(marked.data, files))
+    converted = codabench.convert(marked, files, flavour)
+    if converted.problems:
+        raise BundleInvalid(sorted(converted.problems))
+    return Bundle(converted.spec, converted.files, flavour.value, converted.notices)
+
+
+def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:
+    """The competition of an Anyshot bundle, its moments in UTC.
+
+    Raises:
+        BundleInvalid: with every problem of the YAML, the fields, the references and the files.
+    """
+    problems = list(marked.problems)
+    spec: CompetitionSpec | None = None
+    try:
+        spec = CompetitionSpec.model_validate(marked.data)
+    except ValidationError as error:
+        problems += [_explain(marked, details) for details in error.errors()]
+    problems += cross_check(marked, files)
+    if problems or spec is None:
+        raise BundleInvalid(sorted(set(problems)))
+    return in_utc(spec)
+
+
+def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
+    """Give every moment without an offset the competition's time zone."""
+    phases = []
+    for phase in spec.phases:
+        zone = ZoneInfo(phase.timezone or spec.timezone)
+        moments = {"start": place(phase.start, zone), "end": place(phase.end, zone) if phase.end else None}
+        phases.append(phase.model_copy(update=moments))
+    return spec.model_copy(update={"phases": phases})
+
+
+def place(moment: datetime, zone: ZoneInfo) -> datetime:
+    """The moment in UTC; one without an offset is of the zone."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    return aware.astimezone(UTC)
+
+
+def named_files(data: dict[Any, Any], files: BundleFiles) -> dict[str, bytes]:
+    """The files that the definition names: pages, terms, logo, baselines."""
+    wanted: list[str] = [data[key] for key in ("logo", "terms") if isinstance(data.get(key), str)]
+    for section in ("pages", "baselines"):
+        entries = data.get(section) or []
+        wanted += [
+            entry["file"]
+            for entry in entries
+            if isinstance(entry, dict) and isinstance(entry.get("file"), str)
+        ]
+    found: dict[str, bytes] = {}
+    for path in wanted:
+        content = files.read(path)
+        if content is not None:
+            found[path] = content
+        found.update({f"{path.rstrip('/')}/{name}": data for name, data in files.under(path).items()})
+    return found
+
+
+def _explain(marked: Marked, details: Any) -> Problem:
+    path = tuple(part for part in details["loc"])
+    kind, found = details["type"], details.get("input")
+    if kind == "extra_forbidden":
+        return marked.problem(path, f"unknown key{_nearest(path)}")
+    if kind == "missing":
+        return marked.problem(path, "this key is needed")
+    said = str(details["msg"]).removeprefix("Value error, ")
+    said = said[:1].lower() + said[1:]
+    shown = "" if isinstance(found, dict | list) or "found" in said else f", found {found!r}"
+    return marked.problem(path, said + shown)
+
+
+def _nearest(path: tuple[str | int, ...]) -> str:
+    near = difflib.get_close_matches(str(path[-1]), _keys_at(path[:-1]), 1, 0.6)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _keys_at(path: tuple[str | int, ...]) -> list[str]:
+    """The keys that the schema knows where `path` leads."""
+    model: type[Part] | None = CompetitionSpec
+    for part in path:
+        if isinstance(part, int) or model is None:
+            continue
+        known = model.model_fields.get(part)
+        model = next(_parts_in(known.annotation), None) if known else None
+    return list(model.model_fields) if model else []
+
+
+def _parts_in(annotation: Any) -> Iterator[type[Part]]:
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for inner in getattr(annotation, "__args__", ()):
+        yield from _parts_in(inner)

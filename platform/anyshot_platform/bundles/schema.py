@@ -1,0 +1,220 @@
+"""The `competition.yaml` of an Anyshot bundle, version 1.
+
+What a competition is made of, without anything that happens in it: texts, pools by name and digest, leagues,
+phases. Every key stands in docs/organizers/competition-file.md; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from anyshot_platform.bundles.quantities import Duration, Moment, Size
+from anyshot_platform.competitions.states import Registration
+from anyshot_platform.leagues.states import Admission
+from anyshot_platform.phases.states import Audience, BoardShows, Combine, PhaseKind
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+FORMAT_VERSION = 1
+
+Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Metric = Literal[
+    "normalized_accuracy",
+    "balanced_accuracy",
+    "accuracy",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+    "duration",
+]
+
+
+class Part(BaseModel):
+    """Base of all parts: unknown keys are refused, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PageSpec(Part):
+    title: Title
+    file: FileName
+
+
+class QuestionSpec(Part):
+    """A question of the fact sheet that participants fill in with a submission."""
+
+    key: Key
+    label: Title
+    required: bool = False
+
+
+class PoolSpec(Part):
+    """A pool that phases use; its packs lie in the platform's storage and are found by name and digest."""
+
+    name: Key
+    title: str = ""
+    description: str = ""
+    digest: Digest | None = None
+    combines: list[Key] = Field(default=[], description="made of the packs of these pools, in this order")
+
+
+class BaselineSpec(Part):
+    """A marked row of the organizers, out of the ranking."""
+
+    key: Key
+    title: Title
+    file: FileName | None = Field(default=None, description="a zip or folder in the bundle")
+    builtin: FileName | None = Field(default=None, description="a baseline that Anyshot ships")
+    leagues: list[Key] = []
+
+
+class ColumnSpec(Part):
+    """A further column of a league's board."""
+
+    metric: Metric
+    title: str = ""
+    decimals: int = Field(default=3, ge=0, le=6)
+
+
+class LeagueSpec(Part):
+    key: Key
+    title: Title
+    description: str = ""
+    admission: Admission = Admission.ALL
+    every_member: bool = Field(default=False, description="every member of a team must qualify")
+    prizes: str = ""
+    columns: list[ColumnSpec] = []
+
+
+class GateSpec(Part):
+    """Only entries of the league that beat this score come into the phase."""
+
+    league: Key
+    score: float
+    note: str = ""
+
+
+class EntriesSpec(Part):
+    """Where the entries of a final phase come from."""
+
+    phase: Key
+    gates: list[GateSpec] = []
+
+
+class QuotaSpec(Part):
+    """How much may be submitted; null is unlimited."""
+
+    per_day: int | None = Field(default=2, ge=0, description="a UTC day")
+    total: int | None = Field(default=100, ge=0)
+    running: int | None = Field(default=2, ge=1, description="queued or running at a time")
+    cancelled_counts: bool = True
+
+
+class BudgetSpec(Part):
+    run: Duration = Field(default=3600.0, gt=0)
+    meta_train: Duration | None = Field(default=None, gt=0)
+    task: Duration | None = Field(default=None, gt=0)
+
+
+class MachineSpec(Part):
+    hardware: Key = "cpu"
+    image: str | None = None
+    memory: Size = Field(default=4 << 30, gt=0)
+    cpus: float = Field(default=1.0, gt=0)
+    processes: int = Field(default=512, gt=0)
+    scratch: Size = Field(default=2 << 30, gt=0)
+    output: Size = Field(default=64 << 20, gt=0)
+    gpus: int = Field(default=0, ge=0)
+
+
+class TasksSpec(Part):
+    """Which hidden tasks a run is tested on, and what it may learn from."""
+
+    meta_train: Key | None = None
+    meta_test: Key | None = None
+    protocol: dict[str, Any] = Field(default={}, description="as the starting kit's protocols read it")
+    count: int = Field(default=100, ge=1, description="tasks a run")
+    train_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
+    test_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
+    same_test_tasks: bool = Field(default=False, description="runs differ in the training seed only")
+    isolated: bool = Field(default=False, description="each task in a fresh sandbox")
+    keep_learner: bool = False
+    shards: int = Field(default=1, ge=1, le=64, description="workers that share a run's meta-test")
+
+
+class ScoringSpec(Part):
+    runs: int = Field(default=1, ge=1, le=20, description="seeded runs of an entry")
+    combine: Combine = Combine.WORST
+    ranking: str = Field(default="worst_run", description="a rule of anyshot_scoring.rankings")
+    board_shows: BoardShows = BoardShows.LAST
+
+
+class ShownSpec(Part):
+    """What participants see while the phase runs."""
+
+    logs: LogPolicy = LogPolicy.META_TRAIN
+    scores: bool = True
+    dataset_names: bool = False
+    board: Audience = Audience.EVERYONE
+    others: bool = Field(default=False, description="others' submissions are listed")
+    confusion: bool = False
+    after_publishing: bool = Field(default=False, description="nothing before the organizers publish")
+
+
+class SmokeSpec(Part):
+    """The smoke test before an upload: a few tasks of a public pool, without quota."""
+
+    pool: Key | None = None
+    tasks: int = Field(default=5, ge=1, le=100)
+    budget: Duration = Field(default=120.0, gt=0)
+    per_day: int | None = Field(default=10, ge=0)
+
+
+class PhaseSpec(Part):
+    key: Key
+    title: Title
+    description: str = ""
+    kind: PhaseKind = PhaseKind.FEEDBACK
+    start: Moment
+    end: Moment | None = None
+    timezone: str | None = Field(default=None, description="instead of the competition's")
+    accepts_uploads: bool = True
+    priority: int = Field(default=20, ge=0, le=100, description="in the queue; higher goes first")
+    tasks: TasksSpec = TasksSpec()
+    scoring: ScoringSpec = ScoringSpec()
+    budget: BudgetSpec = BudgetSpec()
+    machine: MachineSpec = MachineSpec()
+    quota: QuotaSpec = QuotaSpec()
+    shown: ShownSpec = ShownSpec()
+    smoke: SmokeSpec = SmokeSpec()
+    entries: EntriesSpec | None = None
+
+
+class CompetitionSpec(Part):
+    anyshot: Literal[1] = Field(description="version of this format")
+    slug: Key
+    title: Title
+    summary: str = ""
+    timezone: str = Field(default="UTC", description="IANA name; moments without an offset are of this zone")
+    logo: FileName | None = None
+    contact: str = ""
+    terms: FileName | None = None
+    pages: list[PageSpec] = []
+    registration: Registration = Registration.OPEN
+    email_domains: list[str] = []
+    team_size: int = Field(default=1, ge=1, le=100, description="largest team; 1 means no teams")
+    discussion: bool = True
+    prizes: str = ""
+    retention: dict[str, Any] = Field(
+        default={}, description="days that files are kept, instead of the site's"
+    )
+    fact_sheet: list[QuestionSpec] = []
+    pools: list[PoolSpec] = []
+    leagues: list[LeagueSpec] = []
+    baselines: list[BaselineSpec] = []
+    phases: list[PhaseSpec] = Field(min_length=1)

@@ -1,0 +1,156 @@
+"""`anyshot admin ...`: what operators do from a shell."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+
+import click
+from pydantic import ValidationError
+
+from anyshot_platform.app import make_services
+from anyshot_platform.bundles.commands import COMMANDS as BUNDLE_COMMANDS
+from anyshot_platform.demo.command import demo
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.migration import migrate as migrate_database
+from anyshot_platform.migration import write_revision
+from anyshot_platform.operations import backup as backups
+from anyshot_platform.queue import sweeper as sweeping
+from anyshot_platform.serving import run_background
+from anyshot_platform.serving import serve as serve_site
+from anyshot_platform.settings import PlatformSettings, read_embedded_settings
+from anyshot_platform.users import service as users
+from anyshot_platform.web.services import Services
+from anyshot_platform.workers.tokens import create_worker_token
+
+HomeOption = click.option(
+    "--home",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="ANYSHOT_HOME",
+    default=Path("anyshot-home"),
+    show_default=True,
+    help="Folder of the embedded set-up: database, files, broker, worker.",
+)
+
+
+class Admin(click.Group):
+    """The group; what goes wrong becomes one line, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except PlatformError as error:
+            raise click.ClickException(error.message) from error
+        except ValidationError as error:
+            problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise click.ClickException(f"The settings are not right: {problems}") from error
+
+
+@click.group(cls=Admin)
+def admin() -> None:
+    """Run and look after an Anyshot site."""
+
+
+def settings_of(home: Path, **changes: object) -> PlatformSettings:
+    """The settings of this process: the environment's, with `home` and what a command's options say."""
+    return read_embedded_settings(home, **{key: value for key, value in changes.items() if value is not None})
+
+
+def services_of(home: Path) -> Services:
+    """Services for one command."""
+    return make_services(settings_of(home))
+
+
+@admin.command()
+@HomeOption
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=int, help="Port to listen on; 0 picks a free one.")
+@click.option("--embedded", is_flag=True, help="Start one worker on this machine too.")
+@click.option("--no-sweeper", is_flag=True, help="Leave the sweeper to another process.")
+def serve(home: Path, host: str | None, port: int | None, embedded: bool, no_sweeper: bool) -> None:
+    """Serve the site: web service, sweeper, and with --embedded one worker."""
+    settings = settings_of(home, host=host, port=port)
+    serve_site(settings, embedded_worker=embedded, sweeper=not no_sweeper)
+
+
+@admin.command()
+@HomeOption
+def background(home: Path) -> None:
+    """Run sweeper and senders as a process of their own."""
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    run_background(settings_of(home), stop)
+
+
+@admin.command()
+@HomeOption
+def migrate(home: Path) -> None:
+    """Bring the database to the newest schema."""
+    migrate_database(services_of(home).database)
+    click.echo("The database is up to date.")
+
+
+@admin.command()
+@click.argument("message")
+def make_migration(message: str) -> None:
+    """Write a database revision from the models, for developers: MESSAGE is an imperative such as "Add ..."."""
+    click.echo(f"Wrote {write_revision(message)}. Read it before you commit it.")
+
+
+@admin.command()
+@HomeOption
+@click.argument("username")
+@click.option("--email", required=True, help="E-mail address.")
+@click.option("--site-admin", is_flag=True, help="Make the user a site administrator.")
+@click.password_option(envvar="ANYSHOT_NEW_PASSWORD", help="Asked for when not given.")
+def create_user(home: Path, username: str, email: str, site_admin: bool, password: str) -> None:
+    """Create an account."""
+    services = services_of(home)
+    with services.database.writing() as session:
+        users.create_user(
+            session, username=username, email=email, password=password, is_site_admin=site_admin
+        )
+    click.echo(f"Created {username}.")
+
+
+@admin.command()
+@HomeOption
+@click.argument("name")
+def worker_token(home: Path, name: str) -> None:
+    """Make a token for a worker machine and print it, this once."""
+    with services_of(home).database.writing() as session:
+        click.echo(create_worker_token(session, name))
+
+
+@admin.command()
+@HomeOption
+def sweep(home: Path) -> None:
+    """Sweep once, now: take back lost runs, ring for queued ones, remove what is kept long enough."""
+    services = services_of(home)
+    done = sweeping.sweep(services)
+    sweeping.keep_house(services)
+    click.echo(", ".join(f"{name}: {count}" for name, count in done.items()))
+
+
+@admin.command()
+@HomeOption
+@click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
+def backup(home: Path, target: Path) -> None:
+    """Write database and files into one tar file, while the site runs."""
+    count = backups.back_up(services_of(home), target)
+    click.echo(f"Wrote {target} with the database and {count} files.")
+
+
+@admin.command()
+@HomeOption
+@click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def restore(home: Path, source: Path) -> None:
+    """Restore a backup into an empty site."""
+    count = backups.restore(services_of(home), source)
+    click.echo(f"Restored the database and {count} files.")
+
+
+for _command in (demo, *BUNDLE_COMMANDS):
+    admin.add_command(_command)

@@ -1,0 +1,1 @@
+"""Competitions, their pages and their people."""

@@ -1,0 +1,177 @@
+"""The organizers' first page, settings and texts."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.competitions import organizing
+from anyshot_platform.competitions.manage_frame import (
+    AsOrganizer,
+    AsOwner,
+    AsReviewer,
+    act,
+    manage_path,
+    render_manage,
+)
+from anyshot_platform.competitions.states import CompetitionState, Registration
+from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.organizing import count_submissions
+from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.web.access import CompetitionAccess
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
+TONES = {"open": "good", "upcoming": "info", "paused": "warn", "closed": ""}
+
+
+def phase_rows(session: Session, access: CompetitionAccess) -> list[dict[str, object]]:
+    """The phases with what their buttons need."""
+    return [_phase_row(session, phase) for phase in list_phases(session, access.competition)]
+
+
+def _phase_row(session: Session, phase: Phase) -> dict[str, object]:
+    status = status_of(phase).value
+    return {
+        "phase": phase,
+        "status": status,
+        "tone": TONES[status],
+        "submissions": count_submissions(session, phase),
+    }
+
+
+@router.get("")
+def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """State, what is missing, the phases with their buttons."""
+    return render_manage(
+        request,
+        session,
+        access,
+        "overview.html",
+        "overview",
+        heading="Overview",
+        rows=phase_rows(session, access),
+        missing=organizing.what_is_missing(session, access.competition),
+        figures=organizing.figures(session, access.competition),
+    )
+
+
+@router.post("/state")
+def change_state(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+    """Publish, archive, take back."""
+    state = CompetitionState(form.text("state")) if form.text("state") in set(CompetitionState) else None
+    if state is None:
+        raise Invalid("There is no such state.", field="state")
+    deed = lambda: organizing.set_state(session, access.competition, state, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access), f"The competition is {state.value} now.", deed)
+
+
+@router.post("/delete")
+def delete(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+    """Delete, if the name was typed."""
+    competition = access.competition
+
+    def deed() -> None:
+        if form.text("confirm_name") != competition.slug:
+            raise Invalid(f"Type {competition.slug} to confirm that the competition shall be deleted.")
+        organizing.delete_competition(session, competition, access.viewer.id)
+
+    return act(session, manage_path(access), "The competition is deleted; you can restore it.", deed)
+
+
+@router.post("/restore")
+def restore(access: AsOwner, session: SessionDep) -> Response:
+    """Undo a deletion."""
+    deed = lambda: organizing.restore_competition(session, access.competition, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access), "The competition is back.", deed)
+
+
+@router.get("/settings")
+def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """The form of the settings, and the pages of text."""
+    return render_manage(
+        request,
+        session,
+        access,
+        "settings.html",
+        "settings",
+        heading="Settings and texts",
+        fact_sheet_text=_questions(access.competition.fact_sheet),
+    )
+
+
+def _questions(fact_sheet: list[dict[str, object]]) -> str:
+    """The questions as the form writes them: `key: question`, a star where an answer is required."""
+    return "\n".join(f"{q['key']}: {q['label']}{' *' if q.get('required') else ''}" for q in fact_sheet)
+
+
+@router.post("/settings")
+def save_settings(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
+    """Save the settings."""
+
+    def deed() -> None:
+        organizing.change_settings(session, access.competition, _settings(form), access.viewer.id)
+        logo = form.file("logo")
+        if logo is not None:
+            organizing.set_logo(session, services.storage, access.competition, *logo, access.viewer.id)
+
+    return act(session, manage_path(access, "/settings"), "Saved.", deed)
+
+
+def _settings(form: SentForm) -> dict[str, object]:
+    questions = []
+    for line in form.text("fact_sheet").splitlines():
+        key, _, label = line.partition(":")
+        if label.strip():
+            required = label.rstrip().endswith("*")
+            questions.append({"key": key.strip(), "label": label.strip().rstrip("* "), "required": required})
+    return {
+        "title": form.text("title"),
+        "summary": form.text("summary"),
+        "contact_email": form.text("contact_email"),
+        "terms": form.text("terms"),
+        "registration": Registration(form.text("registration") or "open"),
+        "email_domains": [
+            name.strip().lower() for name in form.text("email_domains").split(",") if name.strip()
+        ],
+        "team_size": form.number("team_size") or 1,
+        "discussion_open": form.flag("discussion_open"),
+        "prizes": form.text("prizes"),
+        "fact_sheet": questions,
+    }
+
+
+@router.post("/pages")
+def save_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a page of text."""
+
+    def deed() -> None:
+        page_id = form.text("page_id") or None
+        organizing.save_page(
+            session, access.competition, form.text("title"), form.text("body"), access.viewer.id, page_id
+        )
+
+    return act(session, manage_path(access, "/settings#pages"), "The page is saved.", deed)
+
+
+@router.post("/pages/{page_id}/move")
+def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
+    """Move a page up or down."""
+    by = -1 if form.text("by") == "-1" else 1
+    deed = lambda: organizing.move_page(session, access.competition, page_id, by)  # noqa: E731
+    return act(session, manage_path(access, "/settings#pages"), "", deed)
+
+
+@router.post("/pages/{page_id}/delete")
+def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
+    """Remove a page."""
+    deed = lambda: organizing.delete_page(session, access.competition, page_id, access.viewer.id)  # noqa: E731
+    return act(
+        session,
+        manage_path(access, "/settings#pages"),
+        "The page is removed; its text is in the audit log.",
+        deed,
+    )

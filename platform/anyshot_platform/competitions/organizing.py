@@ -1,0 +1,200 @@
+"""What organizers do to a competition as a whole: settings, texts, publishing, archiving, deletion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.naming import key_from, unique
+from anyshot_platform.bundles.taking_in import MEDIA_TYPES, store_bytes
+from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
+from anyshot_platform.competitions.states import CompetitionState, Registration
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.submissions.models import Submission
+
+_STATES = {
+    CompetitionState.DRAFT: {CompetitionState.PUBLISHED},
+    CompetitionState.PUBLISHED: {CompetitionState.DRAFT, CompetitionState.ARCHIVED},
+    CompetitionState.ARCHIVED: {CompetitionState.PUBLISHED},
+}
+LOGO_LIMIT = 2 << 20
+
+
+def change_settings(
+    session: Session, competition: Competition, values: dict[str, Any], actor_id: str
+) -> None:
+    """Change title, summary, registration and the like; new terms are shown to everybody again."""
+    title = str(values.get("title", competition.title)).strip()
+    if not title:
+        raise Invalid("A competition needs a title.", field="title")
+    size = values.get("team_size", competition.team_size)
+    if not isinstance(size, int) or not 1 <= size <= 100:
+        raise Invalid("A team has 1 to 100 members.", field="team_size")
+    before = {key: _plain(getattr(competition, key)) for key in values}
+    if "terms" in values and values["terms"] != competition.terms:
+        competition.terms_version += 1
+    for key, value in {**values, "title": title}.items():
+        setattr(competition, key, value)
+    session.flush()
+    after = {key: _plain(getattr(competition, key)) for key in values}
+    changed = {key for key in values if before[key] != after[key]}
+    _record(
+        session,
+        competition,
+        actor_id,
+        "competition.change",
+        before={key: before[key] for key in changed},
+        after={key: after[key] for key in changed},
+    )
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Registration) else value
+
+
+def set_logo(
+    session: Session, storage: Storage, competition: Competition, name: str, content: bytes, actor_id: str
+) -> None:
+    """Show another logo."""
+    suffix = name.rpartition(".")[2].lower()
+    if suffix not in MEDIA_TYPES:
+        raise Invalid("A logo is a PNG, JPEG, GIF, WebP or SVG image.", field="logo")
+    if len(content) > LOGO_LIMIT:
+        raise Invalid("A logo has at most 2 MiB.", field="logo")
+    competition.logo_digest = store_bytes(session, storage, content)
+    competition.logo_media_type = MEDIA_TYPES[suffix]
+    _record(session, competition, actor_id, "competition.logo")
+
+
+def save_page(
+    session: Session,
+    competition: Competition,
+    title: str,
+    body: str,
+    actor_id: str,
+    page_id: str | None = None,
+) -> CompetitionPage:
+    """Add a page of text, or change one."""
+    if not title.strip():
+        raise Invalid("A page needs a title.", field="title")
+    if page_id is None:
+        taken = {page.slug for page in competition.pages} | {"terms"}
+        page = CompetitionPage(slug=unique(key_from(title, "page"), taken), position=len(competition.pages))
+        competition.pages.append(page)
+    else:
+        page = find_page(competition, page_id)
+    before = {"title": page.title, "body": page.body}
+    page.title, page.body = title.strip()[:200], body
+    session.flush()
+    _record(
+        session,
+        competition,
+        actor_id,
+        "page.save",
+        before=before if page_id else {},
+        after={"title": title, "body": body},
+    )
+    return page
+
+
+def find_page(competition: Competition, page_id: str) -> CompetitionPage:
+    """A page by its id; raises `NotFound`."""
+    for page in competition.pages:
+        if page.id == page_id:
+            return page
+    raise NotFound("There is no such page.")
+
+
+def move_page(session: Session, competition: Competition, page_id: str, by: int) -> None:
+    """Move a page up (-1) or down (+1)."""
+    pages = list(competition.pages)
+    place = pages.index(find_page(competition, page_id))
+    target = min(max(place + by, 0), len(pages) - 1)
+    pages.insert(target, pages.pop(place))
+    for position, page in enumerate(pages):
+        page.position = position
+
+
+def delete_page(session: Session, competition: Competition, page_id: str, actor_id: str) -> None:
+    """Remove a page; its text stays in the audit log, from where it can be brought back."""
+    page = find_page(competition, page_id)
+    _record(session, competition, actor_id, "page.delete", before={"title": page.title, "body": page.body})
+    competition.pages.remove(page)
+
+
+def set_state(session: Session, competition: Competition, state: CompetitionState, actor_id: str) -> None:
+    """Publish, take back to draft, archive, or bring back; what is missing is said before publishing."""
+    if state not in _STATES[competition.state]:
+        raise Conflict(f"A competition that is {competition.state} cannot become {state}.")
+    missing = what_is_missing(session, competition) if state == CompetitionState.PUBLISHED else []
+    if missing:
+        raise Conflict("Not ready to be published: " + " ".join(missing))
+    before, competition.state = competition.state, state
+    session.flush()
+    _record(
+        session,
+        competition,
+        actor_id,
+        "competition.state",
+        before={"state": before.value},
+        after={"state": state.value},
+    )
+
+
+def what_is_missing(session: Session, competition: Competition) -> list[str]:
+    """What keeps a competition from working, as sentences."""
+    phases = list_phases(session, competition)
+    missing = [] if phases else ["There are no phases."]
+    for phase in phases:
+        if not phase.accepts_uploads and phase.gate_phase_id is None:
+            continue
+        version = live_version(session, phase)
+        for pool, role in ((version.meta_train, "meta-train"), (version.meta_test, "meta-test")):
+            if pool is None:
+                missing.append(f"{phase.name} has no {role} pool.")
+            elif not pool.entries:
+                missing.append(f"The {role} pool “{pool.pool.name}” of {phase.name} has no packs yet.")
+        if not version.protocol:
+            missing.append(f"{phase.name} has no task protocol.")
+    return list(dict.fromkeys(missing))
+
+
+def delete_competition(session: Session, competition: Competition, actor_id: str) -> None:
+    """Hide a competition with all that is in it; can be undone."""
+    competition.deleted_at = now()
+    _record(session, competition, actor_id, "competition.delete")
+
+
+def restore_competition(session: Session, competition: Competition, actor_id: str) -> None:
+    """Undo a deletion."""
+    competition.deleted_at = None
+    _record(session, competition, actor_id, "competition.restore")
+
+
+def figures(session: Session, competition: Competition) -> dict[str, int]:
+    """Numbers for the first page of the organizers, and for what a deletion would hide."""
+    members = session.scalar(
+        select(func.count(Membership.id)).where(Membership.competition_id == competition.id)
+    )
+    submissions = session.scalar(
+        select(func.count(Submission.id)).where(Submission.competition_id == competition.id)
+    )
+    return {"members": members or 0, "submissions": submissions or 0}
+
+
+def _record(session: Session, competition: Competition, actor_id: str, action: str, **details: Any) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="competition",
+        object_id=competition.id,
+        competition_id=competition.id,
+        **details,
+    )

@@ -1,0 +1,257 @@
+"""What organizers do with people: approve, ban, note, give roles and quota."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import add_member, find_membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.notifications.service import notify
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.service import refresh_boards
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.web.paging import Page, page_of
+
+
+@dataclass(frozen=True)
+class Person:
+    """A member with team and number of submissions."""
+
+    membership: Membership
+    user: User
+    team: Team | None
+    submissions: int
+
+
+def list_people(
+    session: Session,
+    competition: Competition,
+    *,
+    text: str = "",
+    status: str = "",
+    role: str = "",
+    number: int = 1,
+) -> tuple[list[Person], Page]:
+    """Members, those that wait first, filtered and paged."""
+    query = (
+        select(Membership, User, Team)
+        .join(User, User.id == Membership.user_id)
+        .outerjoin(Team, Team.id == Membership.team_id)
+        .where(Membership.competition_id == competition.id)
+    )
+    if status in set(MemberStatus):
+        query = query.where(Membership.status == MemberStatus(status))
+    if role in set(Role):
+        query = query.where(Membership.role == Role(role))
+    if text.strip():
+        pattern = f"%{text.strip().casefold()}%"
+        query = query.where(
+            or_(User.username_key.like(pattern), User.email_key.like(pattern), Team.name_key.like(pattern))
+        )
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    page = page_of(number, 50, total)
+    order = query.order_by(Membership.status != MemberStatus.PENDING, User.username_key)
+    rows = session.execute(order.offset(page.offset).limit(page.size)).all()
+    counts = _counts(session, competition, [team.id for _, _, team in rows if team])
+    people = [Person(m, u, t, counts.get(t.id, 0) if t else 0) for m, u, t in rows]
+    return people, page
+
+
+def _counts(session: Session, competition: Competition, teams: list[str]) -> dict[str, int]:
+    query = (
+        select(Submission.team_id, func.count(Submission.id))
+        .where(Submission.competition_id == competition.id, Submission.team_id.in_(teams))
+        .where(Submission.kind != SubmissionKind.SMOKE)
+        .group_by(Submission.team_id)
+    )
+    return dict(session.execute(query).all())
+
+
+def find_member(session: Session, competition: Competition, membership_id: str) -> Membership:
+    """A membership of this competition; raises `NotFound`."""
+    membership = session.get(Membership, membership_id)
+    if membership is None or membership.competition_id != competition.id:
+        raise NotFound("There is no such member.")
+    return membership
+
+
+def approve(session: Session, membership: Membership, actor_id: str) -> None:
+    """Let somebody take part; also lifts a ban, and brings their rows back on the boards."""
+    _set_status(session, membership, MemberStatus.APPROVED, "", actor_id, "member.approve")
+
+
+def ban(session: Session, membership: Membership, reason: str, actor_id: str) -> None:
+    """Close the competition to somebody: no uploads any more, their team's submissions are disqualified."""
+    if membership.role == Role.OWNER:
+        raise Conflict("An owner cannot be banned.")
+    _set_status(session, membership, MemberStatus.BANNED, reason, actor_id, "member.ban")
+
+
+def reject(session: Session, membership: Membership, reason: str, actor_id: str) -> None:
+    """Turn a registration down; the person may ask again."""
+    _set_status(session, membership, MemberStatus.WITHDRAWN, reason, actor_id, "member.reject")
+
+
+def _set_status(
+    session: Session, membership: Membership, status: MemberStatus, reason: str, actor_id: str, action: str
+) -> None:
+    before = membership.status
+    membership.status, membership.status_reason = status, reason
+    session.flush()
+    if MemberStatus.BANNED in (before, status) and membership.team_id:
+        _follow_ban(session, membership, banned=status == MemberStatus.BANNED, reason=reason)
+    competition = session.get_one(Competition, membership.competition_id)
+    words = {
+        "approved": "You take part now",
+        "banned": "You were banned",
+        "withdrawn": "Your registration was declined",
+    }
+    title = f"{competition.title}: {words.get(status.value, status.value)}"
+    notify(
+        session,
+        [membership.user_id],
+        kind="membership",
+        title=title,
+        body=reason,
+        url=f"/competitions/{competition.slug}",
+    )
+    _record(
+        session,
+        membership,
+        actor_id,
+        action,
+        reason=reason,
+        before={"status": before.value},
+        after={"status": status.value},
+    )
+
+
+BAN_REASON = "banned: "
+
+
+def _follow_ban(session: Session, membership: Membership, *, banned: bool, reason: str) -> None:
+    """Take the person's submissions off the boards, or bring back those that the ban took off."""
+    query = select(Submission).where(
+        Submission.competition_id == membership.competition_id, Submission.user_id == membership.user_id
+    )
+    for submission in session.scalars(query):
+        if banned and submission.disqualified_at is None:
+            submission.disqualified_at, submission.disqualified_reason = now(), BAN_REASON + reason
+        elif not banned and submission.disqualified_reason.startswith(BAN_REASON):
+            submission.disqualified_at, submission.disqualified_reason = None, ""
+        else:
+            continue
+        session.flush()
+        refresh_boards(session, submission)
+
+
+def note(session: Session, membership: Membership, text: str, actor_id: str) -> None:
+    """Keep a note that only organizers see."""
+    membership.notes = text
+    _record(session, membership, actor_id, "member.note")
+
+
+def set_role(session: Session, membership: Membership, role: Role, actor_id: str) -> None:
+    """Give a role; the last owner keeps theirs."""
+    if (
+        membership.role == Role.OWNER
+        and role != Role.OWNER
+        and _owners(session, membership.competition_id) < 2
+    ):
+        raise Conflict("A competition needs an owner: name another one first.")
+    before = membership.role
+    membership.role = role
+    if membership.team_id:
+        session.get_one(Team, membership.team_id).out_of_ranking = role != Role.PARTICIPANT
+    session.flush()
+    _record(
+        session,
+        membership,
+        actor_id,
+        "member.role",
+        before={"role": before.value},
+        after={"role": role.value},
+    )
+
+
+def _owners(session: Session, competition_id: str) -> int:
+    query = select(func.count(Membership.id)).where(
+        Membership.competition_id == competition_id, Membership.role == Role.OWNER
+    )
+    return session.scalar(query) or 0
+
+
+def invite(
+    session: Session, competition: Competition, username: str, role: Role, actor_id: str
+) -> Membership:
+    """Make an existing user a member with a role."""
+    key = username.strip().casefold()
+    user = session.scalars(
+        select(User).where(or_(User.username_key == key, User.email_key == key), User.deleted_at.is_(None))
+    ).one_or_none()
+    if user is None:
+        raise Invalid(f"There is no user “{username}”.", field="username")
+    known = find_membership(session, competition.id, user.id)
+    if known is not None and known.role == Role.OWNER:
+        raise Conflict(f"{user.username} is an owner already.")
+    membership = add_member(session, competition, user, role)
+    _record(session, membership, actor_id, "member.add", after={"role": role.value})
+    return membership
+
+
+def find_team(session: Session, competition: Competition, team_id: str) -> Team:
+    """A team of this competition; raises `NotFound`."""
+    team = session.get(Team, team_id)
+    if team is None or team.competition_id != competition.id:
+        raise NotFound("There is no such team.")
+    return team
+
+
+def change_team(
+    session: Session, team: Team, *, day: int, phase: int, out_of_ranking: bool, reason: str, actor_id: str
+) -> None:
+    """Give a team more (or less) quota than others, or take it out of the ranking."""
+    before = {
+        "day": team.extra_quota_day,
+        "phase": team.extra_quota_phase,
+        "out_of_ranking": team.out_of_ranking,
+    }
+    moved = team.out_of_ranking != out_of_ranking
+    team.extra_quota_day, team.extra_quota_phase, team.out_of_ranking = day, phase, out_of_ranking
+    session.flush()
+    if moved:
+        for submission in session.scalars(select(Submission).where(Submission.team_id == team.id)):
+            refresh_boards(session, submission)
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action="team.change",
+        object_type="team",
+        object_id=team.id,
+        competition_id=team.competition_id,
+        reason=reason,
+        before=before,
+        after={"day": day, "phase": phase, "out_of_ranking": out_of_ranking},
+    )
+
+
+def _record(session: Session, membership: Membership, actor_id: str, action: str, **details: Any) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="member",
+        object_id=membership.id,
+        competition_id=membership.competition_id,
+        **details,
+    )

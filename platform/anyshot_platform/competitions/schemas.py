@@ -1,0 +1,88 @@
+"""What the API says about competitions."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+
+
+class CompetitionOut(BaseModel):
+    """A competition in a list."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    slug: str
+    title: str
+    summary: str
+    state: CompetitionState
+    created_at: datetime
+
+
+class PhaseOut(BaseModel):
+    """A phase; its seeds are nobody's business."""
+
+    slug: str
+    name: str
+    description: str
+    kind: PhaseKind
+    status: PhaseStatus
+    starts_at: datetime
+    ends_at: datetime | None
+    time_zone: str
+    accepts_uploads: bool
+    tasks: int | None
+    run_seconds: float | None
+    task_seconds: float | None
+    hardware_class: str | None
+    seeded_runs: int | None
+    combine: str | None
+    quota_day: int | None
+    quota_phase: int | None
+    quota_concurrent: int | None
+
+
+class LeagueOut(BaseModel):
+    """A league."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    slug: str
+    name: str
+    description: str
+    admission: str
+
+
+class MembershipOut(BaseModel):
+    """One's own standing in a competition."""
+
+    role: Role
+    status: MemberStatus
+    team: str | None
+    terms_version: int | None
+
+
+class CompetitionDetail(CompetitionOut):
+    """A competition with its phases and leagues."""
+
+    terms: str
+    terms_version: int
+    registration: str
+    team_size: int
+    fact_sheet: list[Any]
+    phases: list[PhaseOut]
+    leagues: list[LeagueOut]
+    membership: MembershipOut | None
+
+
+class JoinIn(BaseModel):
+    """A wish to take part."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accepts_terms: bool = False
+    pseudonym: str | None = Field(default=None, max_length=64, description="The team's name on the board.")

@@ -1,0 +1,150 @@
+"""Competitions: how they are made, found and joined."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.pools.service import check_slug
+from anyshot_platform.teams.service import make_solo_team
+from anyshot_platform.users.models import User
+
+
+class CannotJoin(Forbidden):
+    """The competition does not take this user."""
+
+    code = "cannot_join"
+
+
+def create_competition(
+    session: Session, owner: User, *, slug: str, title: str, summary: str = ""
+) -> Competition:
+    """Create a draft, owned by a user."""
+    check_slug(slug)
+    if session.scalar(select(Competition.id).where(Competition.slug == slug)) is not None:
+        raise Conflict(f"There is a competition “{slug}” already.", field="slug")
+    competition = Competition(slug=slug, title=title.strip(), summary=summary, created_by=owner.id)
+    session.add(competition)
+    session.flush()
+    add_member(session, competition, owner, Role.OWNER)
+    return competition
+
+
+def add_member(session: Session, competition: Competition, user: User, role: Role) -> Membership:
+    """Give a user a role; organizers get a team of their own, which stands out of the ranking."""
+    membership = find_membership(session, competition.id, user.id)
+    if membership is None:
+        membership = Membership(competition_id=competition.id, user_id=user.id)
+        session.add(membership)
+    membership.role = role
+    membership.status = MemberStatus.APPROVED
+    session.flush()
+    if membership.team_id is None:
+        team = make_solo_team(session, membership, user)
+        team.out_of_ranking = role != Role.PARTICIPANT
+    session.flush()
+    return membership
+
+
+def find_membership(session: Session, competition_id: str, user_id: str) -> Membership | None:
+    """The user's membership in a competition."""
+    return session.scalars(
+        select(Membership).where(Membership.competition_id == competition_id, Membership.user_id == user_id)
+    ).one_or_none()
+
+
+def join(
+    session: Session,
+    competition: Competition,
+    user: User,
+    *,
+    accepts_terms: bool,
+    pseudonym: str | None = None,
+) -> Membership:
+    """Become a participant: at once, or once an organizer approves.
+
+    Raises `CannotJoin` or `Invalid`; joining twice changes nothing but accepts newer terms.
+    """
+    if competition.terms and not accepts_terms:
+        raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
+    membership = find_membership(session, competition.id, user.id)
+    if membership is not None and membership.status == MemberStatus.BANNED:
+        raise CannotJoin("You are banned from this competition.")
+    if membership is None:
+        _require_joinable(competition, user)
+        membership = Membership(competition_id=competition.id, user_id=user.id, role=Role.PARTICIPANT)
+        session.add(membership)
+    if membership.status != MemberStatus.APPROVED:
+        by_approval = competition.registration == Registration.APPROVAL
+        membership.status = MemberStatus.PENDING if by_approval else MemberStatus.APPROVED
+    session.flush()
+    if membership.team_id is None:
+        make_solo_team(session, membership, user, pseudonym)
+    membership.terms_version = competition.terms_version
+    membership.terms_accepted_at = now()
+    session.flush()
+    return membership
+
+
+def _require_joinable(competition: Competition, user: User) -> None:
+    if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
+        raise CannotJoin("This competition takes no participants now.")
+    if competition.registration == Registration.CLOSED:
+        raise CannotJoin("Registration for this competition is closed.")
+    domain = (user.email_key or "").rpartition("@")[2]
+    if competition.email_domains and domain not in {name.casefold() for name in competition.email_domains}:
+        allowed = ", ".join(competition.email_domains)
+        raise CannotJoin(f"Only e-mail addresses of these domains may join: {allowed}.")
+
+
+def require_participant(membership: Membership | None) -> Membership:
+    """The membership, if it may submit; raises `CannotJoin` with the reason."""
+    reasons = {
+        MemberStatus.PENDING: "The organizers have not approved your registration yet.",
+        MemberStatus.BANNED: "You are banned from this competition.",
+        MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",
+    }
+    if membership is None:
+        raise CannotJoin("Please join the competition first.")
+    if membership.status in reasons:
+        raise CannotJoin(reasons[membership.status])
+    if membership.team_id is None:
+        raise CannotJoin("You are in no team of this competition.")
+    return membership
+
+
+def list_competitions(
+    session: Session,
+    *,
+    viewer_id: str | None,
+    search: str = "",
+    archived: bool = False,
+    everything: bool = False,
+) -> Sequence[Competition]:
+    """The competitions that a viewer may know of, newest first; `everything` is for site administrators."""
+    query = (
+        select(Competition).where(Competition.deleted_at.is_(None)).order_by(Competition.created_at.desc())
+    )
+    if not everything:
+        own = select(Membership.competition_id).where(
+            Membership.user_id == (viewer_id or ""),
+            Membership.status == MemberStatus.APPROVED,
+            Membership.role.in_([Role.OWNER, Role.ORGANIZER, Role.REVIEWER]),
+        )
+        query = query.where(or_(Competition.state != CompetitionState.DRAFT, Competition.id.in_(own)))
+    if not archived:
+        query = query.where(Competition.state != CompetitionState.ARCHIVED)
+    if search.strip():
+        pattern = "%" + search.strip().replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        query = query.where(
+            or_(
+                Competition.title.ilike(pattern, escape="\\"), Competition.summary.ilike(pattern, escape="\\")
+            )
+        )
+    return session.scalars(query).all()

@@ -1,0 +1,44 @@
+"""Words for the states and roles of a competition."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class CompetitionState(StrEnum):
+    """Who can see a competition."""
+
+    DRAFT = "draft"  # its organizers
+    PUBLISHED = "published"  # everyone
+    ARCHIVED = "archived"  # everyone, nothing can be submitted
+
+
+class Registration(StrEnum):
+    """How one becomes a participant."""
+
+    OPEN = "open"
+    APPROVAL = "approval"
+    CLOSED = "closed"
+
+
+class Role(StrEnum):
+    """What a member may do; each role includes the ones after it."""
+
+    OWNER = "owner"
+    ORGANIZER = "organizer"
+    REVIEWER = "reviewer"
+    PARTICIPANT = "participant"
+
+    def includes(self, other: Role) -> bool:
+        """Whether this role may do all that the other may."""
+        order = list(Role)
+        return order.index(self) <= order.index(other)
+
+
+class MemberStatus(StrEnum):
+    """Where a membership stands."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    BANNED = "banned"
+    WITHDRAWN = "withdrawn"

@@ -1,0 +1,168 @@
+"""Engine, sessions and column types for SQLite and PostgreSQL alike."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import JSON, DateTime, Dialect, Engine, MetaData, String, create_engine, event
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+from sqlalchemy.types import TypeDecorator
+
+E = TypeVar("E", bound=StrEnum)
+NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+Json = JSON().with_variant(JSONB(), "postgresql")
+
+
+def now() -> datetime:
+    """The present moment, UTC, aware."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """Return 32 hex digits that sort by time of creation: 48 bits of milliseconds, 80 of chance."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC: aware in Python, naive UTC in SQLite, `timestamptz` in PostgreSQL."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a moment needs a time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Word(TypeDecorator[E]):
+    """A `StrEnum` stored as its text, so that a new word needs no migration."""
+
+    impl = String(32)
+    cache_ok = True
+
+    def __init__(self, words: type[E]) -> None:
+        super().__init__()
+        self.words = words
+
+    def process_bind_param(self, value: E | None, dialect: Dialect) -> str | None:
+        return None if value is None else self.words(value).value
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
+        return None if value is None else self.words(value)
+
+
+class Base(DeclarativeBase):
+    """Base of all tables."""
+
+    metadata = MetaData(naming_convention=NAMING)
+    type_annotation_map = {  # noqa: RUF012 - read by SQLAlchemy
+        datetime: Moment(),
+        dict[str, Any]: Json,
+        list[Any]: Json,
+        list[str]: Json,
+        list[int]: Json,
+        str: String(200),
+    }
+
+
+class Database:
+    """The engine and its two kinds of transaction.
+
+    SQLite knows one writer at a time. A transaction that reads first and writes later would fail at once with
+    "database is locked" when another one wrote in between, so transactions that may write take the lock when
+    they begin (`writing`), and those that only read never take it (`reading`).
+    """
+
+    def __init__(self, address: str, *, pool_size: int = 20) -> None:
+        self.engine = _create_engine(address, pool_size)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._write = sessionmaker(self.engine, expire_on_commit=False)
+        reader = self.engine.execution_options(anyshot_read_only=True)
+        self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False)
+        self.after_commit: list[Callable[[Session], None]] = []
+
+    def write_session(self) -> Session:
+        """Return a session that may write; the caller ends it."""
+        return self._write()
+
+    def read_session(self) -> Session:
+        """Return a session that only reads; the caller ends it."""
+        return self._read()
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """One transaction: committed at the end, rolled back by an exception."""
+        with self._write() as session:
+            yield session
+            session.commit()
+            self.committed(session)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """One transaction that reads a consistent state."""
+        with self._read() as session:
+            yield session
+
+    def committed(self, session: Session) -> None:
+        """Tell the listeners, such as the doorbell, that a transaction was committed."""
+        for listener in self.after_commit:
+            listener(session)
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _create_engine(address: str, pool_size: int) -> Engine:
+    url = make_url(address)
+    if url.get_backend_name() != "sqlite":
+        if url.drivername == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+        return create_engine(url, pool_size=pool_size, max_overflow=pool_size, pool_pre_ping=True)
+    if url.database and url.database != ":memory:":
+        Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        connect_args={"check_same_thread": False, "timeout": 30, "isolation_level": None},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA busy_timeout=30000")
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.execute("PRAGMA foreign_keys=ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Any) -> None:
+    read_only = connection.get_execution_options().get("anyshot_read_only", False)
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")

@@ -1,0 +1,60 @@
+"""What the demo's organizer does before anyone can take part: pools, competition, phases."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import select
+
+from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.bundles.service import import_competition
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.demo.data import DemoData
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version, find_packs
+from anyshot_platform.users import service as users
+from anyshot_platform.web.services import Services
+from anyshot_platform.web.viewer import Viewer
+
+BUNDLE = Path(__file__).parent / "competition"
+NAME = "organizer"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The competition that participants find."""
+
+    competition: str
+    phase: str
+    organizer: str
+    password: str
+
+
+def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seconds: float) -> Stage:
+    """Make the organizer's account, the pools and the competition, and open its feedback phase for a month."""
+    password = secrets.token_urlsafe(9)
+    with services.database.writing() as session:
+        owner = users.create_user(
+            session, username=NAME, email="organizer@example.org", password=password, is_site_admin=True
+        )
+        actor = Viewer(user_id=owner.id, username=owner.username, is_site_admin=True)
+    for name, paths in data.packs.items():
+        rows = [add_pack(services, path).digest for path in paths]
+        _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor)
+    with services.database.writing() as session:
+        start = datetime.now(UTC) - timedelta(hours=1)
+        made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)
+        made.competition.state = CompetitionState.PUBLISHED
+        phase = session.scalars(select(Phase).where(Phase.competition_id == made.competition.id)).one()
+        version = phase.versions[0]
+        version.tasks, version.run_seconds = tasks, budget_seconds
+        return Stage(made.competition.slug, phase.slug, NAME, password)
+
+
+def _make_pool(services: Services, slug: str, name: str, digests: list[str], actor: Viewer) -> None:
+    with services.database.writing() as session:
+        pool = create_pool(session, slug=slug, name=name, owner_id=actor.id)
+        create_pool_version(session, pool, find_packs(session, digests), created_by=actor.id)

@@ -1,0 +1,146 @@
+"""The embedded set-up as a child process: web service, sweeper and one worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from anyshot_platform.settings import PlatformSettings
+
+
+class ServerDown(Exception):
+    """The server did not come up, or went away."""
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """What keeps the submissions in: the worker's word for it, and a sentence for the reader."""
+
+    name: str
+    sentence: str
+
+
+def choose_sandbox() -> Sandbox:
+    """Docker where its daemon answers, else Bubblewrap, else none."""
+    docker = shutil.which("docker")
+    if docker and subprocess.run([docker, "version"], capture_output=True, timeout=20).returncode == 0:
+        return Sandbox("docker", "Submissions run in Docker containers without a network.")
+    if shutil.which("bwrap"):
+        return Sandbox(
+            "bubblewrap", "No Docker daemon answers; submissions run in Bubblewrap, which promises less."
+        )
+    return Sandbox(
+        "trusted",
+        "There is neither Docker nor Bubblewrap here. The demo's own three submissions run WITHOUT A SANDBOX, as"
+        " trusted code; every other upload is refused.",
+    )
+
+
+def build_image() -> None:
+    """Build the sandbox image unless it is there; a minute or two the first time."""
+    built = subprocess.run([sys.executable, "-m", "anyshot_starting_kit.cli", "worker", "image", "build"])
+    if built.returncode != 0:
+        raise ServerDown("the sandbox image could not be built; the lines above say why")
+
+
+def make_settings(home: Path, port: int | None, trusted: list[str] | None) -> PlatformSettings:
+    """Settings of a site of its own below `home`, on loopback."""
+    chosen = port or _free_port()
+    return PlatformSettings(
+        secret_key=secrets.token_urlsafe(32),  # pyright: ignore[reportArgumentType] - pydantic wraps it
+        home=home,
+        host="127.0.0.1",
+        port=chosen,
+        base_url=f"http://127.0.0.1:{chosen}",
+        trusted_digests=tuple(trusted) if trusted is not None else None,
+        log_format="text",
+    )
+
+
+def environment(settings: PlatformSettings, sandbox: Sandbox) -> dict[str, str]:
+    """What the server and its worker read; nothing of an `ANYSHOT_...` of the caller gets through."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("ANYSHOT_")}
+    made = {
+        "ANYSHOT_SECRET_KEY": settings.secret_key.get_secret_value(),
+        "ANYSHOT_HOME": str(settings.home),
+        "ANYSHOT_HOST": settings.host,
+        "ANYSHOT_PORT": str(settings.port),
+        "ANYSHOT_BASE_URL": settings.base_url,
+        "ANYSHOT_LOG_FORMAT": "text",
+        "ANYSHOT_SANDBOX": sandbox.name,
+    }
+    if settings.trusted_digests is not None:
+        made["ANYSHOT_TRUSTED_DIGESTS"] = json.dumps(settings.trusted_digests)
+        made["ANYSHOT_TRUST_ALL_SUBMISSIONS"] = "true"
+    return own | made
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running site."""
+
+    address: str
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def require_up(self) -> None:
+        """Raise `ServerDown` with the end of its log when the process is gone."""
+        if self.process.poll() is not None:
+            tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+            raise ServerDown(f"the server ended with status {self.process.returncode}:\n{tail}")
+
+
+@contextmanager
+def serving(settings: PlatformSettings, sandbox: Sandbox) -> Iterator[Server]:
+    """Run `anyshot admin serve --embedded` until the block is left."""
+    log = settings.home / "server.log"
+    command = [sys.executable, "-m", "anyshot_starting_kit.cli", "admin", "serve", "--embedded"]
+    command += ["--home", str(settings.home)]
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, env=environment(settings, sandbox), stdout=out, stderr=subprocess.STDOUT
+        )
+    server = Server(settings.base_url, log, process)
+    try:
+        wait_until_healthy(server)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(40)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_until_healthy(server: Server, seconds: float = 180.0) -> None:
+    """Return when the server answers; raises `ServerDown` when it does not, or is gone."""
+    deadline = time.monotonic() + seconds
+    while True:
+        server.require_up()
+        try:
+            if httpx.get(f"{server.address}/health", timeout=2.0).is_success:
+                return
+        except httpx.TransportError:
+            pass
+        if time.monotonic() > deadline:
+            raise ServerDown(f"the server did not answer within {seconds:.0f} s; its log is {server.log}")
+        time.sleep(0.2)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -1,0 +1,1 @@
+"""The discussion page of a competition."""

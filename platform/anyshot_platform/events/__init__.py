@@ -1,0 +1,1 @@
+"""Log lines of runs, kept and sent live to the browser."""

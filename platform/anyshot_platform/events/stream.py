@@ -1,0 +1,140 @@
+"""Server-sent events: one submission's state and log, live, resumable by the last id seen.
+
+All streams of a process share one thread's worth of database reads: each looks only while somebody watches, every
+quarter of a second, and sends only what changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from anyio import to_thread
+from fastapi import Request
+from sqlalchemy.orm import Session
+
+from anyshot_platform.events.models import RunEvent
+from anyshot_platform.events.service import read_events
+from anyshot_platform.queue.places import find_place
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.service import list_runs
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.web.services import Services
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+LOOK_EVERY = 0.25  # seconds
+_SLOWEST = 2.0
+_BATCH = 500
+_KEEP_ALIVE = 15.0
+_LONGEST = 3600.0  # then the browser connects again, and its permission is checked again
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look at the database found."""
+
+    state: dict[str, object]
+    ended: bool
+    lines: list[RunEvent]
+
+
+def look(session: Session, submission_id: str, policy: LogPolicy, after: int, limit: int = _BATCH) -> Look:
+    """The submission's state, and its log lines after an id."""
+    submission = session.get_one(Submission, submission_id)
+    runs = [
+        run
+        for run in list_runs(session, submission)
+        if run.phase_version.number == submission.phase.live_version
+    ]
+    newest = max((run.generation for run in runs), default=0)
+    current = [run for run in runs if run.generation == newest]
+    lines = read_events(session, [run.id for run in current], policy=policy, after=after, limit=limit)
+    return Look(describe(session, submission, current), all(run.state in ENDED for run in current), lines)
+
+
+def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[str, object]:
+    """The state of a submission for the page: overall, and of each run."""
+    places = [place for run in runs if (place := find_place(session, run)) is not None]
+    first = min(places, key=lambda place: place.ahead, default=None)
+    return {
+        "status": submission.status.value,
+        "verdict": submission.verdict.value if submission.verdict else None,
+        "queue_place": first.ahead if first else None,
+        "workers": first.workers if first else None,
+        "expected_start": first.expected_start.isoformat() if first and first.expected_start else None,
+        "tasks_done": sum(run.tasks_done for run in runs),
+        "tasks_total": sum(run.tasks_total for run in runs),
+        "seconds_used": round(sum(run.seconds_used for run in runs), 1),
+        "budget_seconds": sum(_budget(run, submission) for run in runs if not run.shard_index),
+        "runs": [
+            {
+                "id": run.id,
+                "state": run.state.value,
+                "attempt": run.attempt,
+                "seed_index": run.seed_index,
+                "shard_index": run.shard_index,
+                "tasks_done": run.tasks_done,
+                "tasks_total": run.tasks_total,
+                "seconds_used": round(run.seconds_used, 1),
+                "budget_seconds": _budget(run, submission),
+                "message": run.message or run.progress_message,
+                "cancelling": run.cancel_requested_at is not None and run.state not in ENDED,
+            }
+            for run in runs
+        ],
+    }
+
+
+def _budget(run: Run, submission: Submission) -> float:
+    return submission.phase.smoke_seconds if run.kind.value == "smoke" else run.phase_version.run_seconds
+
+
+async def stream(
+    request: Request, services: Services, submission_id: str, policy: LogPolicy, after: int
+) -> AsyncIterator[str]:
+    """The events of a submission until it ends and its log is through, or the browser leaves."""
+    clock = asyncio.get_running_loop().time
+    began = last_sent = clock()
+    last_state: dict[str, object] | None = None
+    pause = LOOK_EVERY
+    yield "retry: 1000\n\n"
+    while clock() - began < _LONGEST:
+        found = await to_thread.run_sync(_look, services, submission_id, policy, after)
+        if found.lines:
+            after = found.lines[-1].id
+            yield _format("log", [_line(line) for line in found.lines], identity=after)
+        if found.state != last_state:
+            last_state = found.state
+            yield _format("state", found.state)
+        news = bool(found.lines) or last_state is found.state
+        if found.ended and len(found.lines) < _BATCH:
+            yield _format("end", {})
+            return
+        if news:
+            last_sent, pause = clock(), LOOK_EVERY
+        elif clock() - last_sent > _KEEP_ALIVE:
+            last_sent = clock()
+            yield ": still here\n\n"
+        if len(found.lines) == _BATCH:
+            continue  # more is waiting
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.2, _SLOWEST if found.state["tasks_done"] == 0 else LOOK_EVERY)
+        if await request.is_disconnected():
+            return
+
+
+def _look(services: Services, submission_id: str, policy: LogPolicy, after: int) -> Look:
+    with services.database.reading() as session:
+        return look(session, submission_id, policy, after)
+
+
+def _line(line: RunEvent) -> list[object]:
+    return [line.id, line.at.timestamp(), line.stream, line.stage.value, line.text]
+
+
+def _format(event: str, data: object, *, identity: int | None = None) -> str:
+    head = f"id: {identity}\n" if identity is not None else ""
+    return f"{head}event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"

@@ -1,0 +1,1 @@
+"""What organizers take away: tables, and one archive of everything."""

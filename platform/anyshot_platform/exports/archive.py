@@ -1,0 +1,63 @@
+"""One archive with everything that the paper on a competition needs, and a script that makes its tables and figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.bundles.files import write_zip
+from anyshot_platform.bundles.service import export_competition
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.exports.tables import (
+    BOARD_COLUMNS,
+    SUBMISSION_COLUMNS,
+    Form,
+    collect_results,
+    list_boards,
+    list_submissions,
+    write,
+    write_parquet,
+)
+
+_SCRIPT = Path(__file__).parent / "reproduce.txt"
+_README = """# {title}
+
+Made on {moment}. All moments are UTC.
+
+| file | holds |
+| --- | --- |
+| `bundle.zip` | the competition as it can be imported again, without the seeds of hidden tasks |
+| `submissions.csv` | every submission, also disqualified, withdrawn and deleted ones |
+| `leaderboards.csv` | every row of every league's board, in rank order |
+| `results.parquet` | one row a task of every finished run: ways, shots, dataset, metrics, seconds |
+| `reproduce.py` | makes the tables and figures out of `results.parquet` |
+
+`pip install anyshot-starting-kit`, then `python reproduce.py` in this folder writes `figures/` and `tables/`,
+and compares the scores that it computes with those on the boards.
+{missing}"""
+
+
+def make_archive(session: Session, storage: Storage, competition: Competition) -> bytes:
+    """The archive as a zip."""
+    table, missing = collect_results(session, storage, competition)
+    remark = (
+        f"\nOf {len(missing)} runs the results are no longer kept: {json.dumps(missing)}\n" if missing else ""
+    )
+    moment = now().isoformat(timespec="seconds")
+    readme = _README.format(title=competition.title, moment=moment, missing=remark)
+    return write_zip(
+        {
+            "README.md": readme.encode(),
+            "bundle.zip": export_competition(session, storage, competition, secrets=False),
+            "submissions.csv": write(
+                list(list_submissions(session, competition)), SUBMISSION_COLUMNS, Form.CSV
+            ),
+            "leaderboards.csv": write(list(list_boards(session, competition)), BOARD_COLUMNS, Form.CSV),
+            "results.parquet": write_parquet(table),
+            "reproduce.py": _SCRIPT.read_bytes(),
+        }
+    )

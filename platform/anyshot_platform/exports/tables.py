@@ -1,0 +1,249 @@
+"""The tables of a competition: submissions, leaderboards, results of every task."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.errors import NotFound
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.tables import find_results, read_table
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+MEDIA = {
+    Form.CSV: "text/csv; charset=utf-8",
+    Form.JSON: "application/json",
+    Form.PARQUET: "application/vnd.apache.parquet",
+}
+SUBMISSION_COLUMNS = (
+    "id",
+    "phase",
+    "team",
+    "user",
+    "kind",
+    "number",
+    "status",
+    "verdict",
+    "cause",
+    "score",
+    "half_width",
+    "leagues",
+    "uploaded",
+    "finished",
+    "disqualified",
+    "withdrawn",
+    "deleted",
+    "costs_quota",
+    "digest",
+    "size",
+    "origin",
+    "comment",
+    "fact_sheet",
+)
+BOARD_COLUMNS = (
+    "phase",
+    "version",
+    "league",
+    "rank",
+    "team",
+    "submission",
+    "baseline",
+    "score",
+    "half_width",
+    "tasks",
+    "runs",
+    "seconds",
+    "uploaded",
+    "by_dataset",
+)
+
+
+def list_submissions(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
+    """Every submission, also disqualified, withdrawn and deleted ones; smoke tests are left out."""
+    leagues: dict[str, list[str]] = {}
+    entered = (
+        select(LeagueEntry.submission_id, League.slug, LeagueEntry.status)
+        .join(League, League.id == LeagueEntry.league_id)
+        .where(League.competition_id == competition.id)
+    )
+    for submission_id, slug, status in session.execute(entered):
+        leagues.setdefault(submission_id, []).append(f"{slug}:{status.value}")
+    rows = session.execute(
+        select(Submission, Phase.slug, Team.name, User.username)
+        .join(Phase, Phase.id == Submission.phase_id)
+        .join(Team, Team.id == Submission.team_id)
+        .join(User, User.id == Submission.user_id)
+        .where(Submission.competition_id == competition.id, Submission.kind != SubmissionKind.SMOKE)
+        .order_by(Submission.created_at, Submission.id)
+        .execution_options(yield_per=2000)
+    )
+    for submission, phase, team, user in rows:
+        yield {
+            "id": submission.id,
+            "phase": phase,
+            "team": team,
+            "user": user,
+            "kind": submission.kind.value,
+            "number": submission.number,
+            "status": submission.status.value,
+            "verdict": submission.verdict.value if submission.verdict else None,
+            "cause": submission.cause.value if submission.cause else None,
+            "score": submission.score,
+            "half_width": submission.half_width,
+            "leagues": " ".join(sorted(leagues.get(submission.id, []))),
+            "uploaded": _iso(submission.created_at),
+            "finished": _iso(submission.finished_at),
+            "disqualified": submission.disqualified_reason if submission.disqualified_at else None,
+            "withdrawn": submission.withdrawn_at is not None,
+            "deleted": submission.deleted_at is not None,
+            "costs_quota": submission.counts_quota,
+            "digest": submission.digest,
+            "size": submission.size,
+            "origin": submission.origin_id,
+            "comment": submission.comment,
+            "fact_sheet": json.dumps(submission.fact_sheet, ensure_ascii=False, sort_keys=True),
+        }
+
+
+def list_boards(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
+    """Every row of every league's board in every phase, under the live version, in rank order."""
+    rows = session.execute(
+        select(BoardRow, Phase.slug, PhaseVersion.number, League.slug, Team.name, Submission.kind)
+        .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
+        .join(Phase, Phase.id == PhaseVersion.phase_id)
+        .join(League, League.id == BoardRow.league_id)
+        .join(Team, Team.id == BoardRow.team_id)
+        .join(Submission, Submission.id == BoardRow.submission_id)
+        .where(Phase.competition_id == competition.id, PhaseVersion.number == Phase.live_version)
+        .where(Phase.deleted_at.is_(None), League.deleted_at.is_(None))
+        .order_by(
+            Phase.position, League.position, ~BoardRow.ranked, BoardRow.sort_value, BoardRow.submitted_at
+        )
+    )
+    place, board = 0, ("", "")
+    for row, phase, version, league, team, kind in rows:
+        place = place + 1 if board == (phase, league) else 1
+        board = (phase, league)
+        yield {
+            "phase": phase,
+            "version": version,
+            "league": league,
+            "rank": place if row.ranked else None,
+            "team": team,
+            "submission": row.submission_id,
+            "baseline": kind == SubmissionKind.BASELINE,
+            "score": row.value,
+            "half_width": row.half_width,
+            "tasks": row.tasks,
+            "runs": row.runs,
+            "seconds": row.seconds,
+            "uploaded": _iso(row.submitted_at),
+            "by_dataset": json.dumps(row.by_dataset, ensure_ascii=False, sort_keys=True),
+        }
+
+
+def collect_results(
+    session: Session, storage: Storage, competition: Competition
+) -> tuple[pa.Table, list[str]]:
+    """One row a task of every finished run, and the runs whose results are no longer kept."""
+    parts: list[pa.Table] = []
+    missing: list[str] = []
+    rows = session.execute(
+        select(Run, Phase.slug, PhaseVersion.number, Team.name)
+        .join(Phase, Phase.id == Run.phase_id)
+        .join(PhaseVersion, PhaseVersion.id == Run.phase_version_id)
+        .join(Team, Team.id == Run.team_id)
+        .where(Run.competition_id == competition.id, Run.state == RunState.FINISHED, Run.kind != "smoke")
+        .order_by(Run.created_at, Run.id)
+    ).all()
+    for run, phase, version, team in rows:
+        table = read_table(storage, find_results(session, run))
+        if table is None:
+            missing.append(run.id)
+            continue
+        columns = {name: pa.array(values) for name, values in table.columns().items()}
+        about = {
+            "phase": phase,
+            "version": version,
+            "team": team,
+            "submission": run.submission_id or "",
+            "run": run.id,
+            "seed_index": run.seed_index,
+            "generation": run.generation,
+        }
+        said = {name: pa.array([value] * len(table)) for name, value in about.items()}
+        parts.append(pa.table({**said, **columns}))
+    return (pa.concat_tables(parts) if parts else pa.table({"run": pa.array([], pa.string())})), missing
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def write(rows: Sequence[dict[str, Any]], columns: Sequence[str], form: Form) -> bytes:
+    """Rows in one of the forms; an empty table keeps its columns."""
+    if form == Form.JSON:
+        return json.dumps(list(rows), ensure_ascii=False, indent=1).encode()
+    if form == Form.PARQUET:
+        return write_parquet(pa.table({name: pa.array([row[name] for row in rows]) for name in columns}))
+    target = io.StringIO()
+    writer = csv.DictWriter(target, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return target.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "@", "\t")) else value
+
+
+def write_parquet(table: pa.Table) -> bytes:
+    """A table as a Parquet file."""
+    target = io.BytesIO()
+    pq.write_table(table, target, compression="zstd")
+    return target.getvalue()
+
+
+def table_of(session: Session, storage: Storage, competition: Competition, name: str, form: Form) -> bytes:
+    """A table by its name; raises `NotFound`."""
+    if name == "submissions":
+        return write(list(list_submissions(session, competition)), SUBMISSION_COLUMNS, form)
+    if name == "leaderboards":
+        return write(list(list_boards(session, competition)), BOARD_COLUMNS, form)
+    if name == "results":
+        table, _ = collect_results(session, storage, competition)
+        return (
+            write_parquet(table)
+            if form == Form.PARQUET
+            else write(table.to_pylist(), table.column_names, form)
+        )
+    raise NotFound("There is no such table.")

@@ -1,0 +1,145 @@
+"""Leaderboards over JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.leaderboards.reading import Place, read_board, read_history, read_rank
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.phases.states import Audience
+from anyshot_platform.web.access import CompetitionAccess, visible_competition
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
+Access = Annotated[CompetitionAccess, Depends(visible_competition)]
+PhaseParam = Annotated[str, Path(max_length=64)]
+_ROLE_OF_AUDIENCE = {Audience.PARTICIPANTS: Role.PARTICIPANT, Audience.ORGANIZERS: Role.REVIEWER}
+
+
+class RowOut(BaseModel):
+    """A row of a board; `rank` null is out of the ranking (a baseline, an organizer)."""
+
+    rank: int | None
+    team: str
+    submission_number: int
+    is_baseline: bool
+    score: float
+    half_width: float | None
+    runs: int
+    tasks: int
+    seconds: float
+    by_dataset: dict[str, float]
+    submitted_at: datetime
+
+
+class TopOut(BaseModel):
+    """The best score from a moment on."""
+
+    at: datetime
+    score: float
+    team: str
+
+
+class BoardOut(BaseModel):
+    """A page of a board, with the viewer's own rank."""
+
+    league: str
+    total: int
+    offset: int
+    own_rank: int | None
+    rows: list[RowOut]
+
+
+@router.get("/leaderboard")
+def show_board(
+    access: Access,
+    phase_slug: PhaseParam,
+    session: SessionDep,
+    league: Annotated[str | None, Query(max_length=64, description="The first league if left out.")] = None,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> BoardOut:
+    """The board of a league."""
+    phase = find_phase(session, access.competition, phase_slug)
+    require_board(access, phase)
+    found = find_league(session, access.competition, league)
+    version = live_version(session, phase)
+    board = read_board(session, version, found, offset=offset, limit=limit)
+    team_id = access.membership.team_id if access.membership else None
+    hide = phase.hide_dataset_names and not access.may(Role.REVIEWER)
+    return BoardOut(
+        league=found.slug,
+        total=board.total,
+        offset=board.offset,
+        own_rank=read_rank(session, version, found, team_id) if team_id else None,
+        rows=[_show_row(place, hide_names=hide) for place in board.places],
+    )
+
+
+@router.get("/leaderboard/history")
+def show_history(
+    access: Access,
+    phase_slug: PhaseParam,
+    session: SessionDep,
+    league: Annotated[str | None, Query(max_length=64)] = None,
+) -> list[TopOut]:
+    """How the top of a board rose."""
+    phase = find_phase(session, access.competition, phase_slug)
+    require_board(access, phase)
+    found = find_league(session, access.competition, league)
+    history = read_history(session, live_version(session, phase), found)
+    return [TopOut(at=top.at, score=top.value, team=top.team) for top in history]
+
+
+def require_board(access: CompetitionAccess, phase: Phase) -> None:
+    """Raise `Forbidden` unless the viewer may see the phase's boards."""
+    unpublished = phase.needs_publishing and phase.published_at is None
+    audience = Audience.ORGANIZERS if unpublished else phase.board_audience
+    role = _ROLE_OF_AUDIENCE.get(audience)
+    if role is not None and not access.may(role):
+        raise Forbidden("The board of this phase is not public.")
+
+
+def find_league(session: Session, competition: Competition, slug: str | None) -> League:
+    """The league of that short name, or the first one; raises `NotFound`."""
+    query = select(League).where(League.competition_id == competition.id, League.deleted_at.is_(None))
+    if slug is not None:
+        query = query.where(League.slug == slug)
+    league = session.scalars(query.order_by(League.position, League.slug).limit(1)).first()
+    if league is None:
+        raise NotFound("There is no such league.")
+    return league
+
+
+def anonymise(names: list[str]) -> dict[str, str]:
+    """Each dataset's name → `Dataset k`, numbered by name, so that a column means the same in every row."""
+    return {name: f"Dataset {place}" for place, name in enumerate(sorted(names), 1)}
+
+
+def _show_row(place: Place, *, hide_names: bool) -> RowOut:
+    row = place.row
+    names = anonymise(list(row.by_dataset)) if hide_names else {name: name for name in row.by_dataset}
+    return RowOut(
+        rank=place.rank,
+        team=place.team,
+        submission_number=place.submission_number,
+        is_baseline=place.is_baseline,
+        score=row.value,
+        half_width=row.half_width,
+        runs=row.runs,
+        tasks=row.tasks,
+        seconds=row.seconds,
+        by_dataset={names[name]: value for name, value in row.by_dataset.items()},
+        submitted_at=row.submitted_at,
+    )

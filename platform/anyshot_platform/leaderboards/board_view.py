@@ -1,0 +1,174 @@
+"""A page of a leaderboard as it is drawn: intervals on one scale, brackets, anonymised columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.scores.tables import DatasetNames
+
+
+@dataclass(frozen=True)
+class Column:
+    """A dataset's column."""
+
+    key: str
+    label: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score on one dataset; `heat` is its place in the column, 0 (lowest) to 4."""
+
+    value: float | None
+    heat: int
+
+
+@dataclass(frozen=True)
+class RowView:
+    """One row."""
+
+    key: str
+    rank: int | None
+    team: str
+    href: str | None
+    own: bool
+    baseline: bool
+    value: float
+    half_width: float | None
+    drawn: bool
+    x: float
+    x_low: float
+    x_high: float
+    datasets: tuple[Cell, ...]
+    seconds: float
+    submitted_at: datetime
+    bracket: str
+    above_gate: bool | None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From scores to the 0 to 100 of the drawings."""
+
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the score lies inside the drawing."""
+        return self.low <= value <= self.high
+
+    def x(self, value: float) -> float:
+        """Where a score lies, kept inside the drawing."""
+        share = (value - self.low) / (self.high - self.low)
+        return round(min(max(100 * share, 0.0), 100.0), 2)
+
+
+def make_scale(places: Sequence[Place], gate: float | None) -> Scale:
+    """A scale on which the intervals of all ranked rows fit, and the gate where it is near."""
+    shown = [place for place in places if place.rank is not None] or list(places)
+    lows = [place.row.value - (place.row.half_width or 0.0) for place in shown]
+    highs = [place.row.value + (place.row.half_width or 0.0) for place in shown]
+    low, high = min(lows, default=0.0), max(highs, default=1.0)
+    margin = max((high - low) * 0.06, 0.005)
+    if gate is not None and low - (high - low) < gate < high + (high - low):
+        low, high = min(low, gate), max(high, gate)
+    return Scale(low - margin, high + margin)
+
+
+def make_columns(places: Sequence[Place], names: DatasetNames) -> tuple[Column, ...]:
+    """A column for each dataset that any row has, under the names that the viewer may see."""
+    keys = {key for place in places for key in place.row.by_dataset}
+    titled = sorted(((names.label(key), key) for key in keys), key=lambda pair: _natural(pair[0]))
+    return tuple(Column(key, title.replace("Dataset ", "D"), title) for title, key in titled)
+
+
+def _natural(title: str) -> tuple[str, int]:
+    words, _, number = title.rpartition(" ")
+    return (words, int(number)) if number.isdigit() else (title, 0)
+
+
+def make_rows(
+    places: Sequence[Place],
+    columns: Sequence[Column],
+    scale: Scale,
+    *,
+    own_team: str | None,
+    hrefs: dict[str, str],
+    gate: float | None,
+    in_rank_order: bool,
+) -> tuple[RowView, ...]:
+    """The rows of a page."""
+    brackets = find_brackets(places) if in_rank_order else [""] * len(places)
+    spans = [_span(places, column.key) for column in columns]
+    return tuple(
+        RowView(
+            key=place.row.row_key,
+            rank=place.rank,
+            team=place.submission_name if place.is_baseline else place.team,
+            href=hrefs.get(place.row.submission_id),
+            own=own_team is not None and place.row.team_id == own_team and not place.is_baseline,
+            baseline=place.is_baseline,
+            value=place.row.value,
+            half_width=place.row.half_width,
+            drawn=scale.holds(place.row.value),
+            x=scale.x(place.row.value),
+            x_low=scale.x(place.row.value - (place.row.half_width or 0.0)),
+            x_high=scale.x(place.row.value + (place.row.half_width or 0.0)),
+            datasets=tuple(
+                _cell(place.row.by_dataset.get(column.key), span)
+                for column, span in zip(columns, spans, strict=True)
+            ),
+            seconds=place.row.seconds,
+            submitted_at=place.row.submitted_at,
+            bracket=bracket,
+            above_gate=None if gate is None or place.rank is None else place.row.value > gate,
+        )
+        for place, bracket in zip(places, brackets, strict=True)
+    )
+
+
+def _span(places: Sequence[Place], key: str) -> tuple[float, float]:
+    shown = [place for place in places if place.rank is not None] or places
+    values = [place.row.by_dataset[key] for place in shown if place.row.by_dataset.get(key) is not None]
+    return min(values, default=0.0), max(values, default=1.0)
+
+
+def _cell(value: float | None, span: tuple[float, float]) -> Cell:
+    low, high = span
+    if value is None or high <= low:
+        return Cell(value, 0)
+    return Cell(value, min(max(int(5 * (value - low) / (high - low)), 0), 4))
+
+
+def cannot_be_told_apart(first: Place, second: Place) -> bool:
+    """Whether the difference of two scores lies within the 95 % interval of a difference of independent means.
+
+    With half widths h of the means, that of the difference is at most sqrt(h1^2 + h2^2): both met the same tasks, so
+    the errors are correlated and a paired comparison, which the compare page makes, tells smaller differences apart.
+    """
+    if first.row.half_width is None or second.row.half_width is None:
+        return False
+    return abs(first.row.value - second.row.value) <= math.hypot(first.row.half_width, second.row.half_width)
+
+
+def find_brackets(places: Sequence[Place]) -> list[str]:
+    """For each row `start`, `middle` or `end` of a bracket, or nothing.
+
+    A bracket joins each ranked row with the ranked one above it if the two cannot be told apart; rows out of the
+    ranking that lie between are inside it.
+    """
+    ranked = [index for index, place in enumerate(places) if place.rank is not None]
+    joined = [False] * len(places)  # row i belongs to the row above it
+    for above, below in pairwise(ranked):
+        if cannot_be_told_apart(places[above], places[below]):
+            for index in range(above + 1, below + 1):
+                joined[index] = True
+    after = [*joined, False][1:]  # empty for an empty board
+    words = {(False, True): "start", (True, True): "middle", (True, False): "end", (False, False): ""}
+    return [words[above, below] for above, below in zip(joined, after, strict=True)]

@@ -1,0 +1,197 @@
+"""Keeps leaderboards up to date, one team at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, delete, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.leaderboards.models import BoardChange, BoardRow
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+from anyshot_scoring.rankings import Entry, Run, find_rule
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """What stands for a team (or a baseline) on one league's board."""
+
+    league_id: str
+    row_key: str
+    ranked: bool
+    score: SubmissionScore
+
+
+def refresh_team(
+    session: Session, version: PhaseVersion, team_id: str, *, leaving: str | None = None
+) -> None:
+    """Bring a team's rows on all boards of a version in line with its scores.
+
+    Reads and writes the team's own rows only, except under rules that rank by dataset, where one new score moves
+    everybody's average rank. `leaving` is the id of a score that is about to be removed. A frozen board stays as it is.
+    """
+    phase = session.get_one(Phase, version.phase_id)
+    if phase.frozen_at is not None:
+        return
+    wanted = {
+        (candidate.league_id, candidate.row_key): candidate
+        for candidate in _find_candidates(session, phase, version, team_id, leaving)
+    }
+    rows = session.scalars(
+        select(BoardRow).where(BoardRow.phase_version_id == version.id, BoardRow.team_id == team_id)
+    ).all()
+    touched = set()
+    for row in rows:
+        candidate = wanted.pop((row.league_id, row.row_key), None)
+        if candidate is None:
+            _note_change(session, row, None)
+            session.delete(row)
+            touched.add(row.league_id)
+        elif _update_row(session, row, candidate):
+            touched.add(row.league_id)
+    for candidate in wanted.values():
+        row = BoardRow(
+            phase_version_id=version.id,
+            league_id=candidate.league_id,
+            row_key=candidate.row_key,
+            team_id=team_id,
+        )
+        _update_row(session, row, candidate)
+        session.add(row)
+        touched.add(candidate.league_id)
+    session.flush()
+    if find_rule(version.ranking_rule).by_dataset:
+        for league_id in touched:
+            _rank_by_dataset(session, version, league_id)
+
+
+def rebuild_boards(session: Session, version: PhaseVersion) -> None:
+    """Bring all boards of a version in line, after a change that touches everybody (a rule, an unfrozen board)."""
+    teams = set(
+        session.scalars(
+            select(SubmissionScore.team_id).where(SubmissionScore.phase_version_id == version.id).distinct()
+        )
+    )
+    teams.update(
+        session.scalars(select(BoardRow.team_id).where(BoardRow.phase_version_id == version.id).distinct())
+    )
+    for team_id in sorted(teams):
+        refresh_team(session, version, team_id)
+
+
+def _find_candidates(
+    session: Session, phase: Phase, version: PhaseVersion, team_id: str, leaving: str | None
+) -> list[_Candidate]:
+    team = session.get_one(Team, team_id)
+    leagues = session.scalars(
+        select(League.id).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
+    ).all()
+    found = []
+    for league_id in leagues:
+        query = _standing_scores(version, team_id, league_id, leaving)
+        if team.deleted_at is None:
+            order = _best_first() if phase.board_shows == BoardShows.BEST else _last_first()
+            entry = query.where(Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]))
+            score = session.scalars(entry.order_by(*order).limit(1)).first()
+            if score is not None:
+                found.append(_Candidate(league_id, team_id, not team.out_of_ranking, score))
+        if team.out_of_ranking:
+            baselines = session.scalars(query.where(Submission.kind == SubmissionKind.BASELINE)).all()
+            found += [_Candidate(league_id, score.submission_id, False, score) for score in baselines]
+    return found
+
+
+def _standing_scores(
+    version: PhaseVersion, team_id: str, league_id: str, leaving: str | None
+) -> Select[SubmissionScore]:
+    query = (
+        select(SubmissionScore)
+        .join(Submission, Submission.id == SubmissionScore.submission_id)
+        .join(LeagueEntry, LeagueEntry.submission_id == SubmissionScore.submission_id)
+        .where(
+            SubmissionScore.phase_version_id == version.id,
+            SubmissionScore.team_id == team_id,
+            LeagueEntry.league_id == league_id,
+            LeagueEntry.status == EntryStatus.ADMITTED,
+            Submission.disqualified_at.is_(None),
+            Submission.withdrawn_at.is_(None),
+            Submission.deleted_at.is_(None),
+        )
+    )
+    return query if leaving is None else query.where(SubmissionScore.id != leaving)
+
+
+def _last_first() -> tuple[Any, ...]:
+    return SubmissionScore.submitted_at.desc(), SubmissionScore.submission_id.desc()
+
+
+def _best_first() -> tuple[Any, ...]:
+    return SubmissionScore.value.desc(), SubmissionScore.submitted_at, SubmissionScore.submission_id
+
+
+def _update_row(session: Session, row: BoardRow, candidate: _Candidate) -> bool:
+    score = candidate.score
+    values = {
+        "submission_id": score.submission_id,
+        "submission_score_id": score.id,
+        "ranked": candidate.ranked,
+        "value": score.value,
+        "half_width": score.half_width,
+        "tasks": score.tasks,
+        "runs": score.runs,
+        "seconds": score.seconds,
+        "by_dataset": score.by_dataset,
+        "submitted_at": score.submitted_at,
+    }
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.sort_value = -score.value
+    row.updated_at = now()
+    _note_change(session, row, score.value)
+    return True
+
+
+def _note_change(session: Session, row: BoardRow, value: float | None) -> None:
+    session.add(
+        BoardChange(
+            phase_version_id=row.phase_version_id,
+            league_id=row.league_id,
+            team_id=row.team_id,
+            submission_id=row.submission_id,
+            value=value,
+        )
+    )
+
+
+def _rank_by_dataset(session: Session, version: PhaseVersion, league_id: str) -> None:
+    rows = session.scalars(
+        select(BoardRow).where(
+            BoardRow.phase_version_id == version.id, BoardRow.league_id == league_id, BoardRow.ranked
+        )
+    ).all()
+    if not rows:
+        return
+    entries = [
+        Entry(row.id, row.submitted_at.timestamp(), (Run(row.value, dict(row.by_dataset)),)) for row in rows
+    ]
+    values = find_rule(version.ranking_rule).value(entries)
+    for row, value in zip(rows, values, strict=True):
+        if row.sort_value != value:
+            row.sort_value = value
+    session.flush()
+
+
+def forget_boards(session: Session, version: PhaseVersion) -> None:
+    """Remove all rows of a version, of a draft that is given up."""
+    session.execute(delete(BoardRow).where(BoardRow.phase_version_id == version.id))

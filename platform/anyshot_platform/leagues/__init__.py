@@ -1,0 +1,1 @@
+"""Leagues: several boards in one competition."""

@@ -1,0 +1,103 @@
+"""The organizers' page of leagues: editing, approvals with evidence."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from anyshot_platform.bundles.schema import LeagueSpec
+from anyshot_platform.competitions.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    act,
+    manage_path,
+    render_manage,
+)
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues import organizing
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
+
+
+@router.get("")
+def show_leagues(request: Request, access: AsReviewer, session: SessionDep, status: str = "") -> Response:
+    """Leagues and the entries that wait for a decision."""
+    wanted = EntryStatus(status) if status in set(EntryStatus) else None
+    return render_manage(
+        request,
+        session,
+        access,
+        "leagues.html",
+        "leagues",
+        heading="Leagues",
+        leagues=organizing.list_leagues(session, access.competition, deleted=True),
+        entries=organizing.list_entries(session, access.competition, status=wanted),
+        status=status,
+    )
+
+
+def _read(form: SentForm, key: str) -> LeagueSpec:
+    raw = {
+        "key": key,
+        "title": form.text("title"),
+        "description": form.text("description"),
+        "admission": form.text("admission") or "all",
+        "every_member": form.flag("every_member"),
+        "prizes": form.text("prizes"),
+        "columns": [{"metric": metric} for metric in form.all("columns")],
+    }
+    try:
+        return LeagueSpec.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+@router.post("")
+def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a league."""
+
+    def deed() -> None:
+        known = form.text("league")
+        league = organizing.find_league(session, access.competition, known) if known else None
+        spec = _read(form, league.slug if league else form.text("key"))
+        organizing.save_league(session, access.competition, spec, access.viewer.id, league)
+
+    return act(session, manage_path(access, "/leagues"), "The league is saved.", deed)
+
+
+@router.post("/{league_slug}/delete")
+def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
+    """Hide a league."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    deed = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", deed)
+
+
+@router.post("/{league_slug}/restore")
+def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
+    """Undo a deletion."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    deed = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/leagues"), f"{league.name} is back.", deed)
+
+
+@router.post("/decide")
+def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Admit or refuse the ticked entries."""
+
+    def deed() -> str:
+        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+        chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
+        if not chosen:
+            raise Invalid("Tick the entries first.")
+        changed = organizing.decide(
+            session, access.competition, chosen, status, access.viewer.id, form.text("reason")
+        )
+        return f"{changed} of {len(chosen)} entries {status.value}."
+
+    return act(session, manage_path(access, "/leagues"), "", deed)

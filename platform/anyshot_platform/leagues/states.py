@@ -1,0 +1,22 @@
+"""Words of leagues."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Admission(StrEnum):
+    """How a submission comes into a league."""
+
+    ALL = "all"  # every submission
+    DECLARED = "declared"  # the team says so
+    APPROVAL = "approval"  # the team says so, an organizer agrees
+    FROM_SCRATCH = "from_scratch"  # declared, and the evidence shows no pretrained weights
+
+
+class EntryStatus(StrEnum):
+    """Where a submission stands in a league."""
+
+    DECLARED = "declared"  # waits for an organizer, or for the evidence
+    ADMITTED = "admitted"
+    REFUSED = "refused"

@@ -1,0 +1,68 @@
+"""Brings a database to the newest schema; one process at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from anyshot_platform.database import Database
+
+_LOCK = 0x616E7973686F74  # "anyshot": PostgreSQL's advisory lock that keeps two migrations apart
+
+
+def migrations_folder() -> Path:
+    """Where the migrations lie: inside an installed wheel, else at the root of the checkout."""
+    package = Path(__file__).parent
+    inside = package / "_migrations"
+    return inside if inside.is_dir() else package.parents[1] / "migrations"
+
+
+def migrate(database: Database, revision: str = "head") -> None:
+    """Upgrade the database to `revision`, in one transaction."""
+    with database.engine.begin() as connection:
+        if not database.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        command.upgrade(alembic_config(connection), revision)
+
+
+def is_current(database: Database) -> bool:
+    """Whether the database is at the newest schema."""
+    heads = set(ScriptDirectory(str(migrations_folder())).get_heads())
+    with database.engine.execution_options(anyshot_read_only=True).connect() as connection:
+        return set(MigrationContext.configure(connection).get_current_heads()) == heads
+
+
+def alembic_config(connection: Connection) -> Config:
+    """Alembic's configuration for a connection; there is no alembic.ini."""
+    config = Config()
+    config.set_main_option("script_location", str(migrations_folder()))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config
+
+
+def write_revision(message: str) -> Path:
+    """Write the next numbered revision: what the models have beyond the newest schema."""
+    numbers = [
+        int(revision.revision) for revision in ScriptDirectory(str(migrations_folder())).walk_revisions()
+    ]
+    with tempfile.TemporaryDirectory(prefix="anyshot-revision-") as folder:
+        database = Database(f"sqlite:///{folder}/newest.sqlite3")
+        migrate(database)
+        with database.engine.begin() as connection:
+            written = command.revision(
+                alembic_config(connection),
+                message=message,
+                rev_id=f"{max(numbers) + 1:04}",
+                autogenerate=True,
+            )
+        database.dispose()
+    if written is None or isinstance(written, list):
+        raise RuntimeError("Alembic wrote no single revision.")
+    return Path(written.path)

@@ -1,0 +1,1 @@
+"""Messages to users: on the page and by e-mail."""

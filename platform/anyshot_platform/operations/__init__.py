@@ -1,0 +1,1 @@
+"""Health, metrics, alerts, retention, backup."""

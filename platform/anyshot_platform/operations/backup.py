@@ -1,0 +1,179 @@
+"""Backup and restore: database and storage in one tar file, by one command each."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from sqlalchemy import select
+from sqlalchemy.engine import URL, make_url
+
+from anyshot_platform.artifacts.models import Blob
+from anyshot_platform.artifacts.service import digest_file
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.web.services import Services
+
+FORMAT = 1
+_CHUNK = 1 << 20
+
+
+class BackupFailed(Conflict):
+    """The backup or restore could not be carried out."""
+
+    code = "backup_failed"
+
+
+def back_up(services: Services, target: Path) -> int:
+    """Write a backup while the site runs; returns the number of files in it.
+
+    The database first, then the files that its rows name: a file is never removed while a row names it, so what
+    the database's copy refers to is there. The target appears only once it is complete.
+    """
+    partial = target.with_name(target.name + ".partial")
+    with tempfile.TemporaryDirectory(prefix="anyshot-backup-") as folder:
+        dump = Path(folder) / "database"
+        with services.database.reading() as session:
+            digests = session.scalars(select(Blob.digest).order_by(Blob.digest)).all()
+        kind = _dump_database(services, dump)
+        with tarfile.open(partial, "w") as archive:
+            about = {"format": FORMAT, "made_at": now().isoformat(), "database": kind, "files": len(digests)}
+            _add_bytes(archive, "about.json", json.dumps(about).encode())
+            archive.add(dump, "database")
+            kept = sum(_add_blob(services, archive, digest) for digest in digests)
+    partial.replace(target)
+    return kept
+
+
+def restore(services: Services, source: Path) -> int:
+    """Restore a backup into an empty site of the same kind of database; returns the number of files.
+
+    Raises `BackupFailed` if the site is not empty, `Invalid` if the file is no backup or damaged.
+    """
+    with (
+        tarfile.open(source, "r") as archive,
+        tempfile.TemporaryDirectory(prefix="anyshot-restore-") as folder,
+    ):
+        about = json.loads(_member(archive, "about.json").read())
+        if about.get("format") != FORMAT:
+            raise Invalid("This is no backup of a version that is known here.")
+        dump = Path(folder) / "database"
+        _copy(_member(archive, "database"), dump)
+        _load_database(services, dump, about["database"])
+        files = 0
+        for member in archive:
+            if member.name.startswith("blobs/") and member.isreg():
+                files += _restore_blob(
+                    services, cast(BinaryIO, archive.extractfile(member)), member.name, folder
+                )
+    return files
+
+
+def _dump_database(services: Services, target: Path) -> str:
+    url = make_url(services.settings.database_address)
+    if services.database.is_sqlite:
+        origin = sqlite3.connect(url.database or "")
+        copy = sqlite3.connect(target)
+        with origin, copy:
+            origin.backup(copy)
+        origin.close()
+        copy.close()
+        return "sqlite"
+    _run_postgres_tool(url, ["pg_dump", "--format=custom", "--no-owner", f"--file={target}"])
+    return "postgresql"
+
+
+def _load_database(services: Services, dump: Path, kind: str) -> None:
+    url = make_url(services.settings.database_address)
+    if kind != ("sqlite" if services.database.is_sqlite else "postgresql"):
+        raise BackupFailed(f"This backup is of a {kind} database; the settings name another kind.")
+    if services.database.is_sqlite:
+        place = Path(url.database or "")
+        if place.exists() and place.stat().st_size > 0:
+            raise BackupFailed(f"{place} exists: a backup is restored into an empty site only.")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        services.database.dispose()
+        _copy(dump.open("rb"), place)
+        return
+    with services.database.engine.connect() as connection:
+        if services.database.engine.dialect.has_table(connection, "alembic_version"):
+            raise BackupFailed("The database is not empty: a backup is restored into an empty site only.")
+    services.database.dispose()
+    _run_postgres_tool(
+        url, ["pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", str(dump)]
+    )
+
+
+def _run_postgres_tool(url: URL, command: list[str]) -> None:
+    """Run pg_dump or pg_restore; the password goes by the environment, where `ps` does not show it."""
+    where = ["-h", url.host or "localhost", "-p", str(url.port or 5432), "-U", url.username or "postgres"]
+    database = ["-d", url.database or "postgres"]
+    # The tools' own environment: PATH to be found, and the password, nothing else of ours.
+    environment = {"PATH": _search_path(), "PGPASSWORD": str(url.password or "")}
+    done = subprocess.run(
+        [command[0], *where, *database, *command[1:]],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise BackupFailed(f"{command[0]} failed: {done.stderr.strip()[-500:]}")
+
+
+def _search_path() -> str:
+    """Where the tools are looked for: Debian keeps those of each version in a folder of its own."""
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return os.pathsep.join([os.defpath, "/usr/local/bin", *map(str, versions)])
+
+
+def _add_bytes(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _add_blob(services: Services, archive: tarfile.TarFile, digest: str) -> int:
+    try:
+        file = services.storage.open(digest)
+    except FileNotFoundError:
+        return 0  # its upload was under way
+    with tempfile.NamedTemporaryFile(prefix="anyshot-blob-") as copy, file:
+        while chunk := file.read(_CHUNK):
+            copy.write(chunk)
+        copy.flush()
+        archive.add(copy.name, f"blobs/{digest}")
+    return 1
+
+
+def _restore_blob(services: Services, file: BinaryIO, name: str, folder: str) -> int:
+    digest = name.removeprefix("blobs/")
+    path = Path(folder) / "blob"
+    _copy(file, path)
+    if digest_file(path) != digest:
+        raise Invalid(f"The file {digest} of the backup is damaged.")
+    services.storage.put(digest, path)
+    path.unlink()
+    return 1
+
+
+def _member(archive: tarfile.TarFile, name: str) -> BinaryIO:
+    try:
+        found = archive.extractfile(name)
+    except KeyError as error:
+        raise Invalid(f"This is no backup: it has no {name}.") from error
+    if found is None:
+        raise Invalid(f"This is no backup: {name} is no file.")
+    return cast(BinaryIO, found)
+
+
+def _copy(source: BinaryIO, target: Path) -> None:
+    with source, target.open("wb") as sink:
+        while chunk := source.read(_CHUNK):
+            sink.write(chunk)

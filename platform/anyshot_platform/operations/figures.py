@@ -1,0 +1,62 @@
+"""The site's figures out of the database, as metrics: queues, runs, workers, storage, alerts."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+
+from prometheus_client import CollectorRegistry, Gauge
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Blob
+from anyshot_platform.database import now
+from anyshot_platform.operations.models import Alert
+from anyshot_platform.queue.models import OutboxRing
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.workers.models import Worker
+
+
+def collect_figures(session: Session) -> CollectorRegistry:
+    """A registry filled with the figures of this moment."""
+    registry = CollectorRegistry()
+    moment = now()
+
+    queued = Gauge("anyshot_queued_runs", "Runs in the queue", ["hardware_class"], registry=registry)
+    oldest = Gauge(
+        "anyshot_oldest_queued_seconds", "Age of the oldest run", ["hardware_class"], registry=registry
+    )
+    for name, count, since in session.execute(
+        select(Run.hardware_class, func.count(Run.id), func.min(Run.queued_at))
+        .where(Run.state == RunState.QUEUED)
+        .group_by(Run.hardware_class)
+    ):
+        queued.labels(name).set(count)
+        oldest.labels(name).set((moment - since.replace(tzinfo=since.tzinfo or UTC)).total_seconds())
+
+    running = Gauge("anyshot_running_runs", "Runs that a worker has", ["state"], registry=registry)
+    for state, count in session.execute(
+        select(Run.state, func.count(Run.id)).where(Run.state.in_(sorted(RUNNING))).group_by(Run.state)
+    ):
+        running.labels(state.value).set(count)
+
+    workers = Gauge(
+        "anyshot_workers", "Workers seen in the last minute", ["hardware_class"], registry=registry
+    )
+    for name, count in session.execute(
+        select(Worker.hardware_class, func.count(Worker.id))
+        .where(Worker.last_seen_at > moment - timedelta(minutes=1), Worker.stopped_at.is_(None))
+        .group_by(Worker.hardware_class)
+    ):
+        workers.labels(name).set(count)
+
+    Gauge("anyshot_stored_bytes", "Bytes in the storage", registry=registry).set(
+        float(session.scalar(select(func.coalesce(func.sum(Blob.size), 0))) or 0)
+    )
+    Gauge("anyshot_unsent_rings", "Rings in the outbox", registry=registry).set(
+        session.scalar(select(func.count(OutboxRing.id)).where(OutboxRing.sent_at.is_(None))) or 0
+    )
+    Gauge("anyshot_open_alerts", "Alerts that are open", registry=registry).set(
+        session.scalar(select(func.count(Alert.id)).where(Alert.until.is_(None))) or 0
+    )
+    return registry

@@ -1,0 +1,25 @@
+"""Table of alerts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Index, String, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from anyshot_platform.database import Base, new_id, now
+
+
+class Alert(Base):
+    """A condition that operators must know of; open until it is over."""
+
+    __tablename__ = "alerts"
+    __table_args__ = (Index("ix_alerts_kind_subject_until", "kind", "subject", "until"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    kind: Mapped[str] = mapped_column(String(32))  # queue_stalled, no_workers, failure_rate, run_lost
+    subject: Mapped[str] = mapped_column(String(64), default="")  # hardware class or run id
+    message: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime] = mapped_column(default=now)
+    until: Mapped[datetime | None]
+    told_at: Mapped[datetime | None]

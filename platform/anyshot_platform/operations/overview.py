@@ -1,0 +1,121 @@
+"""What the operations page shows: queues, workers, failures, storage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact, Blob
+from anyshot_platform.database import now
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.workers.models import Worker
+
+ALIVE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The queue of a hardware class."""
+
+    hardware_class: str
+    queued: int
+    running: int
+    oldest: datetime | None
+    workers: int
+
+
+@dataclass(frozen=True)
+class WorkerRow:
+    """A worker and what it holds."""
+
+    worker: Worker
+    alive: bool
+    holds: list[Run]
+
+
+def read_queues(session: Session) -> list[Queue]:
+    """Every hardware class with runs or workers."""
+    queued = {
+        name: (count, since)
+        for name, count, since in session.execute(
+            select(Run.hardware_class, func.count(Run.id), func.min(Run.queued_at))
+            .where(Run.state == RunState.QUEUED)
+            .group_by(Run.hardware_class)
+        )
+    }
+    running = _counts(session, Run.state.in_(sorted(RUNNING)))
+    workers = dict(
+        session.execute(
+            select(Worker.hardware_class, func.count(Worker.id))
+            .where(Worker.last_seen_at > now() - ALIVE, Worker.stopped_at.is_(None))
+            .group_by(Worker.hardware_class)
+        ).all()
+    )
+    names = sorted({*queued, *running, *workers})
+    return [
+        Queue(
+            n, queued.get(n, (0, None))[0], running.get(n, 0), queued.get(n, (0, None))[1], workers.get(n, 0)
+        )
+        for n in names
+    ]
+
+
+def _counts(session: Session, where: object) -> dict[str, int]:
+    query = select(Run.hardware_class, func.count(Run.id)).where(where).group_by(Run.hardware_class)  # pyright: ignore[reportArgumentType]
+    return dict(session.execute(query).all())
+
+
+def read_workers(session: Session) -> list[WorkerRow]:
+    """Workers seen in the last week, those alive first."""
+    moment = now()
+    query = select(Worker).where(Worker.last_seen_at > moment - timedelta(days=7)).order_by(Worker.name)
+    workers = list(session.scalars(query))
+    held: dict[str, list[Run]] = {}
+    for run in session.scalars(select(Run).where(Run.state.in_(sorted(RUNNING)))):
+        held.setdefault(run.worker_id or "", []).append(run)
+    rows = [
+        WorkerRow(w, w.stopped_at is None and w.last_seen_at > moment - ALIVE, held.get(w.id, []))
+        for w in workers
+    ]
+    return sorted(rows, key=lambda row: not row.alive)
+
+
+def count_failures(session: Session, *, hours: float = 24.0) -> list[tuple[str, str, int]]:
+    """Failures of the last hours by cause and verdict, most first."""
+    query = (
+        select(Run.cause, Run.verdict, func.count(Run.id))
+        .where(Run.finished_at > now() - timedelta(hours=hours), Run.cause.is_not(None))
+        .group_by(Run.cause, Run.verdict)
+        .order_by(func.count(Run.id).desc())
+    )
+    return [(str(cause), str(verdict), number) for cause, verdict, number in session.execute(query)]
+
+
+def lost_attempts(session: Session, *, limit: int = 20) -> list[Attempt]:
+    """The newest attempts that did not end well, with what operators should know."""
+    query = select(Attempt).where(Attempt.ended_at.is_not(None), Attempt.outcome.not_in(["OK", "released"]))
+    return list(session.scalars(query.order_by(Attempt.ended_at.desc()).limit(limit)))
+
+
+def read_storage(session: Session) -> list[tuple[str, int, int]]:
+    """What lies in the storage: (what, files, bytes)."""
+    total = session.execute(select(func.count(Blob.digest), func.coalesce(func.sum(Blob.size), 0))).one()
+    packs = session.execute(select(func.count(Pack.id), func.coalesce(func.sum(Pack.size), 0))).one()
+    zips = session.execute(
+        select(func.count(Submission.id), func.coalesce(func.sum(Submission.size), 0))
+    ).one()
+    rows = [("everything", *total), ("dataset packs", *packs), ("submissions", *zips)]
+    kinds = (
+        select(Artifact.name, func.count(Artifact.id), func.coalesce(func.sum(Artifact.size), 0))
+        .where(Artifact.expired_at.is_(None))
+        .group_by(Artifact.name)
+        .order_by(func.sum(Artifact.size).desc())
+    )
+    rows += [(name, files, size) for name, files, size in session.execute(kinds)]
+    return [(name, int(files), int(size)) for name, files, size in rows]

@@ -1,0 +1,160 @@
+"""Retention: artifacts by age and kind, then files that nothing refers to. What is referred to is never deleted."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import Select, delete, func, select, union_all, update
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact, Blob
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import Base, now
+from anyshot_platform.events.models import RunEvent
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.runs.models import Run
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.web.services import Services
+
+log = logging.getLogger(__name__)
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class StorageFigures:
+    """How much lies in the storage, by what refers to it; a file may be in several."""
+
+    files: int
+    bytes: int
+    by_kind: dict[str, int]
+
+
+def collect_garbage(services: Services) -> int:
+    """Let artifacts expire, then remove files without a reference; returns how many files went."""
+    with services.database.writing() as session:
+        expire_artifacts(session, services.settings)
+        expire_logs(session, services.settings)
+    return collect_orphans(services)
+
+
+def expire_artifacts(session: Session, settings: PlatformSettings) -> int:
+    """Mark artifacts beyond their days, of this site or their competition, as gone, and drop those of lost attempts."""
+    days = {
+        "predictions.parquet": settings.keep_predictions_days,
+        "learner.bin": settings.keep_learners_days,
+        "log.txt": settings.keep_logs_days,
+        "logger.zip": settings.keep_logs_days,
+    }
+    expired = 0
+    own_rules = session.execute(
+        select(Competition.id, Competition.retention).where(Competition.deleted_at.is_(None))
+    ).all()
+    for competition_id, changes in own_rules:
+        for name, limit in {
+            **days,
+            **{key: int(value) for key, value in changes.items() if key in days},
+        }.items():
+            expired += _expire(session, competition_id, name, limit)
+    lost = (
+        select(Artifact.id)
+        .join(Run, Run.id == Artifact.run_id)
+        .where(~Artifact.final, Run.epoch > Artifact.epoch)
+    )
+    session.execute(delete(Artifact).where(Artifact.id.in_(lost)))
+    return expired
+
+
+def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
+    old = select(Run.id).where(
+        Run.competition_id == competition_id, Run.finished_at < now() - timedelta(days=days)
+    )
+    changed = session.execute(
+        update(Artifact)
+        .where(Artifact.name == name, Artifact.expired_at.is_(None), Artifact.run_id.in_(old))
+        .values(expired_at=now())
+        .execution_options(synchronize_session=False)
+    )
+    return changed.rowcount  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def expire_logs(session: Session, settings: PlatformSettings) -> None:
+    """Remove log lines of runs that ended long ago."""
+    old = select(Run.id).where(Run.finished_at < now() - timedelta(days=settings.keep_logs_days))
+    session.execute(delete(RunEvent).where(RunEvent.run_id.in_(old)))
+
+
+def referenced() -> Select[str]:
+    """All digests that something refers to; a test compares it with the foreign keys there are."""
+    return select(
+        union_all(
+            select(Submission.digest),
+            select(Pack.digest),
+            select(Baseline.digest).where(Baseline.digest.is_not(None)),
+            select(Artifact.digest).where(Artifact.expired_at.is_(None)),
+            select(Competition.logo_digest).where(Competition.logo_digest.is_not(None)),
+        )
+        .subquery()
+        .c[0]
+    )
+
+
+def foreign_keys_to_blobs() -> set[str]:
+    """`table.column` of every foreign key to the files' table."""
+    return {
+        f"{table.name}.{column.name}"
+        for table in Base.metadata.tables.values()
+        for column in table.columns
+        for key in column.foreign_keys
+        if key.target_fullname == "blobs.digest"
+    }
+
+
+def collect_orphans(services: Services) -> int:
+    """Remove files without a reference that nobody touched for `keep_orphans_hours`."""
+    before = now() - timedelta(hours=services.settings.keep_orphans_hours)
+    with services.database.writing() as session:
+        # Rows of expired artifacts still point at their files for the record's sake; the pointer has to go first.
+        session.execute(delete(Artifact).where(Artifact.expired_at.is_not(None)))
+    with services.database.reading() as session:
+        orphans = session.scalars(
+            select(Blob.digest)
+            .where(Blob.touched_at <= before, Blob.digest.not_in(referenced()))
+            .limit(_BATCH)
+        ).all()
+    removed = sum(_remove_orphan(services, digest, before) for digest in orphans)
+    if removed:
+        log.info("removed unreferenced files", extra={"files": removed})
+    return removed
+
+
+def _remove_orphan(services: Services, digest: str, before: object) -> int:
+    """Remove row and file under one lock: who stores the same content meanwhile waits, and stores it anew."""
+    with services.database.writing() as session:
+        gone = session.execute(
+            delete(Blob).where(
+                Blob.digest == digest, Blob.touched_at <= before, Blob.digest.not_in(referenced())
+            )
+        )
+        if gone.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
+            return 0
+        services.storage.delete(digest)
+    return 1
+
+
+def measure_storage(session: Session) -> StorageFigures:
+    """How much is stored."""
+    files, size = session.execute(
+        select(func.count(Blob.digest), func.coalesce(func.sum(Blob.size), 0))
+    ).one()
+    owners = {"submissions": Submission.digest, "packs": Pack.digest, "artifacts": Artifact.digest}
+    by_kind = {name: _sum_sizes(session, select(column)) for name, column in owners.items()}
+    return StorageFigures(files, int(size), by_kind)
+
+
+def _sum_sizes(session: Session, digests: Select[str]) -> int:
+    total = select(func.coalesce(func.sum(Blob.size), 0)).where(Blob.digest.in_(digests))
+    return int(session.scalar(total) or 0)

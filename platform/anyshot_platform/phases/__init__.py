@@ -1,0 +1,1 @@
+"""Phases: when, on what data and under which limits submissions are evaluated."""

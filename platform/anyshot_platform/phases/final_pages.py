@@ -1,0 +1,87 @@
+"""The organizers' page of the final phase: preview, launch, look, publish."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.competitions.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    act,
+    manage_path,
+    render_manage,
+)
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.leaderboards.reading import read_board
+from anyshot_platform.leagues.organizing import list_leagues
+from anyshot_platform.phases import finals
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, list_phases, live_version
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/final", include_in_schema=False)
+
+
+@router.get("")
+def show_final(request: Request, access: AsReviewer, session: SessionDep, phase: str = "") -> Response:
+    """Who enters and why the others do not; the entries' runs; the boards as only organizers see them."""
+    finals_of = [row for row in list_phases(session, access.competition) if row.gate_phase_id]
+    chosen = (
+        find_phase(session, access.competition, phase) if phase else (finals_of[0] if finals_of else None)
+    )
+    context: dict[str, object] = {"finals": finals_of, "phase": chosen}
+    if chosen is not None and chosen.gate_phase_id:
+        version = live_version(session, chosen)
+        entered = select(Submission).where(
+            Submission.phase_id == chosen.id,
+            Submission.kind == SubmissionKind.FINAL,
+            Submission.deleted_at.is_(None),
+        )
+        boards = [
+            (league, read_board(session, version, league))
+            for league in list_leagues(session, access.competition)
+        ]
+        context |= {
+            "source": session.get_one(Phase, chosen.gate_phase_id),
+            "candidates": finals.preview(session, chosen),
+            "version": version,
+            "entries": list(session.scalars(entered.order_by(Submission.created_at))),
+            "boards": [(league, board) for league, board in boards if board.places],
+        }
+    return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
+
+
+@router.post("/{phase_slug}/{deed}")
+def act_on_final(
+    access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+) -> Response:
+    """Launch, publish, take a publication back."""
+    phase = find_phase(session, access.competition, phase_slug)
+    actor = access.viewer.id
+
+    def launch() -> str:
+        expected = form.number("expected")
+        waiting = [row for row in finals.preview(session, phase) if row.enters and not row.entered]
+        if expected is not None and expected != len(waiting):
+            raise Conflict(
+                f"There are {len(waiting)} entries now, not {expected}: look at the preview again."
+            )
+        return f"{len(finals.launch(session, phase, actor))} entries are queued."
+
+    def publish() -> str:
+        shown = finals.publish(session, phase, actor, winners=form.number("winners") or 0)
+        return f"The results are public; the code of {len(shown)} submissions too."
+
+    deeds = {
+        "launch": launch,
+        "publish": publish,
+        "unpublish": lambda: finals.unpublish(session, phase, actor) or "The results are hidden again.",
+    }
+    if deed not in deeds:
+        raise Invalid("There is no such act.")
+    return act(session, manage_path(access, f"/final?phase={phase.slug}"), "", deeds[deed])

@@ -1,0 +1,131 @@
+"""Tables of phases. What makes scores comparable lies in a version; the rest may change at any time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column, relationship
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import Base, Word, new_id, now
+from anyshot_platform.phases.states import (
+    Audience,
+    BoardShows,
+    Combine,
+    PhaseKind,
+    RescoreMode,
+    VersionState,
+)
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+
+class Phase(Base):
+    """A span of time with its own rules, quotas and boards."""
+
+    __tablename__ = "phases"
+    __table_args__ = (UniqueConstraint("competition_id", "slug"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"))
+    slug: Mapped[str] = mapped_column(String(64))
+    name: Mapped[str]
+    description: Mapped[str] = mapped_column(Text, default="")
+    position: Mapped[int] = mapped_column(default=0)
+    kind: Mapped[PhaseKind] = mapped_column(Word(PhaseKind), default=PhaseKind.FEEDBACK)
+    starts_at: Mapped[datetime]
+    ends_at: Mapped[datetime | None]
+    time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
+    paused_at: Mapped[datetime | None]
+    closed_at: Mapped[datetime | None]  # by hand, before the end
+    accepts_uploads: Mapped[bool] = mapped_column(default=True)
+    live_version: Mapped[int] = mapped_column(default=1)
+
+    quota_day: Mapped[int | None]  # None: unlimited; days are UTC
+    quota_phase: Mapped[int | None]
+    quota_concurrent: Mapped[int | None]
+    cancelled_counts: Mapped[bool] = mapped_column(default=True)  # a cancelled submission costs quota
+    priority: Mapped[int] = mapped_column(default=20)  # higher first: see queue.priorities
+
+    board_shows: Mapped[BoardShows] = mapped_column(Word(BoardShows), default=BoardShows.LAST)
+    board_audience: Mapped[Audience] = mapped_column(Word(Audience), default=Audience.EVERYONE)
+    scores_visible: Mapped[bool] = mapped_column(default=True)  # to the submission's own team
+    log_policy: Mapped[LogPolicy] = mapped_column(Word(LogPolicy), default=LogPolicy.META_TRAIN)
+    hide_dataset_names: Mapped[bool] = mapped_column(default=True)
+    show_confusion: Mapped[bool] = mapped_column(default=False)
+    submissions_visible: Mapped[bool] = mapped_column(default=False)  # others' submissions are listed
+    frozen_at: Mapped[datetime | None]  # the board takes no new rows
+    needs_publishing: Mapped[bool] = mapped_column(default=False)  # organizers look first
+    published_at: Mapped[datetime | None]
+
+    smoke_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
+    smoke_tasks: Mapped[int] = mapped_column(default=5)
+    smoke_seconds: Mapped[float] = mapped_column(default=120.0)
+    smoke_quota_day: Mapped[int | None]
+
+    gate_phase_id: Mapped[str | None] = mapped_column(ForeignKey("phases.id"))  # where entries come from
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    deleted_at: Mapped[datetime | None]
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**{**_QUOTAS, **values})
+
+    competition: Mapped[Competition] = relationship()
+    versions: Mapped[list[PhaseVersion]] = relationship(
+        order_by="PhaseVersion.number", back_populates="phase", cascade="all, delete-orphan"
+    )
+
+
+# A column's own default would replace an explicit None, which means "unlimited" here, so the quotas of a phase that
+# does not say are set when the object is made.
+_QUOTAS: dict[str, Any] = {"quota_day": 2, "quota_phase": 100, "quota_concurrent": 2, "smoke_quota_day": 10}
+
+
+class PhaseVersion(Base):
+    """All that decides what a score is: data, tasks, seeds, budget, machine, rules."""
+
+    __tablename__ = "phase_versions"
+    __table_args__ = (UniqueConstraint("phase_id", "number"),)
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"))
+    number: Mapped[int] = mapped_column(default=1)
+    state: Mapped[VersionState] = mapped_column(Word(VersionState), default=VersionState.LIVE)
+    rescore_mode: Mapped[RescoreMode] = mapped_column(Word(RescoreMode), default=RescoreMode.NOTHING)
+    reason: Mapped[str] = mapped_column(Text, default="")
+    meta_train_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
+    meta_test_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
+    protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    tasks: Mapped[int] = mapped_column(default=100)
+    train_seeds: Mapped[list[int]] = mapped_column(default=list)  # one a seeded run; secret
+    test_seeds: Mapped[list[int]] = mapped_column(default=list)
+    combine: Mapped[Combine] = mapped_column(Word(Combine), default=Combine.WORST)
+    ranking_rule: Mapped[str] = mapped_column(String(64), default="worst_run")
+    run_seconds: Mapped[float] = mapped_column(default=3600.0)
+    meta_train_seconds: Mapped[float | None]
+    task_seconds: Mapped[float | None]
+    hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
+    image: Mapped[str | None] = mapped_column(String(64))
+    memory_bytes: Mapped[int] = mapped_column(BigInteger, default=4 << 30)
+    cpus: Mapped[float] = mapped_column(default=1.0)
+    processes: Mapped[int] = mapped_column(default=512)
+    scratch_bytes: Mapped[int] = mapped_column(BigInteger, default=2 << 30)
+    output_bytes: Mapped[int] = mapped_column(BigInteger, default=64 << 20)
+    gpus: Mapped[int] = mapped_column(default=0)
+    isolated_tasks: Mapped[bool] = mapped_column(default=False)
+    keep_learner: Mapped[bool] = mapped_column(default=False)
+    shards: Mapped[int] = mapped_column(default=1)  # meta-test split over so many workers
+    created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    live_at: Mapped[datetime | None]
+
+    phase: Mapped[Phase] = relationship(back_populates="versions")
+    meta_train: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_train_pool_version_id])
+    meta_test: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_test_pool_version_id])
+
+    @property
+    def seeded_runs(self) -> int:
+        """How many runs make one score."""
+        return len(self.test_seeds)

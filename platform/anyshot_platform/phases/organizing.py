@@ -1,0 +1,248 @@
+"""What organizers do to phases: edit, open and close by hand, freeze."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.giving_out import describe_phase
+from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.bundles.taking_in import draw_seeds, phase_values, version_values
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+
+
+class Incomparable(Conflict):
+    """The change would make scores incomparable: the phase has submissions. A new version can do it."""
+
+    code = "incomparable"
+
+
+def count_submissions(session: Session, phase: Phase) -> int:
+    """Submissions that were, or are to be, scored."""
+    query = select(func.count(Submission.id)).where(
+        Submission.phase_id == phase.id, Submission.kind != SubmissionKind.SMOKE
+    )
+    return session.scalar(query) or 0
+
+
+def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor_id: str) -> Phase:
+    """A new phase with its first version."""
+    taken = {phase.slug for phase in list_phases(session, competition)}
+    if spec.key in taken:
+        raise Invalid(f"There is a phase “{spec.key}” already.", field="key")
+    phase = Phase(
+        competition_id=competition.id, position=len(taken), **phase_values(spec, spec.timezone or "UTC")
+    )
+    phase.versions.append(
+        PhaseVersion(
+            number=1, live_at=now(), created_by=actor_id, **version_values(spec, find_pools(session, spec))
+        )
+    )
+    session.add(phase)
+    session.flush()
+    link_phase(session, phase, spec)
+    _record(session, phase, actor_id, "phase.add", after={"key": spec.key})
+    return phase
+
+
+def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str) -> None:
+    """Bring a phase in line with a description.
+
+    Raises:
+        Incomparable: something that decides what a score is would change while there are submissions.
+    """
+    old = describe_phase(session, phase, "UTC")
+    changed = scoring_changes(old, spec)
+    version = live_version(session, phase)
+    if changed and count_submissions(session, phase):
+        raise Incomparable(
+            f"This phase has submissions, and {', '.join(changed)} would make their scores incomparable. "
+            "Make a new version instead: it scores the submissions again and shows both before it counts.",
+            fields=changed,
+        )
+    shows_other = spec.scoring.board_shows != phase.board_shows
+    for name, value in phase_values(spec, spec.timezone or "UTC").items():
+        setattr(phase, name, value)
+    if changed:
+        for name, value in version_values(spec, find_pools(session, spec)).items():
+            setattr(version, name, value)
+    link_phase(session, phase, spec)
+    session.flush()
+    if shows_other:
+        rebuild_boards(session, version)
+    _record(
+        session, phase, actor_id, "phase.change", before=_difference(old, spec), after=_difference(spec, old)
+    )
+
+
+def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
+    """The settings that decide what a score is and differ between two descriptions."""
+    changed: list[str] = []
+    for part in ("tasks", "scoring", "budget", "machine"):
+        before, after = getattr(old, part).model_dump(), getattr(new, part).model_dump()
+        for key in before:
+            kept = key in ("train_seeds", "test_seeds") and not after[key]  # left out: stays as it is
+            if before[key] != after[key] and not kept and (part, key) != ("scoring", "board_shows"):
+                changed.append(f"{part}.{key}")
+    return [name for name in changed if name != "tasks.same_test_tasks"]
+
+
+def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
+    """Set what refers to other rows: the phase that entries come from, the smoke test's pool."""
+    source = None
+    if spec.entries is not None:
+        others = select(Phase).where(
+            Phase.competition_id == phase.competition_id, Phase.slug == spec.entries.phase
+        )
+        source = session.scalars(others).one_or_none()
+        if source is None or source.id == phase.id:
+            raise Invalid("Entries must come from another phase of this competition.", field="entries")
+    phase.gate_phase_id = source.id if source else None
+    pools = find_pools(session, spec)
+    smoke = pools.get(spec.smoke.pool or "")
+    phase.smoke_pool_version_id = smoke.id if smoke else None
+
+
+def find_pools(session: Session, spec: PhaseSpec) -> dict[str, PoolVersion]:
+    """The newest versions of the pools that a phase names; raises `Invalid` for names that are none."""
+    names = {name for name in (spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool) if name}
+    found: dict[str, PoolVersion] = {}
+    for name in names:
+        version = session.scalars(
+            select(PoolVersion)
+            .join(Pool, Pool.id == PoolVersion.pool_id)
+            .where(Pool.slug == name, Pool.deleted_at.is_(None))
+            .order_by(PoolVersion.number.desc())
+            .limit(1)
+        ).one_or_none()
+        if version is None:
+            raise Invalid(f"There is no pool “{name}”.", field="tasks")
+        found[name] = version
+    return found
+
+
+def _difference(one: PhaseSpec, other: PhaseSpec) -> dict[str, Any]:
+    """What is different in `one`, without seeds."""
+    mine, theirs = one.model_dump(mode="json"), other.model_dump(mode="json")
+    for side in (mine, theirs):
+        side["tasks"].pop("train_seeds", None)
+        side["tasks"].pop("test_seeds", None)
+    return {key: value for key, value in mine.items() if theirs[key] != value}
+
+
+def pause(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:
+    """Take no uploads until it is resumed; what is queued goes on."""
+    phase.paused_at = now()
+    _record(session, phase, actor_id, "phase.pause", reason=reason)
+
+
+def resume(session: Session, phase: Phase, actor_id: str) -> None:
+    """End a pause."""
+    phase.paused_at = None
+    _record(session, phase, actor_id, "phase.resume")
+
+
+def open_now(session: Session, phase: Phase, actor_id: str) -> None:
+    """Open before its time, or open again what was closed by hand."""
+    moment = now()
+    before = {
+        "starts_at": phase.starts_at.isoformat(),
+        "ends_at": _iso(phase.ends_at),
+        "closed_at": _iso(phase.closed_at),
+    }
+    if phase.ends_at is not None and phase.ends_at <= moment:
+        raise Conflict("The phase's end is past. Extend it first.")
+    phase.starts_at = min(phase.starts_at, moment)
+    phase.closed_at = phase.paused_at = None
+    _record(
+        session,
+        phase,
+        actor_id,
+        "phase.open",
+        before=before,
+        after={"starts_at": phase.starts_at.isoformat()},
+    )
+
+
+def close(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:
+    """Close before its time; can be undone with `open_now`."""
+    phase.closed_at = now()
+    _record(session, phase, actor_id, "phase.close", reason=reason)
+
+
+def extend(session: Session, phase: Phase, end: datetime | None, actor_id: str) -> None:
+    """Move the end; None removes it. Opens a phase that was over."""
+    if end is not None and end <= phase.starts_at:
+        raise Invalid("The new end is before the start.", field="end")
+    before = _iso(phase.ends_at)
+    phase.ends_at = end
+    phase.closed_at = None
+    _record(
+        session, phase, actor_id, "phase.extend", before={"ends_at": before}, after={"ends_at": _iso(end)}
+    )
+
+
+def freeze(session: Session, phase: Phase, actor_id: str) -> None:
+    """The board takes no new rows; scores are still made."""
+    phase.frozen_at = now()
+    _record(session, phase, actor_id, "phase.freeze")
+
+
+def unfreeze(session: Session, phase: Phase, actor_id: str) -> None:
+    """The board catches up with all scores."""
+    phase.frozen_at = None
+    session.flush()
+    rebuild_boards(session, live_version(session, phase))
+    _record(session, phase, actor_id, "phase.unfreeze")
+
+
+def delete_phase(session: Session, phase: Phase, actor_id: str) -> None:
+    """Hide a phase and all that is in it; can be undone."""
+    phase.deleted_at = now()
+    _record(session, phase, actor_id, "phase.delete", before={"key": phase.slug})
+
+
+def restore_phase(session: Session, phase: Phase, actor_id: str) -> None:
+    """Undo a deletion."""
+    phase.deleted_at = None
+    _record(session, phase, actor_id, "phase.restore")
+
+
+def redraw_seeds(session: Session, phase: Phase, actor_id: str) -> None:
+    """Draw new secret seeds for a phase without submissions."""
+    if count_submissions(session, phase):
+        raise Incomparable("This phase has submissions: other seeds would make their scores incomparable.")
+    version = live_version(session, phase)
+    version.train_seeds = draw_seeds(len(version.train_seeds))
+    equal = len(version.test_seeds) > 1 and len(set(version.test_seeds)) == 1
+    version.test_seeds = draw_seeds(len(version.test_seeds), equal=equal)
+    _record(session, phase, actor_id, "phase.redraw_seeds")
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _record(session: Session, phase: Phase, actor_id: str, action: str, **details: Any) -> None:
+    session.flush()
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="phase",
+        object_id=phase.id,
+        competition_id=phase.competition_id,
+        **details,
+    )

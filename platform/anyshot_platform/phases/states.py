@@ -1,0 +1,64 @@
+"""Words for the choices of a phase."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class PhaseKind(StrEnum):
+    """What a phase is for."""
+
+    PUBLIC = "public"  # kit and data, no submissions
+    FEEDBACK = "feedback"  # uploads, immediate scores
+    FINAL = "final"  # entries come from another phase by the organizer's action
+    OTHER = "other"
+
+
+class PhaseStatus(StrEnum):
+    """Where a phase stands, by the clock and by hand."""
+
+    UPCOMING = "upcoming"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+
+
+class BoardShows(StrEnum):
+    """Which submission of a team stands on the board."""
+
+    LAST = "last"
+    BEST = "best"
+
+
+class Combine(StrEnum):
+    """How seeded runs make one score."""
+
+    WORST = "worst"
+    MEAN = "mean"
+    MEDIAN = "median"
+
+
+class Audience(StrEnum):
+    """Who may look at something."""
+
+    EVERYONE = "everyone"
+    PARTICIPANTS = "participants"
+    ORGANIZERS = "organizers"
+
+
+class VersionState(StrEnum):
+    """Where a version of a phase's scoring stands."""
+
+    DRAFT = "draft"
+    SCORING = "scoring"  # re-scoring in the background
+    LIVE = "live"
+    RETIRED = "retired"
+
+
+class RescoreMode(StrEnum):
+    """How a new version gets its scores."""
+
+    NOTHING = "nothing"
+    SCORE = "score"  # from the predictions that were kept
+    META_TEST = "meta_test"  # from the learners that were kept
+    EVERYTHING = "everything"

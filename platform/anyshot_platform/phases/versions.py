@@ -1,0 +1,261 @@
+"""New versions of a phase: drafted, scored in the background, seen beside the old one, made live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.giving_out import describe_phase
+from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.bundles.taking_in import version_values
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.organizing import find_pools, scoring_changes
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.states import RescoreMode, VersionState
+from anyshot_platform.queue import priorities
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import Urgency, queue_from_source, queue_runs
+from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+from anyshot_starting_kit.wire.worker_api import JobKind
+
+_BULK = Urgency(priorities.BULK, bulk=True)
+# What may differ when earlier results are used again: predictions belong to their tasks, learners to their training.
+_FREE_FOR_SCORING = {"scoring.combine", "scoring.ranking", "machine.hardware"}
+_FREE_FOR_META_TEST = _FREE_FOR_SCORING | {
+    "tasks.meta_test",
+    "tasks.protocol",
+    "tasks.count",
+    "tasks.test_seeds",
+    "tasks.isolated",
+    "tasks.shards",
+    "budget.task",
+    "budget.run",
+}
+
+
+class CannotReuse(Invalid):
+    """The earlier results do not fit the new settings; a fuller way of re-scoring is needed."""
+
+    code = "cannot_reuse"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A submission's score under two versions, with its place among those that have both."""
+
+    submission: Submission
+    team: str
+    old: float | None
+    new: float | None
+    old_rank: int | None
+    new_rank: int | None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far the re-scoring of a version is."""
+
+    total: int
+    ended: int
+    failed: int
+
+
+def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
+    """A version by its number; raises `NotFound`."""
+    version = session.scalars(
+        select(PhaseVersion).where(PhaseVersion.phase_id == phase.id, PhaseVersion.number == number)
+    ).one_or_none()
+    if version is None:
+        raise NotFound("There is no such version.")
+    return version
+
+
+def draft_version(
+    session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str
+) -> PhaseVersion:
+    """A version that counts nothing yet."""
+    last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
+    values = version_values(spec, find_pools(session, spec))
+    old = live_version(session, phase)
+    if not spec.tasks.train_seeds and spec.scoring.runs == len(old.train_seeds):
+        values["train_seeds"] = old.train_seeds
+    if not spec.tasks.test_seeds and spec.scoring.runs == len(old.test_seeds):
+        values["test_seeds"] = old.test_seeds
+    version = PhaseVersion(
+        phase_id=phase.id,
+        number=last + 1,
+        state=VersionState.DRAFT,
+        reason=reason,
+        created_by=actor_id,
+        **values,
+    )
+    session.add(version)
+    session.flush()
+    _record(session, phase, version, actor_id, "version.draft", reason)
+    return version
+
+
+def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> dict[RescoreMode, str | None]:
+    """For each way, None if it can be taken, else why not."""
+    changed = set(_changes(session, phase, version))
+    score = sorted(changed - _FREE_FOR_SCORING)
+    test = sorted(changed - _FREE_FOR_META_TEST)
+    return {
+        RescoreMode.SCORE: f"the predictions were made under other {', '.join(score)}" if score else None,
+        RescoreMode.META_TEST: f"the learners were trained under other {', '.join(test)}" if test else None,
+        RescoreMode.EVERYTHING: None,
+    }
+
+
+def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]:
+    now_live = describe_phase(session, phase, "UTC")
+    number, phase.live_version = phase.live_version, version.number
+    try:
+        with session.no_autoflush:
+            drafted = describe_phase(session, phase, "UTC")
+    finally:
+        phase.live_version = number
+    return scoring_changes(now_live, drafted)
+
+
+def start_rescoring(
+    session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode, actor_id: str
+) -> int:
+    """Score all submissions of the phase under a drafted version, in the background; how many runs were queued."""
+    if version.state != VersionState.DRAFT:
+        raise Conflict("This version is not a draft.")
+    why_not = ways_of_rescoring(session, phase, version).get(mode)
+    if why_not:
+        raise CannotReuse(f"Not possible: {why_not}.")
+    version.state, version.rescore_mode = VersionState.SCORING, mode
+    queued = 0
+    for submission in _to_rescore(session, phase):
+        if mode == RescoreMode.EVERYTHING:
+            queued += len(queue_runs(session, submission, version, _BULK))
+        else:
+            kind = JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
+            for source in _finished_runs(session, submission, live_version(session, phase)):
+                queue_from_source(session, source, version, kind, _BULK)
+                queued += 1
+    _record(session, phase, version, actor_id, "version.rescore", mode.value)
+    return queued
+
+
+def _to_rescore(session: Session, phase: Phase) -> list[Submission]:
+    query = select(Submission).where(
+        Submission.phase_id == phase.id,
+        Submission.kind != SubmissionKind.SMOKE,
+        Submission.deleted_at.is_(None),
+        Submission.score.is_not(None),
+    )
+    return list(session.scalars(query.order_by(Submission.created_at)))
+
+
+def _finished_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
+    query = select(Run).where(
+        Run.submission_id == submission.id,
+        Run.phase_version_id == version.id,
+        Run.state == RunState.FINISHED,
+    )
+    runs = list(session.scalars(query.order_by(Run.generation, Run.seed_index)))
+    newest = max((run.generation for run in runs), default=0)
+    return [run for run in runs if run.generation == newest]
+
+
+def progress_of(session: Session, version: PhaseVersion) -> Progress:
+    """How far re-scoring is."""
+    states = session.execute(
+        select(Run.state, func.count(Run.id)).where(Run.phase_version_id == version.id).group_by(Run.state)
+    ).all()
+    counts: dict[RunState, int] = dict(states)  # pyright: ignore[reportArgumentType]
+    ended = sum(number for state, number in counts.items() if state in ENDED)
+    return Progress(sum(counts.values()), ended, ended - counts.get(RunState.FINISHED, 0))
+
+
+def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion) -> list[Compared]:
+    """Every scored submission under both versions, best new score first."""
+    scores: dict[str, dict[str, float]] = {}
+    query = select(SubmissionScore).where(SubmissionScore.phase_version_id.in_([old.id, new.id]))
+    for row in session.scalars(query):
+        scores.setdefault(row.submission_id, {})[row.phase_version_id] = row.value
+    both = [pair for pair in scores.values() if len(pair) == 2]
+    rows = session.execute(
+        select(Submission, Team.name)
+        .join(Team, Team.id == Submission.team_id)
+        .where(Submission.id.in_(scores), Submission.phase_id == phase.id)
+    )
+    found = []
+    for submission, team in rows:
+        pair = scores[submission.id]
+        one, two = pair.get(old.id), pair.get(new.id)
+        ranked = one is not None and two is not None
+        found.append(
+            Compared(
+                submission,
+                team,
+                one,
+                two,
+                1 + sum(other[old.id] > one for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
+                1 + sum(other[new.id] > two for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
+            )
+        )
+    return sorted(found, key=lambda row: (row.new is None, -(row.new or 0.0)))
+
+
+def make_live(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> None:
+    """From now on this version's scores count; the one before is kept and can be made live again."""
+    if version.number == phase.live_version:
+        raise Conflict("This version is live already.")
+    progress = progress_of(session, version)
+    if progress.ended < progress.total:
+        raise Conflict(f"{progress.total - progress.ended} runs of this version have not ended yet.")
+    old = live_version(session, phase)
+    old.state = VersionState.RETIRED
+    version.state, version.live_at = VersionState.LIVE, now()
+    phase.live_version = version.number
+    values = {
+        row.submission_id: row
+        for row in session.scalars(
+            select(SubmissionScore).where(SubmissionScore.phase_version_id == version.id)
+        )
+    }
+    for submission in session.scalars(select(Submission).where(Submission.phase_id == phase.id)):
+        row = values.get(submission.id)
+        submission.score, submission.half_width = (row.value, row.half_width) if row else (None, None)
+    session.flush()
+    rebuild_boards(session, version)
+    _record(session, phase, version, actor_id, "version.make_live", f"instead of {old.number}")
+
+
+def discard(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> None:
+    """Give a draft up; its scores are kept, its boards go."""
+    if version.number == phase.live_version:
+        raise Conflict("The live version cannot be given up.")
+    version.state = VersionState.RETIRED
+    forget_boards(session, version)
+    _record(session, phase, version, actor_id, "version.discard", "")
+
+
+def _record(
+    session: Session, phase: Phase, version: PhaseVersion, actor_id: str, action: str, reason: str
+) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="phase",
+        object_id=phase.id,
+        competition_id=phase.competition_id,
+        reason=reason,
+        after={"version": version.number, "state": version.state.value},
+    )

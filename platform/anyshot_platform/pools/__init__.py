@@ -1,0 +1,1 @@
+"""Pools: versioned lists of dataset packs."""

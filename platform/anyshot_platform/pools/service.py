@@ -1,0 +1,100 @@
+"""Packs come in, pools are put together."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.service import digest_file, keep_file
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.web.services import Services
+from anyshot_starting_kit.data import pack as packs
+from anyshot_starting_kit.data.problems import BadPack
+
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+
+
+class BadPackFile(Invalid):
+    """The file is no pack, or a damaged one."""
+
+    code = "bad_pack"
+
+
+def check_slug(slug: str) -> str:
+    """Return a short name for addresses; raise `Invalid` if it breaks the rules."""
+    if SLUG.fullmatch(slug) is None:
+        raise Invalid("A short name has up to 64 lower-case letters, digits and hyphens.", field="slug")
+    return slug
+
+
+def add_pack(services: Services, path: Path) -> Pack:
+    """Check a pack file, store it, and return its row; a pack that is known already is not stored again."""
+    try:
+        opened = packs.Pack.open(path, verify=True)
+    except BadPack as error:
+        raise BadPackFile(str(error)) from error
+    digest = digest_file(path)
+    keep_file(services, path, digest)
+    with services.database.writing() as session:
+        known = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
+        if known is not None:
+            return known
+        row = Pack(
+            name=opened.name,
+            domain=opened.domain,
+            digest=digest,
+            size=path.stat().st_size,
+            images=len(opened),
+            classes=len(opened.classes),
+            details={"class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True))},
+        )
+        session.add(row)
+        session.flush()
+        return row
+
+
+def create_pool(session: Session, *, slug: str, name: str, owner_id: str, description: str = "") -> Pool:
+    """Create a pool without versions."""
+    check_slug(slug)
+    if session.scalar(select(Pool.id).where(Pool.slug == slug)) is not None:
+        raise Conflict(f"There is a pool “{slug}” already.", field="slug")
+    pool = Pool(slug=slug, name=name, owner_id=owner_id, description=description)
+    session.add(pool)
+    session.flush()
+    return pool
+
+
+def create_pool_version(
+    session: Session, pool: Pool, pack_rows: Sequence[Pack], *, created_by: str, note: str = ""
+) -> PoolVersion:
+    """A new version of a pool with these packs, in this order."""
+    if not pack_rows:
+        raise Invalid("A pool needs at least one dataset.")
+    last = session.scalar(select(func.max(PoolVersion.number)).where(PoolVersion.pool_id == pool.id)) or 0
+    digest = hashlib.sha256("\n".join(row.digest for row in pack_rows).encode()).hexdigest()
+    version = PoolVersion(
+        pool_id=pool.id,
+        number=last + 1,
+        digest=digest,
+        note=note,
+        created_by=created_by,
+        entries=[PoolPack(position=place, pack_id=row.id) for place, row in enumerate(pack_rows)],
+    )
+    session.add(version)
+    session.flush()
+    return version
+
+
+def find_packs(session: Session, digests: Sequence[str]) -> list[Pack]:
+    """The packs with these digests, in their order; raises `Invalid` with those that are not here."""
+    rows = {row.digest: row for row in session.scalars(select(Pack).where(Pack.digest.in_(digests)))}
+    missing = [digest for digest in digests if digest not in rows]
+    if missing:
+        raise Invalid("Some packs of the pool are not on this site.", missing=missing)
+    return [rows[digest] for digest in digests]

@@ -1,0 +1,37 @@
+"""Tables of what has to happen after a commit."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String
+from sqlalchemy.orm import Mapped, mapped_column
+
+from anyshot_platform.database import Base, now
+
+
+class OutboxRing(Base):
+    """A doorbell to ring: written in the transaction that queues a run, sent after its commit."""
+
+    __tablename__ = "outbox_rings"
+    __table_args__ = (Index("ix_outbox_rings_due", "sent_at", "due_at"),)
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    )
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
+    hardware_class: Mapped[str] = mapped_column(String(32))
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    due_at: Mapped[datetime] = mapped_column(default=now)
+    sent_at: Mapped[datetime | None]
+
+
+class Sweep(Base):
+    """The sweeper's own lease and last deed, one row a duty: several may run, one sweeps."""
+
+    __tablename__ = "sweeps"
+
+    duty: Mapped[str] = mapped_column(String(32), primary_key=True)
+    holder: Mapped[str] = mapped_column(String(64), default="")
+    until: Mapped[datetime]
+    last_at: Mapped[datetime | None]

@@ -1,0 +1,51 @@
+"""The outbox of rings."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import Database, now
+from anyshot_platform.queue.doorbell import Doorbell
+from anyshot_platform.queue.models import OutboxRing
+
+OUTBOX_KEY = "anyshot.outbox"  # in `session.info`: this transaction left something to send
+_BATCH = 200
+
+
+def mark_outbox(session: Session) -> None:
+    """Wake the dispatcher when this transaction is committed."""
+    session.info[OUTBOX_KEY] = True
+
+
+def put_ring(session: Session, run_id: str, hardware_class: str, due_at: datetime | None = None) -> None:
+    """Leave a ring for a run, to be sent after the commit and not before `due_at`."""
+    session.add(OutboxRing(run_id=run_id, hardware_class=hardware_class, due_at=due_at or now()))
+    mark_outbox(session)
+
+
+def send_due_rings(database: Database, doorbell: Doorbell) -> int:
+    """Send the rings that are due and return how many arrived; a ring sent twice is harmless."""
+    with database.reading() as session:
+        due = session.execute(
+            select(OutboxRing.id, OutboxRing.run_id, OutboxRing.hardware_class)
+            .where(OutboxRing.sent_at.is_(None), OutboxRing.due_at <= now())
+            .order_by(OutboxRing.id)
+            .limit(_BATCH)
+        ).all()
+    sent = []
+    for identity, run_id, hardware_class in due:
+        if not doorbell.ring(run_id, hardware_class):
+            break
+        sent.append(identity)
+    if sent:
+        with database.writing() as session:
+            session.execute(update(OutboxRing).where(OutboxRing.id.in_(sent)).values(sent_at=now()))
+    return len(sent)
+
+
+def forget_sent_rings(session: Session, *, older_than: timedelta = timedelta(hours=1)) -> None:
+    """Remove rings that were sent long ago."""
+    session.execute(delete(OutboxRing).where(OutboxRing.sent_at < now() - older_than))

@@ -1,0 +1,79 @@
+"""Where a run stands in the queue, and when it may be expected to start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.workers.models import Worker
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """How many runs go before, how many workers serve the class, and a rough start (None: cannot be told)."""
+
+    ahead: int
+    workers: int
+    expected_start: datetime | None
+
+
+def find_place(session: Session, run: Run, *, worker_gone_seconds: float = 60.0) -> QueuePlace | None:
+    """The place of a queued run; None if it is not queued. Fair share may bring it forward."""
+    if run.state != RunState.QUEUED:
+        return None
+    moment = now()
+    ahead = session.scalar(
+        select(func.count(Run.id)).where(
+            Run.hardware_class == run.hardware_class,
+            Run.state == RunState.QUEUED,
+            or_(
+                Run.priority > run.priority,
+                and_(Run.priority == run.priority, Run.queued_at < run.queued_at),
+            ),
+        )
+    )
+    workers = count_workers(session, run.hardware_class, moment - timedelta(seconds=worker_gone_seconds))
+    return QueuePlace(ahead or 0, workers, _expect(session, run, ahead or 0, workers, moment))
+
+
+def count_workers(session: Session, hardware_class: str, seen_since: datetime) -> int:
+    """How many workers of a class take work."""
+    return (
+        session.scalar(
+            select(func.count(Worker.id)).where(
+                Worker.hardware_class == hardware_class,
+                Worker.last_seen_at > seen_since,
+                Worker.stopped_at.is_(None),
+                Worker.paused_at.is_(None),
+            )
+        )
+        or 0
+    )
+
+
+def _expect(session: Session, run: Run, ahead: int, workers: int, moment: datetime) -> datetime | None:
+    """Assume that each run ahead takes what the last ones of this phase took, spread over the workers."""
+    if workers == 0:
+        return None
+    recent = session.execute(
+        select(Run.claimed_at, Run.finished_at)
+        .where(Run.phase_id == run.phase_id, Run.state == RunState.FINISHED)
+        .order_by(Run.finished_at.desc())
+        .limit(20)
+    ).all()
+    seconds = [(end - start).total_seconds() for start, end in recent if start and end]
+    if not seconds:
+        return None
+    running = session.scalar(
+        select(func.count(Run.id)).where(
+            Run.hardware_class == run.hardware_class, Run.state.in_(sorted(RUNNING))
+        )
+    )
+    rounds = max(ahead + (running or 0) - workers + 1, 0) / workers
+    return moment + timedelta(seconds=rounds * sum(seconds) / len(seconds))

@@ -1,0 +1,186 @@
+"""The sweeper: finds what was lost, and puts it right. Any number may run; a lease in the database lets one sweep."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from sqlalchemy import Select, and_, or_, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.operations.retention import collect_garbage
+from anyshot_platform.operations.watch import watch_conditions
+from anyshot_platform.queue.models import Sweep
+from anyshot_platform.queue.outbox import forget_sent_rings, put_ring
+from anyshot_platform.queue.places import count_workers
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.runs.transitions import StaleEpoch
+from anyshot_platform.scores.shards import combine_ready_shards
+from anyshot_platform.submissions.uploads import forget_old_uploads
+from anyshot_platform.users.limits import forget_old_hits
+from anyshot_platform.web.services import Services
+from anyshot_platform.workers.leases import lose
+
+log = logging.getLogger(__name__)
+_HOUSEKEEPING_EVERY = 3600.0
+_RINGS_A_WORKER = 2
+
+
+class Sweeper:
+    """Sweeps every `sweep_seconds` in a thread."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._holder = f"{socket.gethostname()}:{os.getpid()}:{id(self):x}"
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin to sweep."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the sweep that is under way."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=30)
+
+    def _run(self) -> None:
+        seconds = self._services.settings.sweep_seconds
+        while not self._stopping.is_set():
+            self._do("sweep", seconds, sweep)
+            self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
+            self._stopping.wait(seconds)
+
+    def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
+        try:
+            if take_duty(self._services, duty, self._holder, every):
+                work(self._services)
+        except (DBAPIError, OSError) as error:  # the database restarts: the next round tries again
+            log.warning("a sweep failed", extra={"duty": duty, "error": str(error)})
+
+
+def take_duty(services: Services, duty: str, holder: str, every: float) -> bool:
+    """Whether this process is to do a duty now: nobody else did in the last `every` seconds."""
+    moment = now()
+    # Half a second of grace, so that a sweeper's own rhythm does not miss its own lease by a hair.
+    until = moment + timedelta(seconds=max(every - 0.5, 0.0))
+    try:
+        with services.database.writing() as session:
+            row = session.get(Sweep, duty)
+            if row is None:
+                session.add(Sweep(duty=duty, holder=holder, until=until, last_at=moment))
+                session.flush()
+                return True
+            taken = session.execute(
+                update(Sweep)
+                .where(Sweep.duty == duty, or_(Sweep.until <= moment, Sweep.holder == ""))
+                .values(holder=holder, until=until, last_at=moment)
+                .execution_options(synchronize_session=False)
+            )
+            return taken.rowcount == 1  # pyright: ignore[reportAttributeAccessIssue]
+    except IntegrityError:  # two processes made the row at once
+        return False
+
+
+def sweep(services: Services) -> dict[str, int]:
+    """One sweep; returns what it did, by name."""
+    done = {
+        "lost": take_back_lost(services),
+        "combined": combine_ready_shards(services),
+        "rung": ring_again(services),
+    }
+    with services.database.writing() as session:
+        watch_conditions(session, services.settings)
+    if any(done.values()):
+        log.info("swept", extra=done)
+    return done
+
+
+def keep_house(services: Services) -> None:
+    """What has to be done now and then: retention, old uploads, old counts."""
+    forget_old_uploads(services)
+    collect_garbage(services)
+    with services.database.writing() as session:
+        forget_old_hits(session)
+        forget_sent_rings(session)
+
+
+def take_back_lost(services: Services) -> int:
+    """Take back the runs whose lease has run out; returns how many."""
+    with services.database.reading() as session:
+        lost = session.scalars(_lost_ids()).all()
+    taken = 0
+    for run_id in lost:
+        try:
+            with services.database.writing() as session:
+                taken += _take_back(session, services, run_id)
+        except StaleEpoch:
+            continue  # its worker ended it at this very moment
+    return taken
+
+
+def _lost_ids() -> Select[str]:
+    return select(Run.id).where(Run.state.in_(sorted(RUNNING)), Run.lease_expires_at < now())
+
+
+def _take_back(session: Session, services: Services, run_id: str) -> int:
+    run = session.execute(_still_lost(run_id)).scalar_one_or_none()
+    if run is None:
+        return 0
+    log.warning(
+        "a lease ran out",
+        extra={
+            "run_id": run.id,
+            "submission_id": run.submission_id,
+            "epoch": run.epoch,
+            "worker_id": run.worker_id,
+        },
+    )
+    lose(session, services.settings, run)
+    return 1
+
+
+def _still_lost(run_id: str) -> Select[Run]:
+    return (
+        select(Run)
+        .where(Run.id == run_id, Run.state.in_(sorted(RUNNING)), Run.lease_expires_at < now())
+        .with_for_update()
+    )
+
+
+def ring_again(services: Services) -> int:
+    """Ring for queued runs that nobody took: those at the head of each queue, as many as its workers can take."""
+    settings = services.settings
+    moment = now()
+    stale = moment - timedelta(seconds=settings.ring_again_seconds)
+    waiting = and_(
+        Run.state == RunState.QUEUED,
+        Run.available_at <= stale,
+        Run.queued_at <= stale,
+        or_(Run.rung_at.is_(None), Run.rung_at <= stale),
+    )
+    rung = 0
+    with services.database.writing() as session:
+        classes = session.scalars(select(Run.hardware_class).where(waiting).distinct()).all()
+        for name in classes:
+            seen_since = moment - timedelta(seconds=settings.worker_gone_seconds)
+            most = max(count_workers(session, name, seen_since), 1) * _RINGS_A_WORKER
+            runs = session.scalars(
+                select(Run)
+                .where(waiting, Run.hardware_class == name)
+                .order_by(Run.priority.desc(), Run.queued_at)
+                .limit(most)
+            ).all()
+            for run in runs:
+                run.rung_at = moment
+                put_ring(session, run.id, name)
+            rung += len(runs)
+    return rung

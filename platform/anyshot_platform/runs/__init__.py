@@ -1,0 +1,1 @@
+"""Runs: evaluations of submissions, their states, leases and attempts."""

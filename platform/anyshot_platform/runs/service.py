@@ -1,0 +1,67 @@
+"""What users do to runs: cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.settlement import settle
+from anyshot_platform.runs.states import ENDED, RUNNING, RunState
+from anyshot_platform.runs.transitions import write_state
+from anyshot_platform.submissions.models import Submission
+from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+
+
+class NothingToCancel(Conflict):
+    """All runs have ended already."""
+
+    code = "nothing_to_cancel"
+
+
+def list_runs(session: Session, submission: Submission) -> Sequence[Run]:
+    """All runs of a submission, the newest generation first."""
+    return session.scalars(
+        select(Run)
+        .where(Run.submission_id == submission.id)
+        .order_by(Run.generation.desc(), Run.phase_version_id, Run.seed_index, Run.shard_index)
+    ).all()
+
+
+def cancel_submission(session: Session, submission: Submission, *, by: str) -> int:
+    """Cancel all runs of a submission that have not ended; raises `NothingToCancel` if there are none.
+
+    What is queued ends at once; what is running is told by its next heartbeat, within two seconds.
+    """
+    runs = [run for run in list_runs(session, submission) if run.state not in ENDED]
+    if not runs:
+        raise NothingToCancel("This submission has ended already.")
+    for run in runs:
+        cancel_run(session, run, by=by)
+    return len(runs)
+
+
+def cancel_run(session: Session, run: Run, *, by: str) -> None:
+    """Cancel one run, or ask its worker to."""
+    if run.state in RUNNING:
+        run.cancel_requested_at = run.cancel_requested_at or now()
+        run.cancelled_by = run.cancelled_by or by
+        session.flush()
+        return
+    if run.state in ENDED:
+        return
+    write_state(
+        session,
+        run,
+        RunState.CANCELLED,
+        cancelled_by=by,
+        verdict=Verdict.CANCELLED,
+        cause=Cause.USER,
+        finished_at=now(),
+        message="Cancelled before it was started.",
+    )
+    settle(session, run)

@@ -1,0 +1,117 @@
+"""Scores of runs become scores of submissions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore, SubmissionScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_scoring.rankings import combine_runs
+from anyshot_scoring.summary import RunSummary
+
+
+class BadSummary(Invalid):
+    """A worker sent a summary that is no complete result."""
+
+    code = "bad_summary"
+
+
+def read_summary(data: dict[str, Any], *, expected_tasks: int) -> RunSummary:
+    """The summary of a finished run; raises `BadSummary` if it is not a score over exactly the tasks asked for."""
+    try:
+        summary = RunSummary.from_dict(data)
+    except (TypeError, ValueError, KeyError) as error:
+        raise BadSummary(f"This is not a summary of a run: {error}") from error
+    if summary.tasks != expected_tasks:
+        raise BadSummary(f"The summary is over {summary.tasks} tasks, and the run has {expected_tasks}.")
+    if not math.isfinite(summary.mean):
+        raise BadSummary("The score is not a finite number.")
+    return summary
+
+
+def record_score(session: Session, run: Run, summary: RunSummary) -> None:
+    """Keep the result of a run; a second one for the same run changes nothing."""
+    if session.get(RunScore, run.id) is not None:
+        return
+    session.add(
+        RunScore(
+            run_id=run.id,
+            submission_id=run.submission_id,
+            phase_version_id=run.phase_version_id,
+            seed_index=run.seed_index,
+            value=summary.mean,
+            half_width=summary.half_width,
+            tasks=summary.tasks,
+            summary=summary.to_dict(),
+        )
+    )
+    session.flush()
+
+
+def combine_scores(session: Session, submission: Submission, version_id: str, runs: Sequence[Run]) -> None:
+    """Make a submission's score of its seeded runs, once each of them has one, and bring it on the boards."""
+    if submission.kind == SubmissionKind.SMOKE:
+        return
+    version = session.get_one(PhaseVersion, version_id)
+    scores = session.scalars(
+        select(RunScore).where(RunScore.run_id.in_([run.id for run in runs])).order_by(RunScore.seed_index)
+    ).all()
+    if {score.seed_index for score in scores} != set(range(version.seeded_runs)):
+        return  # shards are still to be put together
+    value = combine_runs(version.combine.value, [score.value for score in scores])
+    nearest = min(scores, key=lambda score: abs(score.value - value))  # the run whose interval is shown
+    row = find_score(session, submission.id, version_id)
+    if row is None:
+        row = SubmissionScore(
+            submission_id=submission.id,
+            phase_version_id=version_id,
+            team_id=submission.team_id,
+            submitted_at=submission.created_at,
+        )
+        session.add(row)
+    row.value = value
+    row.half_width = nearest.half_width
+    row.tasks = nearest.tasks
+    row.runs = len(scores)
+    row.seconds = sum(float(run.usage.get("participant_seconds", 0.0)) for run in runs)
+    row.by_dataset = _combine_datasets(version, scores)
+    session.flush()
+    if version.number == submission.phase.live_version:
+        submission.score, submission.half_width = row.value, row.half_width
+    refresh_team(session, version, submission.team_id)
+
+
+def _combine_datasets(version: PhaseVersion, scores: Sequence[RunScore]) -> dict[str, float]:
+    by_run = [{str(group["key"]): group["mean"] for group in score.summary["by_dataset"]} for score in scores]
+    names = sorted(set.intersection(*(set(run) for run in by_run))) if by_run else []
+    return {name: combine_runs(version.combine.value, [run[name] for run in by_run]) for name in names}
+
+
+def find_score(session: Session, submission_id: str, version_id: str) -> SubmissionScore | None:
+    """The score of a submission under a phase version."""
+    return session.scalars(
+        select(SubmissionScore).where(
+            SubmissionScore.submission_id == submission_id, SubmissionScore.phase_version_id == version_id
+        )
+    ).one_or_none()
+
+
+def forget_score(session: Session, submission: Submission, version_id: str) -> None:
+    """Remove a submission's score, because its newest runs failed, and bring the boards in line."""
+    submission.score = submission.half_width = None
+    row = find_score(session, submission.id, version_id)
+    if row is None:
+        return
+    version = session.get_one(PhaseVersion, version_id)
+    refresh_team(session, version, submission.team_id, leaving=row.id)
+    session.execute(delete(SubmissionScore).where(SubmissionScore.id == row.id))

@@ -1,0 +1,222 @@
+"""The platform's processes: the web service with sweeper and senders, and in the embedded set-up one worker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import select
+
+from anyshot_platform.app import create_app, make_services
+from anyshot_platform.artifacts.s3 import S3Storage
+from anyshot_platform.database import now
+from anyshot_platform.migration import migrate
+from anyshot_platform.notifications.delivery import send_due_emails
+from anyshot_platform.operations.alerting import tell_operators
+from anyshot_platform.operations.logs import configure_logging
+from anyshot_platform.queue.dispatch import Dispatcher
+from anyshot_platform.queue.sweeper import Sweeper
+from anyshot_platform.settings import PlatformSettings, read_settings
+from anyshot_platform.web.services import Services
+from anyshot_platform.webhooks.delivery import send_due_deliveries
+from anyshot_platform.workers.models import WorkerToken
+from anyshot_platform.workers.tokens import create_worker_token
+
+log = logging.getLogger(__name__)
+EMBEDDED_TOKEN = "embedded"
+
+
+def make_app() -> FastAPI:
+    """The web service of one of several processes; its settings come from the environment."""
+    settings = read_settings()
+    configure_logging(settings.log_format)
+    return create_app(settings)
+
+
+def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper: bool = True) -> None:
+    """Serve until stopped: migrate, then web service, sweeper, senders and, if asked, one worker as a child."""
+    configure_logging(settings.log_format)
+    services = make_services(settings)
+    prepare(services)
+    if settings.web_processes > 1:
+        _serve_many(settings, services, sweeper=sweeper)
+        return
+    config = uvicorn.Config(
+        create_app(settings, services),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=5,
+    )
+    server = uvicorn.Server(config)
+    with ExitStack() as stack:
+        if sweeper:
+            stack.enter_context(Background(services))
+        if embedded_worker:
+            worker = EmbeddedWorker(settings, make_embedded_token(services), lambda: _port_of(server))
+            stack.callback(worker.stop)
+            worker.start()
+        server.run()
+
+
+def prepare(services: Services) -> None:
+    """Bring the database to the newest schema and make sure that the bucket is there."""
+    migrate(services.database)
+    if isinstance(services.storage, S3Storage):
+        services.storage.make_bucket()
+
+
+def run_background(settings: PlatformSettings, stop: threading.Event) -> None:
+    """Sweeper and senders as a process of their own, beside several web services."""
+    configure_logging(settings.log_format)
+    services = make_services(settings)
+    with Background(services):
+        stop.wait()
+
+
+class Background:
+    """The threads that work beside the web service: sweeper, e-mails, webhooks, alerts."""
+
+    def __init__(self, services: Services) -> None:
+        self._parts = [
+            Sweeper(services),
+            *(
+                Dispatcher(services.database, name, send, every=2.0)
+                for name, send in _senders(services).items()
+            ),
+        ]
+
+    def __enter__(self) -> Background:
+        for part in self._parts:
+            part.start()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        for part in self._parts:
+            part.stop()
+
+
+def _senders(services: Services) -> dict[str, Callable[[], object]]:
+    return {
+        "emails": lambda: send_due_emails(services),
+        "webhooks": lambda: send_due_deliveries(services),
+        "alerts": lambda: tell_operators(services),
+    }
+
+
+def _serve_many(settings: PlatformSettings, services: Services, *, sweeper: bool) -> None:
+    # The processes read their settings from the environment; what options and the key file said has to be in it.
+    os.environ["ANYSHOT_SECRET_KEY"] = settings.secret_key.get_secret_value()
+    os.environ["ANYSHOT_HOME"] = str(settings.home)
+    with ExitStack() as stack:
+        if sweeper:
+            stack.enter_context(Background(services))
+        uvicorn.run(
+            "anyshot_platform.serving:make_app",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.web_processes,
+            log_config=None,
+            access_log=False,
+        )
+
+
+def _port_of(server: uvicorn.Server) -> int | None:
+    """The port that the server listens on, once it does."""
+    if not server.started:
+        return None
+    return server.servers[0].sockets[0].getsockname()[1]
+
+
+def make_embedded_token(services: Services) -> str:
+    """A fresh token for the worker that this process starts; those of earlier starts stop working."""
+    with services.database.writing() as session:
+        for token in session.scalars(
+            select(WorkerToken).where(WorkerToken.name == EMBEDDED_TOKEN, WorkerToken.revoked_at.is_(None))
+        ):
+            token.revoked_at = now()
+        return create_worker_token(session, EMBEDDED_TOKEN)
+
+
+class EmbeddedWorker:
+    """One worker process, started once the web service listens, and started again if it dies."""
+
+    def __init__(self, settings: PlatformSettings, token: str, port: Callable[[], int | None]) -> None:
+        self._settings = settings
+        self._token = token
+        self._port = port
+        self._stopping = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._look_after, name="embedded-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look after the worker."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the worker to give back what it has and to end."""
+        self._stopping.set()
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def _look_after(self) -> None:
+        while (port := self._port()) is None:
+            if self._stopping.wait(0.1):
+                return
+        pause = 1.0
+        while not self._stopping.is_set():
+            started = time.monotonic()
+            self._process = subprocess.Popen(
+                [anyshot_command(), "worker", "run"], env=self._environment(port)
+            )
+            self._process.wait()
+            if self._stopping.is_set():
+                return
+            log.error(
+                "the embedded worker ended; it is started again", extra={"rc": self._process.returncode}
+            )
+            pause = 1.0 if time.monotonic() - started > 60 else min(pause * 2, 30.0)
+            self._stopping.wait(pause)
+
+    def _environment(self, port: int) -> dict[str, str]:
+        home = self._settings.home.absolute()
+        host = "127.0.0.1" if self._settings.host in ("0.0.0.0", "::") else self._settings.host
+        inherited = {key: value for key, value in os.environ.items() if key != "ANYSHOT_SECRET_KEY"}
+        return {
+            **inherited,
+            "ANYSHOT_PLATFORM_URL": f"http://{host}:{port}",
+            "ANYSHOT_WORKER_TOKEN": self._token,
+            "ANYSHOT_WORKER_NAME": EMBEDDED_TOKEN,
+            "ANYSHOT_BROKER_URL": self._settings.broker_url or "filesystem://localhost",
+            "ANYSHOT_BROKER_FOLDER": str(home / "broker"),
+            "ANYSHOT_STATE_FOLDER": str(home / "worker"),
+            "ANYSHOT_WORKSPACE": str(home / "worker" / "workspace"),
+        }
+
+
+def anyshot_command() -> str:
+    """The command `anyshot` of this installation."""
+    beside = Path(sys.executable).parent / "anyshot"
+    found = str(beside) if beside.exists() else shutil.which("anyshot")
+    if found is None:
+        raise RuntimeError("The command `anyshot` is not installed beside this Python.")
+    return found

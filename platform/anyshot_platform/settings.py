@@ -1,0 +1,186 @@
+"""Settings of the platform's processes; the only reader of their environment."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class _SecretGiven(BaseSettings):
+    """Whether the operator set a secret key."""
+
+    model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
+
+    secret_key: SecretStr | None = None
+
+
+def read_settings(**changes: object) -> PlatformSettings:
+    """The settings of this process's environment, with changes; raises pydantic's `ValidationError`."""
+    return PlatformSettings(**changes)  # pyright: ignore[reportArgumentType]
+
+
+def read_embedded_settings(home: Path, **changes: object) -> PlatformSettings:
+    """The settings of an embedded site: its files below `home`, where a secret key is made and kept if none is set."""
+    if _SecretGiven().secret_key is None:
+        changes["secret_key"] = read_or_make_secret(home / "secret-key")
+    return read_settings(home=home, **changes)
+
+
+def read_or_make_secret(path: Path) -> str:
+    """The secret in a file that only its owner may read; made at first use."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x") as file:
+            path.chmod(0o600)
+            file.write(secrets.token_urlsafe(48))
+    except FileExistsError:
+        pass
+    return path.read_text().strip()
+
+
+class PlatformSettings(BaseSettings):
+    """Settings of web, sweeper and `anyshot admin`, read from variables named `ANYSHOT_...`.
+
+    Secrets have no default: `secret_key` must be set (the demo and the tests make their own).
+    """
+
+    model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
+
+    secret_key: SecretStr = Field(min_length=32, description="Signs cookies, CSRF tokens and file addresses.")
+    home: Path = Field(default=Path("anyshot-home"), description="Folder of the embedded set-up's files.")
+    base_url: str = Field(
+        default="http://127.0.0.1:8000", description="The address at which browsers and workers reach us."
+    )
+    site_name: str = Field(default="Anyshot", description="Name shown in page titles and e-mails.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
+    web_processes: int = Field(default=1, ge=1, description="Number of web processes.")
+
+    database_url: str | None = Field(
+        default=None, description="SQLAlchemy address; a SQLite file below `home` when not set."
+    )
+    database_pool_size: int = Field(default=20, ge=1, description="Connections kept by one process.")
+    broker_url: str | None = Field(
+        default=None, description="Celery broker, e.g. redis://...; the filesystem transport when not set."
+    )
+    storage: Literal["folder", "s3"] = Field(default="folder", description="Where artifacts are stored.")
+    storage_folder: Path | None = Field(
+        default=None, description="Folder of artifacts; `home`/blobs if not set."
+    )
+    s3_bucket: str = Field(default="anyshot", description="Bucket of the S3 storage.")
+    s3_endpoint: str | None = Field(
+        default=None, description="Address of the S3 service, as the platform sees it."
+    )
+    s3_public_endpoint: str | None = Field(
+        default=None, description="Address of the S3 service, as workers and browsers see it."
+    )
+    s3_region: str = Field(default="us-east-1", description="Region of the S3 service.")
+    s3_access_key: str | None = Field(default=None, description="Access key of the S3 service.")
+    s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the S3 service.")
+
+    sign_up: Literal["open", "closed"] = Field(default="open", description="Whether anyone may sign up.")
+    session_days: int = Field(default=14, ge=1, description="Days after which a log-in ends.")
+    secure_cookies: bool | None = Field(
+        default=None, description="Send cookies over HTTPS only; follows `base_url` when not set."
+    )
+    trusted_digests: tuple[str, ...] | None = Field(
+        default=None,
+        description="There is no sandbox: accept only zips with these sha-256 digests, which the operator trusts.",
+    )
+
+    upload_max_bytes: int = Field(default=1 << 30, gt=0, description="Largest submission zip.")
+    upload_chunk_bytes: int = Field(default=8 << 20, gt=0, description="Largest part of a resumable upload.")
+    artifact_max_bytes: int = Field(default=4 << 30, gt=0, description="Largest artifact of a run.")
+    events_max_lines: int = Field(default=100_000, gt=0, description="Log lines kept of one attempt.")
+    events_max_bytes: int = Field(default=16 << 20, gt=0, description="Log bytes kept of one attempt.")
+    blob_url_seconds: int = Field(default=3600, gt=0, description="How long a signed file address works.")
+
+    rate_limit_logins: int = Field(
+        default=10, ge=0, description="Log-ins tried per account and address in 5 minutes."
+    )
+    rate_limit_uploads: int = Field(default=30, ge=0, description="Uploads begun per user in 5 minutes.")
+    rate_limit_sign_ups: int = Field(default=20, ge=0, description="Sign-ups per address in an hour.")
+
+    lease_seconds: float = Field(
+        default=30.0, gt=0, description="How long a claim lasts without a heartbeat."
+    )
+    sweep_seconds: float = Field(default=10.0, gt=0, description="Time between two sweeps.")
+    ring_again_seconds: float = Field(
+        default=15.0, gt=0, description="A queued run that nobody took in this time is rung again."
+    )
+    infrastructure_attempts: int = Field(
+        default=3, ge=1, description="Attempts lost to infrastructure before failing."
+    )
+    retry_seconds: float = Field(
+        default=5.0, ge=0, description="First back-off after an infrastructure failure."
+    )
+    worker_gone_seconds: float = Field(default=60.0, gt=0, description="A worker unseen for so long is gone.")
+    keep_slot_from_bulk: bool = Field(
+        default=True, description="Keep one worker of a class free of bulk work."
+    )
+
+    smtp_url: SecretStr | None = Field(
+        default=None,
+        description="smtp://user:password@host:port, or smtps://; e-mails go to files when not set.",
+    )
+    mail_from: str = Field(default="anyshot@localhost", description="Sender of e-mails.")
+    operator_email: str | None = Field(default=None, description="Receiver of alerts.")
+    alert_webhook: str | None = Field(default=None, description="Address that alerts are posted to.")
+    alert_queue_seconds: float = Field(default=900.0, gt=0, description="Oldest queued run before an alert.")
+    alert_failure_rate: float = Field(
+        default=0.5, gt=0, le=1, description="Share of failures of ours in an hour."
+    )
+    webhooks_to_private_addresses: bool = Field(
+        default=False, description="Let webhooks reach loopback and private networks."
+    )
+
+    keep_logs_days: int = Field(
+        default=365, ge=1, description="Days that log lines are kept after a run ended."
+    )
+    keep_predictions_days: int = Field(default=365, ge=1, description="Days that predictions are kept.")
+    keep_learners_days: int = Field(default=30, ge=1, description="Days that saved learners are kept.")
+    keep_orphans_hours: float = Field(
+        default=24.0, ge=0, description="Hours before an unreferenced file goes."
+    )
+
+    github_client_id: str | None = Field(default=None, description="Log-in by GitHub: client id.")
+    github_client_secret: SecretStr | None = Field(
+        default=None, description="Log-in by GitHub: client secret."
+    )
+    orcid_client_id: str | None = Field(default=None, description="Log-in by ORCID: client id.")
+    orcid_client_secret: SecretStr | None = Field(default=None, description="Log-in by ORCID: client secret.")
+    metrics_token: SecretStr | None = Field(
+        default=None, description="Bearer token that /metrics asks for; loopback only when not set."
+    )
+    log_format: Literal["json", "text"] = Field(default="json", description="Form of the log lines.")
+
+    @model_validator(mode="after")
+    def _s3_needs_keys(self) -> PlatformSettings:
+        if self.storage == "s3" and (self.s3_access_key is None or self.s3_secret_key is None):
+            raise ValueError("storage=s3 needs ANYSHOT_S3_ACCESS_KEY and ANYSHOT_S3_SECRET_KEY")
+        return self
+
+    @cached_property
+    def database_address(self) -> str:
+        """The SQLAlchemy address that is used."""
+        return self.database_url or f"sqlite:///{self.home.absolute()}/anyshot.sqlite3"
+
+    @cached_property
+    def blob_folder(self) -> Path:
+        """Where the folder storage keeps its files."""
+        return self.storage_folder or self.home / "blobs"
+
+    @cached_property
+    def upload_folder(self) -> Path:
+        """Where uploads lie until they are complete."""
+        return self.home / "uploads"
+
+    @cached_property
+    def cookies_over_https_only(self) -> bool:
+        """Whether cookies carry the Secure attribute."""
+        return self.base_url.startswith("https://") if self.secure_cookies is None else self.secure_cookies

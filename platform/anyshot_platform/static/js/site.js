@@ -1,0 +1,114 @@
+// What every page has: theme, menus, dialogs, local dates, copying, confirmation, small conveniences.
+// Everything here is an addition: each page works without it.
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const stamp = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+const utcStamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const relative = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", { numeric: "auto" });
+
+/** "in 3 hours", "2 days ago" for a Date. */
+export function fromNow(date) {
+  const seconds = (date - Date.now()) / 1000;
+  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
+  }
+  return Math.abs(seconds) < 5 ? "just now" : relative.format(Math.round(seconds), "second");
+}
+
+/** Rewrites every <time> below `root` in the reader's zone; UTC stays in its title. */
+export function localizeTimes(root = document) {
+  for (const element of root.querySelectorAll("time[data-when]")) {
+    const date = new Date(element.dateTime);
+    if (Number.isNaN(date.getTime())) continue;
+    const utc = `${utcStamp.format(date)} UTC`;
+    element.title = element.dataset.when === "ago" ? `${stamp.format(date)} (${utc})` : utc;
+    if (element.dataset.when === "ago") element.textContent = fromNow(date);
+    else if (element.dataset.when === "both" && zone !== "UTC") element.textContent = `${stamp.format(date)} (${utc})`;
+    else element.textContent = stamp.format(date);
+  }
+}
+
+/** The page's CSRF token, for requests made by scripts. */
+export const csrfToken = () => document.querySelector('meta[name="csrf-token"]')?.content ?? "";
+
+/** Shows a passing message and announces it to screen readers. */
+export function toast(text, tone = "info") {
+  let region = document.querySelector(".toasts");
+  if (!region) {
+    region = Object.assign(document.createElement("div"), { className: "toasts" });
+    region.setAttribute("role", "status");
+    document.body.append(region);
+  }
+  const note = Object.assign(document.createElement("div"), { className: `alert alert--${tone}` });
+  const body = Object.assign(document.createElement("div"), { className: "alert__body", textContent: text });
+  note.append(document.createElement("span"), body);
+  region.append(note);
+  setTimeout(() => note.remove(), 6000);
+}
+
+function chooseTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* the choice lasts for this page only */ }
+}
+
+async function copyFrom(button) {
+  const source = document.getElementById(button.dataset.copy);
+  await navigator.clipboard.writeText((source.value ?? source.textContent).trim());
+  toast("Copied to the clipboard.", "good");
+}
+
+function openDialog(id) {
+  const dialog = document.getElementById(id);
+  if (dialog && !dialog.open) dialog.showModal();
+}
+
+/** A confirmation that asks for a name keeps its button disabled until the name is typed. */
+function watchConfirmation(input) {
+  const button = input.form.querySelector("[type=submit]:not([data-cancel])");
+  const update = () => { button.disabled = input.value.trim() !== input.dataset.confirmName; };
+  input.addEventListener("input", update);
+  update();
+}
+
+document.addEventListener("click", (event) => {
+  const target = event.target.closest("[data-theme-toggle], [data-copy], [data-dialog], [data-close], [data-toggle-secret]");
+  if (target) {
+    if (target.matches("[data-theme-toggle]")) chooseTheme();
+    else if (target.matches("[data-copy]")) copyFrom(target);
+    else if (target.matches("[data-dialog]")) { event.preventDefault(); openDialog(target.dataset.dialog); }
+    else if (target.matches("[data-close]")) { event.preventDefault(); target.closest("dialog")?.close(); }
+    else {
+      const field = document.getElementById(target.dataset.toggleSecret);
+      field.type = field.type === "password" ? "text" : "password";
+      target.setAttribute("aria-pressed", String(field.type === "text"));
+    }
+  }
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) { menu.open = false; menu.querySelector("summary").focus(); }
+  if (event.key === "/" && !event.target.closest("input, textarea, select, [contenteditable]")) {
+    const search = document.querySelector("input[type=search]");
+    if (search) { event.preventDefault(); search.focus(); }
+  }
+});
+// A form is sent once, however often its button is pressed.
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented) return;
+  if (event.target.dataset.sent) { event.preventDefault(); return; }
+  event.target.dataset.sent = "1";
+  setTimeout(() => delete event.target.dataset.sent, 3000);
+});
+document.addEventListener("change", (event) => {
+  if (event.target.matches("select[data-submit], input[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-check-all]")) {
+    const boxes = event.target.closest("form, table").querySelectorAll(`input[type=checkbox][name="${event.target.dataset.checkAll}"]`);
+    for (const box of boxes) box.checked = event.target.checked;
+  }
+});
+localizeTimes();
+setInterval(() => localizeTimes(), 30_000);
+for (const input of document.querySelectorAll("[data-confirm-name]")) watchConfirmation(input);
+for (const field of document.querySelectorAll("input[name=timezone][type=hidden]")) field.value = zone;

@@ -1,0 +1,1 @@
+"""Submissions: uploads, quotas, checks."""

@@ -1,0 +1,114 @@
+"""The page that compares submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import Conflict, PlatformError
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.tables import dataset_names, find_results, hide_names, read_table
+from anyshot_platform.submissions.comparison import PairView, compare_pair
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.rows import own_submissions, submission_title
+from anyshot_platform.submissions.show import find_version, read_runs
+from anyshot_platform.web.access import SubmissionAccess, browser_session, find_submission_access
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.web.viewer import Viewer
+from anyshot_scoring.reliability.matrix import NotComparable
+from anyshot_scoring.table import TaskTable
+
+router = APIRouter(include_in_schema=False)
+MOST = 6
+
+
+class CannotCompare(Conflict):
+    """The submissions have no results that can be put side by side."""
+
+    code = "cannot_compare"
+
+
+@router.get("/compare")
+def show_comparison(
+    request: Request,
+    session: SessionDep,
+    services: ServicesDep,
+    viewer: Annotated[Viewer, Depends(browser_session)],
+    ids: Annotated[list[str], Query(alias="id", max_length=20, default_factory=list)],
+) -> Response:
+    """Each submission against the next one: the first as the base of all."""
+    chosen = list(dict.fromkeys(identity for identity in ids if identity))[:MOST]
+    pairs: list[PairView] = []
+    problem = ""
+    found: list[SubmissionAccess] = []
+    try:
+        found = [find_submission_access(session, viewer, identity[:32]) for identity in chosen]
+        pairs = _compare(session, services.storage, found) if len(found) > 1 else []
+    except PlatformError as error:
+        problem = error.message
+    slots = [*chosen, ""] if 1 < len(chosen) < MOST else [*chosen, "", ""][: max(2, len(chosen))]
+    return render(
+        request,
+        "submissions/compare.html",
+        section="submissions",
+        slots=slots,
+        options=_options(session, viewer, found),
+        problem=problem,
+        pairs=pairs,
+    )
+
+
+def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]) -> list[dict[str, str]]:
+    """What can be chosen: one's own scored submissions, of the same phase as those chosen already."""
+    query = own_submissions(viewer.id).where(Submission.score.is_not(None))
+    if found:
+        query = query.where(Submission.phase_id == found[0].submission.phase_id)
+    rows = list(session.scalars(query.order_by(Submission.created_at.desc()).limit(200)))
+    known = {row.id for row in rows}
+    rows += [one.submission for one in found if one.submission.id not in known]
+    return [
+        {"id": row.id, "label": f"{row.phase.name}: {submission_title(row)} ({row.score or 0:.3f})"}
+        for row in rows
+    ]
+
+
+def _compare(session: Session, storage: Storage, found: Sequence[SubmissionAccess]) -> list[PairView]:
+    if len({one.submission.phase_id for one in found}) > 1:
+        raise CannotCompare(
+            "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
+        )
+    if not all(one.submission.phase.scores_visible or one.access.may(Role.REVIEWER) for one in found):
+        raise CannotCompare("This phase shows no scores yet.")
+    tables = [_tables(session, storage, one) for one in found]
+    titles = [submission_title(one.submission) for one in found]
+    pairs = [(0, 1)] if len(found) == 2 else [*pairwise(range(len(found)))]
+    try:
+        return [compare_pair(titles[a], titles[b], (tables[a], tables[b])) for a, b in pairs]
+    except NotComparable as error:
+        raise CannotCompare(f"These submissions cannot be compared: {error}") from error
+
+
+def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[TaskTable]:
+    """The per-task results of the runs that count, in the order of their seeds."""
+    submission = one.submission
+    version = find_version(session, submission)
+    if version is None or submission.score is None:
+        raise CannotCompare(f"{submission_title(submission)} has no score.")
+    names = dataset_names(session, submission.phase, version, sees_all=one.access.may(Role.REVIEWER))
+    tables = []
+    for run in read_runs(session, submission, version):
+        table = read_table(storage, find_results(session, run)) if run.state == RunState.FINISHED else None
+        if table is None:
+            raise CannotCompare(
+                f"The results of each task of {submission_title(submission)} are no longer kept."
+            )
+        tables.append(hide_names(table, names))
+    return tables

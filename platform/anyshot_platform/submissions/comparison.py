@@ -1,0 +1,137 @@
+"""Two submissions on the same tasks: the difference, its interval, and in words what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.reliability.matrix import ScoreMatrix, align
+from anyshot_scoring.reliability.paired import Interval, judge
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.charts import Bar, draw_bars
+
+MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
+
+
+@dataclass(frozen=True)
+class DatasetLine:
+    """The difference on one dataset."""
+
+    dataset: str
+    tasks: int
+    first: float
+    second: float
+    difference: float
+    half_width: float | None
+    words: str
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A comparison of two submissions, `first` minus `second`."""
+
+    first: str
+    second: str
+    verdict_word: str
+    tone: str
+    words: str
+    difference: float
+    half_width: float | None
+    stats: list[tuple[str, str, str]]
+    svg: Markup
+    rows: list[DatasetLine]
+    population: str
+
+
+def compare_pair(
+    first: str, second: str, tables: tuple[Sequence[TaskTable], Sequence[TaskTable]]
+) -> PairView:
+    """Compare by tables, one a seeded run. Raises `NotComparable` where the tasks are not the same."""
+    matrix = align({"first": tables[0], "second": tables[1]})
+    difference = matrix.column("first") - matrix.column("second")
+    mean, half = t_interval(difference)
+    verdict = _judge(difference)
+    rows = _by_dataset(matrix, difference)
+    better = first if mean > 0 else second
+    tones = {"different": "good", "equivalent": "info", "undecided": "warn"}
+    wins = float((difference > 0).mean())
+    return PairView(
+        first=first,
+        second=second,
+        verdict_word=verdict,
+        tone=tones[verdict],
+        words=_words(verdict, better, first, second, abs(mean)),
+        difference=mean,
+        half_width=half,
+        stats=[
+            ("Tasks in common", f"{len(difference):,}", "the same support and query images for both"),
+            (f"{first} is ahead", f"{100 * wins:.0f} %", "of the tasks"),
+            (*_other_datasets(matrix, rows), "what other datasets could show"),
+        ],
+        svg=Markup(_draw(rows, first, second)),
+        rows=rows,
+        population="The interval of the difference is about other tasks of these datasets. Whether the order would "
+        "hold on other datasets is a harder question, answered by the figure above from the datasets' means alone.",
+    )
+
+
+def _judge(difference: NDArray[np.float64]) -> str:
+    intervals = []
+    for confidence in (0.95, 0.9):
+        mean, half = t_interval(difference, confidence)
+        if half is None:
+            return "undecided"
+        intervals.append(Interval(mean - half, mean + half, confidence, len(difference)))
+    return judge(intervals[0], intervals[1], MARGIN)
+
+
+def _words(verdict: str, better: str, first: str, second: str, size: float) -> str:
+    if verdict == "different":
+        return f"{better} is better by {size:.3f}: the difference is larger than chance in the draw of tasks explains."
+    if verdict == "equivalent":
+        return f"For practical purposes {first} and {second} are equal: any difference is below {MARGIN:.2f}."
+    return (
+        f"It cannot be told which is better: {better} is ahead by {size:.3f}, but another draw of tasks "
+        "could turn the order round."
+    )
+
+
+def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:
+    lines = []
+    for place, name in enumerate(matrix.datasets):
+        here = matrix.dataset == place
+        mean, half = t_interval(difference[here])
+        verdict = _judge(difference[here])
+        words = {"equivalent": "equal", "undecided": "cannot be told"}.get(
+            verdict, "first is better" if mean > 0 else "second is better"
+        )
+        lines.append(
+            DatasetLine(
+                dataset=name,
+                tasks=int(here.sum()),
+                first=float(matrix.column("first")[here].mean()),
+                second=float(matrix.column("second")[here].mean()),
+                difference=mean,
+                half_width=half,
+                words=words,
+            )
+        )
+    return sorted(lines, key=lambda line: (len(line.dataset), line.dataset))
+
+
+def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[str, str]:
+    del matrix
+    mean, half = t_interval(np.array([row.difference for row in rows]))
+    if half is None:
+        return "Over datasets", "undefined"
+    return "Over datasets", f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
+
+
+def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> str:
+    bars = [Bar(row.dataset, row.difference, row.half_width) for row in rows]
+    return draw_bars(bars, f"{first} minus {second}, by dataset", "Difference of normalized accuracy").svg

@@ -1,0 +1,52 @@
+"""Files that participants and reviewers may fetch."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import NotFound
+from anyshot_platform.runs.models import Run
+from anyshot_platform.submissions.views import OWN_ARTIFACTS
+from anyshot_platform.web.access import SubmissionAccess
+from anyshot_platform.web.services import Services
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+# What the code printed may hold hidden images; under a stricter policy only reviewers get it.
+_HELD_BACK_BY_POLICY = frozenset({"log.txt", "logger.zip"})
+
+
+def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: str) -> Artifact:
+    """An artifact of one of the submission's runs that the viewer may have; raises `NotFound`."""
+    artifact = session.scalars(
+        select(Artifact)
+        .join(Run, Run.id == Artifact.run_id)
+        .where(
+            Run.submission_id == found.submission.id,
+            Artifact.run_id == run_id,
+            Artifact.name == name,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+    ).first()
+    if artifact is None or not (found.access.may(Role.REVIEWER) or _is_participants(found, name)):
+        raise NotFound("There is no such file.")
+    return artifact
+
+
+def _is_participants(found: SubmissionAccess, name: str) -> bool:
+    if name in _HELD_BACK_BY_POLICY and found.submission.phase.log_policy == LogPolicy.NOTHING:
+        return False
+    return name in OWN_ARTIFACTS
+
+
+def open_stored(services: Services, digest: str) -> BinaryIO:
+    """A stored file, open; raises `NotFound` if it is no longer kept."""
+    try:
+        return services.storage.open(digest)
+    except FileNotFoundError as error:
+        raise NotFound("This file is no longer kept.") from error

@@ -1,0 +1,314 @@
+"""The organizers' table of submissions, and what they do to them: one or many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Select, func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.queue import priorities
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import NotEvaluable, Urgency, queue_from_source, queue_runs
+from anyshot_platform.runs.service import NothingToCancel, cancel_submission
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.service import refresh_boards
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.web.paging import Page, page_of
+from anyshot_starting_kit.wire.verdicts import Cause
+from anyshot_starting_kit.wire.worker_api import JobKind
+
+PAGE_SIZE = 50
+_SORTS = {
+    "created": Submission.created_at,
+    "score": Submission.score,
+    "finished": Submission.finished_at,
+    "size": Submission.size,
+}
+
+
+class Act(StrEnum):
+    """What can be done to submissions, in the order of the menu."""
+
+    RERUN = "rerun"
+    RESCORE = "rescore"
+    CANCEL = "cancel"
+    DISQUALIFY = "disqualify"
+    QUALIFY = "qualify"
+    REFUND = "refund"
+    CHARGE = "charge"
+    DELETE = "delete"
+    RESTORE = "restore"
+
+
+UNDO = {
+    Act.DISQUALIFY: Act.QUALIFY,
+    Act.QUALIFY: Act.DISQUALIFY,
+    Act.DELETE: Act.RESTORE,
+    Act.RESTORE: Act.DELETE,
+    Act.REFUND: Act.CHARGE,
+    Act.CHARGE: Act.REFUND,
+    Act.RERUN: Act.CANCEL,
+    Act.RESCORE: Act.CANCEL,
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the table shows."""
+
+    phase: str = ""
+    status: str = ""
+    cause: str = ""
+    kind: str = ""
+    text: str = ""
+    shown: str = ""  # "", "disqualified", "withdrawn", "deleted", "quarantined"
+    sort: str = "-created"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    submission: Submission
+    phase: Phase
+    team: str
+    user: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a bulk act did."""
+
+    act: Act
+    done: tuple[str, ...]
+    skipped: dict[str, str]  # submission id → why
+
+
+def find_submissions(
+    session: Session, competition: Competition, wanted: Wanted, number: int = 1
+) -> tuple[list[Row], Page]:
+    """One page of the table. Counting and sorting use the indexes; names are read for the page's rows only."""
+    conditions = _conditions(session, competition, wanted)
+    total = session.scalar(select(func.count(Submission.id)).where(*conditions)) or 0
+    page = page_of(number, PAGE_SIZE, total)
+    descending, key = wanted.sort.startswith("-"), wanted.sort.lstrip("-")
+    column = _SORTS.get(key, Submission.created_at)
+    order = column.desc().nulls_last() if descending else column.asc().nulls_last()
+    tie = Submission.id.desc() if descending else Submission.id
+    found = select(Submission).where(*conditions).order_by(order, tie).offset(page.offset).limit(page.size)
+    return _named(session, found), page
+
+
+def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[Any]:
+    conditions: list[Any] = [Submission.competition_id == competition.id]
+    if wanted.phase:
+        conditions.append(
+            Submission.phase_id
+            == select(Phase.id)
+            .where(Phase.competition_id == competition.id, Phase.slug == wanted.phase)
+            .scalar_subquery()
+        )
+    for word, words, column in (
+        (wanted.status, SubmissionStatus, Submission.status),
+        (wanted.cause, Cause, Submission.cause),
+        (wanted.kind, SubmissionKind, Submission.kind),
+    ):
+        if word in set(words):
+            conditions.append(column == words(word))
+    if not wanted.kind:
+        conditions.append(Submission.kind != SubmissionKind.SMOKE)
+    conditions.append(
+        Submission.deleted_at.is_not(None) if wanted.shown == "deleted" else Submission.deleted_at.is_(None)
+    )
+    if wanted.shown == "disqualified":
+        conditions.append(Submission.disqualified_at.is_not(None))
+    if wanted.shown == "withdrawn":
+        conditions.append(Submission.withdrawn_at.is_not(None))
+    if wanted.shown == "quarantined":
+        conditions.append(Submission.quarantined)
+    if wanted.text.strip():
+        conditions.append(_matches(session, competition, wanted.text.strip()))
+    return conditions
+
+
+def _matches(session: Session, competition: Competition, text: str) -> Any:
+    """Team, user, comment or the beginning of an id; names are looked up first, so that the index is used."""
+    pattern = f"%{text.casefold()}%"
+    teams = list(
+        session.scalars(
+            select(Team.id)
+            .where(Team.competition_id == competition.id, Team.name_key.like(pattern))
+            .limit(500)
+        )
+    )
+    users = list(session.scalars(select(User.id).where(User.username_key.like(pattern)).limit(500)))
+    return or_(
+        Submission.team_id.in_(teams),
+        Submission.user_id.in_(users),
+        Submission.id.startswith(text.lower(), autoescape=True),
+        Submission.comment.ilike(f"%{text}%"),
+    )
+
+
+def _named(session: Session, query: Select[Any]) -> list[Row]:
+    submissions = list(session.scalars(query))
+    teams = dict(
+        session.execute(select(Team.id, Team.name).where(Team.id.in_([s.team_id for s in submissions]))).all()
+    )
+    users = dict(
+        session.execute(
+            select(User.id, User.username).where(User.id.in_([s.user_id for s in submissions]))
+        ).all()
+    )
+    return [Row(s, s.phase, teams.get(s.team_id, ""), users.get(s.user_id, "")) for s in submissions]
+
+
+def pick(
+    session: Session, competition: Competition, ids: Sequence[str], wanted: Wanted | None = None
+) -> list[Submission]:
+    """The submissions of these ids, or, with `wanted`, all that the table's filter shows."""
+    if wanted is not None:
+        return list(session.scalars(select(Submission).where(*_conditions(session, competition, wanted))))
+    query = select(Submission).where(
+        Submission.competition_id == competition.id, Submission.id.in_(list(ids))
+    )
+    return list(session.scalars(query))
+
+
+def act_on(
+    session: Session,
+    competition: Competition,
+    submissions: Sequence[Submission],
+    act: Act,
+    actor_id: str,
+    reason: str = "",
+) -> Outcome:
+    """Do one thing to many submissions; those to which it cannot be done are skipped with the reason."""
+    if act == Act.DISQUALIFY and not reason.strip():
+        raise Invalid("Give the reason of a disqualification: the team sees it.", field="reason")
+    done, skipped = [], {}
+    for submission in submissions:
+        before = _state_of(submission)
+        try:
+            _ACTS[act](session, submission, actor_id, reason.strip())
+        except (Conflict, NothingToCancel, NotEvaluable) as error:
+            skipped[submission.id] = error.message
+            continue
+        session.flush()
+        done.append(submission.id)
+        audit.record(
+            session,
+            actor_id=actor_id,
+            action=f"submission.{act.value}",
+            object_type="submission",
+            object_id=submission.id,
+            competition_id=competition.id,
+            reason=reason,
+            before=before,
+            after=_state_of(submission),
+        )
+    return Outcome(act, tuple(done), skipped)
+
+
+def _state_of(submission: Submission) -> dict[str, Any]:
+    return {
+        "status": submission.status.value,
+        "disqualified": submission.disqualified_at is not None,
+        "deleted": submission.deleted_at is not None,
+        "counts_quota": submission.counts_quota,
+    }
+
+
+def _rerun(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    if submission.status in (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING):
+        raise Conflict("is being evaluated already")
+    queue_runs(session, submission, live_version(session, submission.phase), Urgency(priorities.RERUN))
+
+
+def _rescore(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    version = live_version(session, submission.phase)
+    query = select(Run).where(
+        Run.submission_id == submission.id, Run.phase_version_id == version.id, Run.state == RunState.FINISHED
+    )
+    runs = list(session.scalars(query))
+    newest = max((run.generation for run in runs), default=-1)
+    sources = [run for run in runs if run.generation == newest and run.shard_index is None]
+    if not sources:
+        raise Conflict("has no finished run to score again")
+    for source in sources:
+        again = queue_from_source(session, source, version, JobKind.SCORE, Urgency(priorities.RERUN))
+        again.generation = newest + 1
+
+
+def _cancel(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    cancel_submission(session, submission, by=actor_id)
+
+
+def _disqualify(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    if submission.disqualified_at is not None:
+        raise Conflict("is disqualified already")
+    submission.disqualified_at, submission.disqualified_reason = now(), reason
+    session.flush()
+    refresh_boards(session, submission)
+
+
+def _qualify(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    if submission.disqualified_at is None:
+        raise Conflict("is not disqualified")
+    submission.disqualified_at, submission.disqualified_reason = None, ""
+    session.flush()
+    refresh_boards(session, submission)
+
+
+def _charge(counts: bool) -> Callable[[Session, Submission, str, str], None]:
+    def change(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+        if submission.counts_quota == counts:
+            raise Conflict("counts already" if counts else "costs no quota already")
+        submission.counts_quota = counts
+        submission.quota_reason = reason or (
+            "by the organizers" if counts else "given back by the organizers"
+        )
+
+    return change
+
+
+def _delete(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    if submission.deleted_at is not None:
+        raise Conflict("is deleted already")
+    submission.deleted_at = now()
+    session.flush()
+    refresh_boards(session, submission)
+
+
+def _restore(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    if submission.deleted_at is None:
+        raise Conflict("is not deleted")
+    submission.deleted_at = None
+    session.flush()
+    refresh_boards(session, submission)
+
+
+_ACTS: dict[Act, Callable[[Session, Submission, str, str], None]] = {
+    Act.RERUN: _rerun,
+    Act.RESCORE: _rescore,
+    Act.CANCEL: _cancel,
+    Act.DISQUALIFY: _disqualify,
+    Act.QUALIFY: _qualify,
+    Act.REFUND: _charge(False),
+    Act.CHARGE: _charge(True),
+    Act.DELETE: _delete,
+    Act.RESTORE: _restore,
+}

@@ -1,0 +1,172 @@
+"""The pages of submissions: lists, one submission, its stream, its files, cancel and withdraw."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_platform.competitions.heads import open_for_uploads, read_head
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.runs.service import cancel_submission
+from anyshot_platform.scores.tables import dataset_names
+from anyshot_platform.submissions import service
+from anyshot_platform.submissions.quota_view import quota_view
+from anyshot_platform.submissions.results import read_results_view
+from anyshot_platform.submissions.rows import own_submissions, page_rows, team_submissions
+from anyshot_platform.submissions.show import (
+    find_version,
+    read_failure,
+    read_log,
+    read_runs,
+    read_submission,
+)
+from anyshot_platform.web.access import (
+    CompetitionAccess,
+    SubmissionAccess,
+    browser_session,
+    competition_role,
+    submission_owner,
+    submission_reader,
+)
+from anyshot_platform.web.paging import PageParam
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.web.viewer import Viewer
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
+Owner = Annotated[SubmissionAccess, Depends(submission_owner)]
+
+
+@router.get("/submissions")
+def show_all(
+    request: Request,
+    session: SessionDep,
+    viewer: Annotated[Viewer, Depends(browser_session)],
+    page: PageParam = 1,
+) -> Response:
+    """One's own submissions across competitions."""
+    rows, place = page_rows(session, own_submissions(viewer.id), page)
+    return render(request, "submissions/list.html", section="submissions", rows=rows, page=place)
+
+
+@router.get("/competitions/{slug}/submissions")
+def show_mine(
+    request: Request,
+    access: Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))],
+    session: SessionDep,
+    page: PageParam = 1,
+) -> Response:
+    """What one's team handed in to a competition."""
+    team_id = (access.membership.team_id if access.membership else None) or ""
+    rows, place = page_rows(session, team_submissions(team_id, access.competition.id), page)
+    phase = open_for_uploads(list_phases(session, access.competition))
+    return render(
+        request,
+        "submissions/mine.html",
+        section="competitions",
+        head=read_head(session, access),
+        tab="submissions",
+        rows=rows,
+        page=place,
+        phase=phase,
+        quota=quota_view(session, phase, team_id) if phase else None,
+    )
+
+
+@router.get("/submissions/{submission_id}")
+def show_submission(request: Request, found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """One submission: live while it runs, then its results or its failure."""
+    submission, phase = found.submission, found.submission.phase
+    version = find_version(session, submission)
+    runs = read_runs(session, submission, version)
+    sees_all = found.access.may(Role.REVIEWER)
+    results = None
+    if version is not None and submission.score is not None and (phase.scores_visible or sees_all):
+        names = dataset_names(session, phase, version, sees_all=sees_all)
+        results = read_results_view(session, services.storage, submission, version, runs, names)
+    return render(
+        request,
+        "submissions/show.html",
+        section="submissions",
+        sub=read_submission(session, found, runs, version),
+        failure=read_failure(submission, runs, version),
+        results=results,
+        log=read_log(session, found, runs),
+    )
+
+
+@router.get("/submissions/{submission_id}/cancel")
+def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
+    """The question that the page's dialog asks, as a page for browsers without scripts."""
+    version = find_version(session, found.submission)
+    view = read_submission(session, found, read_runs(session, found.submission, version), version)
+    return _ask(
+        request,
+        found,
+        "Cancel this submission?",
+        "cancel",
+        "Cancel the submission",
+        [
+            "It stops within seconds, and its place is free for another one. It will have no score.",
+            view.cancel_words,
+        ],
+    )
+
+
+@router.post("/submissions/{submission_id}/cancel")
+def cancel(found: Owner, session: SessionDep) -> Response:
+    """Stop all runs of the submission."""
+    target = f"/submissions/{found.submission.id}"
+    try:
+        cancel_submission(session, found.submission, by=found.viewer.id)
+    except PlatformError as error:
+        return redirect(target, flash=error.message, tone="warn")
+    return redirect(target, flash="Cancelled. What was running stops within seconds.")
+
+
+@router.get("/submissions/{submission_id}/withdraw")
+def ask_withdraw(request: Request, found: Owner) -> Response:
+    """The same for withdrawing."""
+    return _ask(
+        request,
+        found,
+        "Withdraw this submission?",
+        "withdraw",
+        "Withdraw",
+        ["It leaves the leaderboard. The quota stays used. You can put it back while the phase is open."],
+    )
+
+
+@router.post("/submissions/{submission_id}/withdraw")
+def withdraw(found: Owner, session: SessionDep) -> Response:
+    """Take the submission off the boards."""
+    service.withdraw(session, found.submission)
+    return redirect(f"/submissions/{found.submission.id}", flash="Withdrawn from the leaderboard.")
+
+
+@router.post("/submissions/{submission_id}/restore")
+def restore(found: Owner, session: SessionDep) -> Response:
+    """Undo a withdrawal."""
+    service.reinstate(session, found.submission)
+    return redirect(f"/submissions/{found.submission.id}", flash="It is back on the leaderboard.")
+
+
+def _ask(
+    request: Request, found: SubmissionAccess, title: str, act: str, verb: str, texts: list[str]
+) -> Response:
+    here = f"/submissions/{found.submission.id}"
+    return render(
+        request,
+        "submissions/confirm.html",
+        section="submissions",
+        title=title,
+        action=f"{here}/{act}",
+        verb=verb,
+        texts=texts,
+        cancel_href=here,
+    )

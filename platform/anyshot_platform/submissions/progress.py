@@ -1,0 +1,181 @@
+"""What a submission's runs are doing, in words and figures: for the page and for its live stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from anyshot_platform.database import now
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
+from anyshot_platform.submissions.words import STAGE_WORDS
+from anyshot_platform.web.filters import duration, in_utc, short_digest
+
+ORDER = (RunState.QUEUED, *STAGES)
+
+
+@dataclass(frozen=True)
+class StageView:
+    """One step of the way of a run."""
+
+    key: str
+    label: str
+    css: str  # is-done, is-now, is-bad or empty
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """How many runs are ahead, and when a worker is expected to take this one."""
+
+    ahead: int
+    expected_start: datetime | None
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """One run as the page shows it."""
+
+    id: str
+    number: int
+    state: str
+    stages: tuple[StageView, ...]
+    words: str
+    tasks_done: int
+    tasks_total: int
+    seconds_used: float
+    budget_seconds: float
+    ticking: bool  # the participant's clock is running
+    show_progress: bool
+    provenance: list[tuple[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the stream."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "stages": {stage.key: stage.css for stage in self.stages},
+            "words": self.words,
+            "tasks_done": self.tasks_done,
+            "tasks_total": self.tasks_total,
+            "seconds_used": self.seconds_used,
+            "budget_seconds": self.budget_seconds,
+            "ticking": self.ticking,
+        }
+
+
+def newest_runs(runs: Sequence[Run], version_id: str | None) -> list[Run]:
+    """The runs that count: of the version (or of any, where it has none), the newest generation."""
+    of_version = [run for run in runs if run.phase_version_id == version_id] or list(runs)
+    newest = max((run.generation for run in of_version), default=0)
+    return sorted(
+        (run for run in of_version if run.generation == newest),
+        key=lambda run: (run.seed_index, run.shard_index or 0),
+    )
+
+
+def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> RunProgress:
+    """A run for the page and the stream."""
+    return RunProgress(
+        id=run.id,
+        number=number,
+        state=run.state.value,
+        stages=_stages(run),
+        words=run_words(run, place),
+        tasks_done=run.tasks_done,
+        tasks_total=run.tasks_total,
+        seconds_used=run.seconds_used,
+        budget_seconds=budget,
+        ticking=run.state in (RunState.META_TRAINING, RunState.META_TESTING),
+        show_progress=run.state != RunState.FINISHED,
+        provenance=_provenance(run),
+    )
+
+
+def last_stage(run: Run) -> RunState | None:
+    """The stage that a run had reached when it ended."""
+    seen = [stage for stage in STAGES if stage.value in run.stage_times]
+    if seen:
+        return seen[-1]
+    if run.task_index is not None or run.tasks_done:
+        return RunState.META_TESTING
+    return RunState.META_TRAINING if run.seconds_used > 0 else None
+
+
+def _stages(run: Run) -> tuple[StageView, ...]:
+    ended = run.state in ENDED
+    reached = last_stage(run) if ended else run.state
+    if reached in (RunState.CLAIMED, None):
+        reached = RunState.PREPARING if run.claimed_at else RunState.QUEUED
+    if reached == RunState.WAITING:
+        reached = RunState.QUEUED
+    at = ORDER.index(reached)
+    done = run.state == RunState.FINISHED
+    current = "is-bad" if ended else "is-now"
+    return tuple(
+        StageView(
+            state.value,
+            STAGE_WORDS[state],
+            "is-done" if done or place < at else (current if place == at else ""),
+        )
+        for place, state in enumerate(ORDER)
+    )
+
+
+def run_words(run: Run, place: QueuePlace | None) -> str:
+    """What the run is doing, in one sentence."""
+    if run.cancel_requested_at is not None and run.state not in ENDED:
+        return "Cancelling: the worker stops it within seconds."
+    again = f" (attempt {run.attempt + 1})" if run.state == RunState.QUEUED and run.attempt else ""
+    if run.state == RunState.QUEUED:
+        return _queue_words(place) + again
+    words = {
+        RunState.WAITING: "Waiting for the part that meta-trains.",
+        RunState.CLAIMED: "A worker has taken it.",
+        RunState.PREPARING: "Data are fetched, and the sandbox starts.",
+        RunState.META_TRAINING: "Meta-training: your code learns on the public pool.",
+        RunState.SCORING: "All predictions are there; the scores are computed.",
+        RunState.FINISHED: "Finished.",
+        RunState.CANCELLED: "Cancelled.",
+        RunState.TIMED_OUT: "The time budget was used up.",
+        RunState.FAILED: "Failed.",
+    }
+    if run.state == RunState.META_TESTING:
+        current = min(run.tasks_done + 1, run.tasks_total)
+        return f"Meta-testing: task {current} of {run.tasks_total}."
+    return (
+        run.progress_message if run.state == RunState.PREPARING and run.progress_message else words[run.state]
+    )
+
+
+def _queue_words(place: QueuePlace | None) -> str:
+    if place is None:
+        return "In the queue."
+    ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}
+    words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
+    if place.expected_start is None:
+        return f"{words}."
+    seconds = (in_utc(place.expected_start) - now()).total_seconds()
+    return f"{words}; it should start " + (
+        "any moment." if seconds < 20 else f"in about {duration(seconds)}."
+    )
+
+
+def is_live(runs: Sequence[Run]) -> bool:
+    """Whether anything can still change."""
+    return any(run.state in RUNNING or run.state in (RunState.QUEUED, RunState.WAITING) for run in runs)
+
+
+def _provenance(run: Run) -> list[tuple[str, Any]]:
+    known = run.provenance
+    rows: list[tuple[str, Any]] = [
+        ("Image", known.get("image")),
+        ("Image digest", short_digest(known["image_digest"], 19) if known.get("image_digest") else None),
+        ("Sandbox", known.get("sandbox")),
+        ("Hardware", known.get("hardware")),
+        ("Starting kit", known.get("kit_version")),
+        ("Protocol digest", short_digest(known["protocol_digest"]) if known.get("protocol_digest") else None),
+        ("Attempts", run.attempt if run.attempt > 1 else None),
+    ]
+    return [(term, value) for term, value in rows if value]

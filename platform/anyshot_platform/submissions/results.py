@@ -1,0 +1,250 @@
+"""The results part of the submission page: figures first, tables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from markupsafe import Markup
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.states import Combine
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore, SubmissionScore
+from anyshot_platform.scores.tables import DatasetNames, find_results, hide_names, hide_summary, read_table
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.timing import Step, overhead_words, time_steps
+from anyshot_platform.submissions.training import find_logger, training_curves
+from anyshot_platform.web.filters import duration, interval, score
+from anyshot_scoring.summary import Group, RunSummary
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.charts import draw_bars, draw_curves, draw_distributions
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+SCORE = "Normalized accuracy"
+_COMBINED = {
+    Combine.WORST: "the lowest counts",
+    Combine.MEAN: "the mean counts",
+    Combine.MEDIAN: "the median counts",
+}
+
+
+@dataclass(frozen=True)
+class ChartView:
+    """A chart with the table behind it."""
+
+    title: str
+    svg: Markup
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    note: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class StatView:
+    """A figure beside the score."""
+
+    label: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One seeded run."""
+
+    number: int
+    score: float
+    half_width: float | None
+    seconds: float
+    counts: bool
+
+
+@dataclass(frozen=True)
+class ResultsView:
+    """All of the results part."""
+
+    score: float
+    half_width: float | None
+    population: str
+    explanation: str
+    stats: tuple[StatView, ...]
+    runs: tuple[RunLine, ...]
+    combine_words: str
+    charts: tuple[ChartView, ...]
+    steps: tuple[Step, ...]
+    longest_step: float
+    overhead_words: str
+
+
+def read_results_view(
+    session: Session,
+    storage: Storage,
+    submission: Submission,
+    version: PhaseVersion,
+    runs: Sequence[Run],
+    names: DatasetNames,
+) -> ResultsView | None:
+    """The results under a version; None while there is no score."""
+    total = session.scalars(
+        select(SubmissionScore).where(
+            SubmissionScore.submission_id == submission.id, SubmissionScore.phase_version_id == version.id
+        )
+    ).one_or_none()
+    by_run = {run.id: run for run in runs}
+    scores = session.scalars(
+        select(RunScore).where(RunScore.run_id.in_(by_run)).order_by(RunScore.seed_index)
+    ).all()
+    if not scores:
+        return None
+    value = total.value if total is not None else scores[0].value
+    counting = min(scores, key=lambda one: abs(one.value - value))
+    summary = hide_summary(RunSummary.from_dict(counting.summary), names)
+    table = read_table(storage, find_results(session, by_run[counting.run_id]))
+    steps = time_steps(runs)
+    return ResultsView(
+        score=value,
+        half_width=counting.half_width,
+        population=f"over {summary.tasks:,} tasks" + ("; lowest of the runs" if len(scores) > 1 else ""),
+        explanation=_explain(summary, len(scores), version.combine),
+        stats=_stats(summary, runs),
+        runs=tuple(
+            RunLine(
+                place + 1,
+                one.value,
+                one.half_width,
+                by_run[one.run_id].seconds_used,
+                one.run_id == counting.run_id and version.combine != Combine.MEAN,
+            )
+            for place, one in enumerate(scores)
+        ),
+        combine_words=_COMBINED[version.combine],
+        charts=(
+            *_charts(counting.run_id, summary, hide_names(table, names) if table else None, names.hidden),
+            *_training(session, storage, submission, by_run[counting.run_id]),
+        ),
+        steps=steps,
+        longest_step=max((step.seconds for step in steps), default=0.0),
+        overhead_words=overhead_words(runs),
+    )
+
+
+def _explain(summary: RunSummary, runs: int, combine: Combine) -> str:
+    words = (
+        "0 is chance and 1 is perfect, whatever the number of ways. The interval is the 95 % t-interval over tasks: "
+        "what another draw of tasks from these datasets would change, not other datasets or seeds."
+    )
+    return words + (
+        f" Of {runs} seeded runs, {_COMBINED[combine]}; the charts show that run." if runs > 1 else ""
+    )
+
+
+def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
+    stats = []
+    for group in summary.metrics:
+        if str(group.key) == "accuracy":
+            stats.append(StatView("Accuracy", f"{100 * group.mean:.1f} %", "mean over tasks"))
+    used = sum(run.seconds_used for run in runs)
+    stats.append(
+        StatView(
+            "Time used",
+            str(duration(used)),
+            "your code's own, all runs" if len(runs) > 1 else "your code's own",
+        )
+    )
+    per_task = (summary.fit_seconds + summary.predict_seconds) / max(summary.tasks, 1)
+    stats.append(StatView("A task took", str(duration(per_task)), "fit and predict, on average"))
+    return tuple(stats)
+
+
+def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: bool) -> tuple[ChartView, ...]:
+    made = [_bars("By dataset", "Dataset", summary.by_dataset)]
+    if len(summary.by_domain) > 1:
+        made.append(_bars("By domain", "Domain", summary.by_domain))
+    made.append(_curve("By number of ways", "ways", summary.by_ways))
+    made.append(_curve("By number of shots", "shots", summary.by_shots))
+    distribution = _distribution(run_id, hidden, _Unhashed(table)) if table is not None else None
+    if distribution is not None:
+        made.append(
+            ChartView(
+                "Distribution over tasks", distribution, note="Each ridge holds all tasks of a dataset."
+            )
+        )
+    return tuple(made)
+
+
+def _training(session: Session, storage: Storage, submission: Submission, run: Run) -> tuple[ChartView, ...]:
+    """What the participant's own logger saw, where the phase shows the output of meta-training."""
+    digest = find_logger(session, run)
+    if digest is None or submission.phase.log_policy == LogPolicy.NOTHING:
+        return ()
+    return tuple(
+        ChartView(
+            title,
+            svg,
+            (axis.capitalize(), "Score", "95 %", "Rows"),
+            rows,
+            "Means of neighbouring rows of your logger's table.",
+        )
+        for title, svg, rows, axis in training_curves(storage, digest)
+    )
+
+
+def _bars(title: str, key: str, groups: Sequence[Group]) -> ChartView:
+    return ChartView(title, _draw_bars(title, tuple(groups)), (key, SCORE, "95 %", "Tasks"), _rows(groups))
+
+
+def _curve(title: str, key: str, groups: Sequence[Group]) -> ChartView:
+    columns = (key.capitalize(), SCORE, "95 %", "Tasks")
+    return ChartView(title, _draw_curve(title, key, tuple(groups)), columns, _rows(groups))
+
+
+def _rows(groups: Sequence[Group]) -> tuple[tuple[Any, ...], ...]:
+    return tuple((group.key, score(group.mean), interval(group.half_width), group.tasks) for group in groups)
+
+
+@lru_cache(maxsize=512)
+def _draw_bars(title: str, groups: tuple[Group, ...]) -> Markup:
+    return Markup(draw_bars(groups, title, SCORE).svg)
+
+
+@lru_cache(maxsize=512)
+def _draw_curve(title: str, key: str, groups: tuple[Group, ...]) -> Markup:
+    return Markup(draw_curves({"score": groups}, title, key, SCORE).svg)
+
+
+class _Unhashed:
+    """A table that does not take part in a cache's key: the run's id stands for it."""
+
+    def __init__(self, table: TaskTable | None) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Unhashed)
+
+
+@lru_cache(maxsize=256)
+def _distribution(run_id: str, hidden: bool, hold: _Unhashed) -> Markup | None:
+    """Drawn once a run; names differ between those who see them and those who do not."""
+    if hold.table is None:
+        return None
+    table = hold.table
+    rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
+    return Markup(draw_distributions(rows, "Distribution over tasks", SCORE).svg)
+
+
+def _ordered(table: TaskTable) -> list[str]:
+    def natural(name: str) -> tuple[str, int]:
+        words, _, number = name.rpartition(" ")
+        return (words, int(number)) if number.isdigit() else (name, 0)
+
+    return sorted({str(name) for name in table.dataset}, key=natural)

@@ -1,0 +1,233 @@
+"""Submissions: from a checked zip to queued runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.operations.metrics import UPLOADS
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version, require_open
+from anyshot_platform.queue import priorities
+from anyshot_platform.runs.planning import Urgency, queue_runs
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.quota import lock_team, read_quota, require_quota
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.web.services import Services
+from anyshot_platform.webhooks.service import emit
+from anyshot_starting_kit.bundle.check import check_bundle
+from anyshot_starting_kit.bundle.report import BundleReport
+
+
+class BadArchive(Invalid):
+    """The zip fails a check; `checks` say which and what to do. Costs no quota."""
+
+    code = "bad_archive"
+
+
+class NotTrusted(Forbidden):
+    """This site has no sandbox and takes only what its operator trusts."""
+
+    code = "not_trusted"
+
+
+@dataclass(frozen=True)
+class Zip:
+    """A zip that lies in the storage and passed its checks."""
+
+    filename: str
+    digest: str
+    size: int
+    checks: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What comes with a zip: the leagues (short names) it stands in, besides those that take all."""
+
+    comment: str = ""
+    leagues: tuple[str, ...] = ()
+    fact_sheet: dict[str, Any] = field(default_factory=dict)
+    smoke: bool = False
+
+
+def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
+    """Check a zip without unpacking, importing or running anything of it."""
+    return check_bundle(path, train_datasets=train_datasets)
+
+
+def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:
+    """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
+    trusted = services.settings.trusted_digests
+    if trusted is not None and digest not in trusted:
+        UPLOADS.labels("not_trusted").inc()
+        raise NotTrusted(
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
+        )
+    report = check_zip(path)
+    checks: list[Any] = list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
+    if not report.ok:
+        UPLOADS.labels("refused").inc()
+        failure = report.failures[0]
+        raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
+    keep_file(services, path, digest)
+    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def submit(
+    session: Session,
+    competition: Competition,
+    phase: Phase,
+    membership: Membership | None,
+    archive: Zip,
+    wishes: Wishes,
+) -> Submission:
+    """Make a submission of a stored zip and queue its runs, all in the caller's transaction.
+
+    Raises `CannotJoin`, `PhaseNotOpen`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
+    """
+    membership = require_participant(membership)
+    if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
+        raise Conflict("This competition takes no submissions now.")
+    require_open(phase)
+    team = lock_team(session, membership.team_id or "")
+    require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
+    if not wishes.smoke:
+        _require_fact_sheet(competition, wishes.fact_sheet)
+    submission = create_submission(
+        session,
+        phase,
+        team_id=team.id,
+        user_id=membership.user_id,
+        archive=archive,
+        kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
+        wishes=wishes,
+    )
+    UPLOADS.labels("accepted").inc()
+    return submission
+
+
+def create_submission(
+    session: Session,
+    phase: Phase,
+    *,
+    team_id: str,
+    user_id: str,
+    archive: Zip,
+    kind: SubmissionKind,
+    wishes: Wishes,
+    origin_id: str | None = None,
+) -> Submission:
+    """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked."""
+    version = live_version(session, phase)
+    own = select(func.max(Submission.number)).where(
+        Submission.team_id == team_id, Submission.phase_id == phase.id
+    )
+    submission = Submission(
+        competition_id=phase.competition_id,
+        phase_id=phase.id,
+        team_id=team_id,
+        user_id=user_id,
+        kind=kind,
+        number=(session.scalar(own) or 0) + 1,
+        filename=archive.filename,
+        comment=wishes.comment,
+        digest=archive.digest,
+        size=archive.size,
+        checks=archive.checks,
+        fact_sheet=wishes.fact_sheet,
+        origin_id=origin_id,
+        quota_day=now().date(),
+        counts_quota=kind == SubmissionKind.ENTRY,
+    )
+    session.add(submission)
+    session.flush()
+    if kind != SubmissionKind.SMOKE:
+        enter_leagues(session, submission, wishes.leagues)
+    queue_runs(session, submission, version, urgency_of(kind, phase))
+    session.flush()
+    emit(
+        session,
+        phase.competition_id,
+        "submission.queued",
+        {"submission": submission.id, "phase": phase.slug, "status": submission.status.value},
+    )
+    return submission
+
+
+def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
+    """How urgent the runs of a new submission are."""
+    urgencies = {
+        SubmissionKind.SMOKE: Urgency(priorities.SMOKE),
+        SubmissionKind.FINAL: Urgency(priorities.FINAL),
+        SubmissionKind.BASELINE: Urgency(priorities.RERUN),
+    }
+    return urgencies.get(kind, Urgency(phase.priority))
+
+
+def enter_leagues(session: Session, submission: Submission, slugs: Sequence[str]) -> None:
+    """Enter a submission into the leagues that take all, and those that its team chose; raises `Invalid`."""
+    leagues = session.scalars(
+        select(League).where(League.competition_id == submission.competition_id, League.deleted_at.is_(None))
+    ).all()
+    unknown = set(slugs) - {league.slug for league in leagues}
+    if unknown:
+        raise Invalid(f"There is no league {', '.join(sorted(unknown))}.", field="leagues")
+    first = {
+        Admission.ALL: EntryStatus.ADMITTED,
+        Admission.DECLARED: EntryStatus.ADMITTED,
+        Admission.APPROVAL: EntryStatus.DECLARED,
+        Admission.FROM_SCRATCH: EntryStatus.DECLARED,  # until the evidence of its run is there
+    }
+    for league in leagues:
+        if league.slug in slugs or league.admission == Admission.ALL:
+            session.add(
+                LeagueEntry(submission_id=submission.id, league_id=league.id, status=first[league.admission])
+            )
+    session.flush()
+
+
+def _require_fact_sheet(competition: Competition, answers: dict[str, Any]) -> None:
+    missing = [
+        str(question["label"])
+        for question in competition.fact_sheet
+        if question.get("required") and not str(answers.get(question["key"], "")).strip()
+    ]
+    if missing:
+        raise Invalid(f"Please answer on the fact sheet: {'; '.join(missing)}.", field="fact_sheet")
+
+
+def withdraw(session: Session, submission: Submission) -> None:
+    """Take a submission off the boards at its team's wish; what it cost of the quota stays spent."""
+    if submission.withdrawn_at is None:
+        submission.withdrawn_at = now()
+        session.flush()
+        refresh_boards(session, submission)
+
+
+def reinstate(session: Session, submission: Submission) -> None:
+    """Undo a withdrawal."""
+    if submission.withdrawn_at is not None:
+        submission.withdrawn_at = None
+        session.flush()
+        refresh_boards(session, submission)
+
+
+def refresh_boards(session: Session, submission: Submission) -> None:
+    """Bring the boards in line after a submission was withdrawn, disqualified, deleted, or restored."""
+    for version in submission.phase.versions:
+        refresh_team(session, version, submission.team_id)

@@ -1,0 +1,24 @@
+"""Words of submissions."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class SubmissionStatus(StrEnum):
+    """Where a submission stands; follows from its runs and is written together with them."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class SubmissionKind(StrEnum):
+    """Why a submission is evaluated."""
+
+    ENTRY = "entry"  # counts, stands on the board
+    SMOKE = "smoke"  # a few public tasks, no quota
+    FINAL = "final"  # taken over from another phase by organizers
+    BASELINE = "baseline"  # the organizers', shown marked and out of the ranking

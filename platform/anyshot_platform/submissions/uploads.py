@@ -1,0 +1,144 @@
+"""Uploads that can be resumed: bytes are appended to a file until all are there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+from anyio import to_thread
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.service import digest_file
+from anyshot_platform.database import new_id, now
+from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
+from anyshot_platform.submissions.models import Upload
+from anyshot_platform.web.services import Services
+
+
+class TooLarge(PlatformError):
+    """More bytes than are allowed or were announced."""
+
+    status = 413
+    code = "too_large"
+
+
+class WrongOffset(Conflict):
+    """The part does not begin where the last one ended; `details` say where."""
+
+    code = "wrong_offset"
+
+
+def begin_upload(
+    services: Services, session: Session, user_id: str, *, filename: str, size: int, digest: str | None = None
+) -> Upload:
+    """Announce an upload of `size` bytes."""
+    most = services.settings.upload_max_bytes
+    if size > most:
+        raise TooLarge(f"A submission has at most {most >> 20} MiB; this one has {size >> 20}.", limit=most)
+    upload = Upload(id=new_id(), user_id=user_id, filename=clean_filename(filename), size=size, digest=digest)
+    folder = services.settings.upload_folder
+    folder.mkdir(parents=True, exist_ok=True)
+    upload_path(services, upload).touch(exist_ok=False)
+    session.add(upload)
+    session.flush()
+    return upload
+
+
+def clean_filename(name: str) -> str:
+    """A name to show: no folders, no control characters, at most 200 characters."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return "".join(letter for letter in last if letter.isprintable())[-200:] or "submission.zip"
+
+
+def upload_path(services: Services, upload: Upload) -> Path:
+    """Where the bytes lie."""
+    return services.settings.upload_folder / f"{upload.id}.part"
+
+
+def find_upload(session: Session, user_id: str, upload_id: str) -> Upload:
+    """The user's upload; raises `NotFound`."""
+    upload = session.get(Upload, upload_id)
+    if upload is None or upload.user_id != user_id or upload.used_at is not None:
+        raise NotFound("There is no such upload; it may have expired.")
+    return upload
+
+
+async def receive_part(
+    services: Services, user_id: str, upload_id: str, offset: int, chunks: AsyncIterator[bytes]
+) -> Upload:
+    """Append bytes at `offset`, which must be where the file ends.
+
+    What arrived before a broken connection is kept. No transaction is open while bytes arrive.
+    """
+    upload = await to_thread.run_sync(_find, services, user_id, upload_id)
+    path = upload_path(services, upload)
+    received = path.stat().st_size if path.exists() else 0
+    if offset != received:
+        raise WrongOffset(f"{received} bytes are here; go on from there.", received=received)
+    try:
+        received += await _write_at(path, received, upload.size - received, chunks)
+    finally:
+        await to_thread.run_sync(_note_received, services, upload_id, path)
+    upload.received = received
+    return upload
+
+
+async def _write_at(path: Path, offset: int, room: int, chunks: AsyncIterator[bytes]) -> int:
+    """Write at the offset, not at the end: a part that is sent twice at once is then written over itself."""
+    written = 0
+    with path.open("r+b") as file:
+        file.seek(offset)
+        async for chunk in chunks:
+            written += len(chunk)
+            if written > room:
+                raise TooLarge("More bytes came than were announced.")
+            await to_thread.run_sync(file.write, chunk)
+    return written
+
+
+def _find(services: Services, user_id: str, upload_id: str) -> Upload:
+    with services.database.reading() as session:
+        return find_upload(session, user_id, upload_id)
+
+
+def _note_received(services: Services, upload_id: str, path: Path) -> None:
+    with services.database.writing() as session:
+        upload = session.get(Upload, upload_id)
+        if upload is not None and path.exists():
+            upload.received = path.stat().st_size
+
+
+def complete_upload(services: Services, user_id: str, upload_id: str) -> tuple[Upload, Path, str]:
+    """The upload, its file and its digest, once all bytes are here; raises `Conflict` or `Invalid`."""
+    upload = _find(services, user_id, upload_id)
+    path = upload_path(services, upload)
+    received = path.stat().st_size if path.exists() else 0
+    if received != upload.size:
+        raise Conflict(f"{received} of {upload.size} bytes are here.", received=received, size=upload.size)
+    digest = digest_file(path)
+    if upload.digest is not None and digest != upload.digest:
+        raise Invalid(
+            "The bytes that arrived are not the ones announced. Please upload again.", digest=digest
+        )
+    return upload, path, digest
+
+
+def drop_upload(services: Services, upload_id: str) -> None:
+    """Forget an upload that became a submission."""
+    with services.database.writing() as session:
+        upload = session.get(Upload, upload_id)
+        if upload is not None:
+            upload.used_at = now()
+            upload_path(services, upload).unlink(missing_ok=True)
+
+
+def forget_old_uploads(services: Services, *, older_than: timedelta = timedelta(days=2)) -> int:
+    """Remove uploads that nobody came back for, and files without a row."""
+    with services.database.writing() as session:
+        old = session.scalars(select(Upload).where(Upload.created_at < now() - older_than)).all()
+        for upload in old:
+            upload_path(services, upload).unlink(missing_ok=True)
+        session.execute(delete(Upload).where(Upload.id.in_([upload.id for upload in old])))
+    return len(old)

@@ -1,0 +1,108 @@
+"""The words in which pages speak of submissions, runs and failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+
+KIND_WORDS = {
+    SubmissionKind.ENTRY: "entry",
+    SubmissionKind.SMOKE: "smoke test",
+    SubmissionKind.FINAL: "final entry",
+    SubmissionKind.BASELINE: "baseline",
+}
+VERDICT_WORDS = {
+    Verdict.OK: "",
+    Verdict.RUNTIME_ERROR: "error in the code",
+    Verdict.TIME_LIMIT: "out of time",
+    Verdict.MEMORY_LIMIT: "out of memory",
+    Verdict.OUTPUT_LIMIT: "too much output",
+    Verdict.PROTOCOL_ERROR: "broke the protocol",
+    Verdict.BAD_PREDICTION: "invalid prediction",
+    Verdict.BAD_ARCHIVE: "bad zip",
+    Verdict.CANCELLED: "cancelled",
+    Verdict.KILLED: "killed",
+}
+STAGE_WORDS = {
+    RunState.QUEUED: "Queued",
+    RunState.PREPARING: "Preparing",
+    RunState.META_TRAINING: "Meta-training",
+    RunState.META_TESTING: "Meta-testing",
+    RunState.SCORING: "Scoring",
+}
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Whose doing a failure was: one sentence, and what to do next."""
+
+    sentence: str
+    next_step: str
+    icon: str
+
+
+_PARTICIPANT = {
+    Verdict.RUNTIME_ERROR: Blame(
+        "Your code raised an error.",
+        "The traceback below leads to the line. Fix it, check with a dry run, and submit again.",
+        "code",
+    ),
+    Verdict.TIME_LIMIT: Blame(
+        "Your code used up its time budget.",
+        "Train less or predict faster; the report of a dry run shows where the time goes.",
+        "timer",
+    ),
+    Verdict.MEMORY_LIMIT: Blame(
+        "Your code used more memory than the phase allows.",
+        "Use smaller batches or a smaller model; free what a task has left behind.",
+        "memory-stick",
+    ),
+    Verdict.OUTPUT_LIMIT: Blame(
+        "Your code printed or wrote more than the phase allows.",
+        "Print less: a progress bar that prints each step is the usual reason.",
+        "terminal",
+    ),
+    Verdict.PROTOCOL_ERROR: Blame(
+        "Your code did not keep to the protocol.",
+        "It ended early or wrote where the platform listens. Do not close or replace standard input and output.",
+        "circle-alert",
+    ),
+    Verdict.BAD_PREDICTION: Blame(
+        "Your predictor returned something that is no prediction.",
+        "The message names the task, the shape found and the shape wanted.",
+        "circle-alert",
+    ),
+    Verdict.BAD_ARCHIVE: Blame(
+        "The zip cannot be used.", "The list of checks says what is wrong with it.", "file-archive"
+    ),
+}
+_BY_CAUSE = {
+    Cause.PARTICIPANT: Blame("Your submission failed.", "The message below says why.", "circle-alert"),
+    Cause.INFRASTRUCTURE: Blame(
+        "This was our fault, not yours.",
+        "The platform tried again on other workers without success. The operators know; nothing for you to do.",
+        "server",
+    ),
+    Cause.ORGANIZER: Blame(
+        "The organizers' settings prevented this run.",
+        "It runs again as soon as they have corrected them. Nothing for you to do.",
+        "settings",
+    ),
+    Cause.USER: Blame("This submission was cancelled.", "Upload it again to have it scored.", "ban"),
+    Cause.UNCLEAR: Blame(
+        "The process was killed, and we cannot tell by whom.",
+        "It was tried twice. Most often memory outside Python is the reason; the counters below may help.",
+        "circle-help",
+    ),
+}
+
+
+def blame(verdict: Verdict | None, cause: Cause | None) -> Blame:
+    """Whose doing it was. The verdict decides, the cause where the verdict has no words of its own."""
+    if verdict is not None and verdict in _PARTICIPANT and cause in (None, Cause.PARTICIPANT):
+        return _PARTICIPANT[verdict]
+    known = cause or (verdict.cause if verdict else None)
+    return _BY_CAUSE[known or Cause.UNCLEAR]

@@ -1,0 +1,1 @@
+"""Teams: who submits together, shares a quota and stands on the board as one."""

@@ -1,0 +1,1 @@
+"""What every endpoint shares: session, viewer, access policies, CSRF, rendering."""

@@ -1,0 +1,73 @@
+"""Cross-site request forgery: every unsafe request that a cookie authenticates must carry a token.
+
+The token is bound to the session cookie where there is one and else to a cookie of its own, so that log-in and
+sign-up forms are protected too. Requests with an Authorization header need none: a browser never sends one by
+itself. JSON requests without any cookie need none either: they cannot come from another site's form.
+"""
+
+from __future__ import annotations
+
+from fastapi import Request
+from starlette.responses import Response
+
+from anyshot_platform.errors import Forbidden
+from anyshot_platform.web.services import SAFE_METHODS, Services, ServicesDep
+from anyshot_platform.web.signing import new_secret
+from anyshot_platform.web.viewer import SESSION_COOKIE
+
+CSRF_COOKIE = "anyshot_csrf"
+CSRF_FIELD = "csrf_token"
+CSRF_HEADER = "x-csrf-token"
+_FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "")
+_LONGEST_TOKEN = 128
+
+
+class CsrfFailed(Forbidden):
+    """The form's token is missing or belongs to another session."""
+
+    code = "csrf_failed"
+
+
+def csrf_token(request: Request, services: Services) -> str:
+    """The token for forms on the page that answers `request`."""
+    return services.signer.sign("csrf", _binding(request))
+
+
+async def guard_csrf(request: Request, services: ServicesDep) -> None:
+    """Refuse unsafe requests without a valid token; a dependency of the whole application."""
+    if request.method in SAFE_METHODS or "authorization" in request.headers:
+        return
+    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    has_cookie = SESSION_COOKIE in request.cookies
+    if not has_cookie and content_type not in _FORM_TYPES:
+        return
+    token = request.headers.get(CSRF_HEADER, "")
+    if not token and content_type in _FORM_TYPES[:2]:
+        sent = (await request.form()).get(CSRF_FIELD)
+        token = sent if isinstance(sent, str) else ""
+    if len(token) > _LONGEST_TOKEN or not services.signer.verify("csrf", _binding(request), token):
+        raise CsrfFailed("This form is out of date. Please load the page again and repeat what you did.")
+
+
+def set_csrf_cookie(request: Request, response: Response, services: Services) -> None:
+    """Give the browser the cookie that the token of a signed-out visitor is bound to, if one was made."""
+    fresh = getattr(request.state, "csrf_secret", None)
+    if fresh is not None:
+        response.set_cookie(
+            CSRF_COOKIE,
+            fresh,
+            httponly=True,
+            samesite="lax",
+            secure=services.settings.cookies_over_https_only,
+            path="/",
+        )
+
+
+def _binding(request: Request) -> str:
+    session = request.cookies.get(SESSION_COOKIE)
+    if session:
+        return f"session:{session}"
+    known = request.cookies.get(CSRF_COOKIE) or getattr(request.state, "csrf_secret", None)
+    if known is None:
+        known = request.state.csrf_secret = new_secret()
+    return f"visitor:{known}"

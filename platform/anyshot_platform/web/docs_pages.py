@@ -1,0 +1,87 @@
+"""The documentation on the platform itself, from the Markdown files of the clone."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.web.access import public
+from anyshot_platform.web.markdown import markdown
+from anyshot_platform.web.rendering import redirect, render
+
+router = APIRouter(include_in_schema=False)
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+SECTIONS = (
+    ("participants", "For participants"),
+    ("organizers", "For organizers"),
+    ("operators", "For operators"),
+    ("science", "The science"),
+)
+_LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+
+
+@router.get("/docs", dependencies=[Depends(public)])
+def show_start(request: Request) -> Response:
+    """The first page."""
+    return _show(request, "", "index")
+
+
+@router.get("/docs/{path:path}", dependencies=[Depends(public)])
+def show_docs(request: Request, path: str) -> Response:
+    """`/docs/SECTION/` and `/docs/SECTION/PAGE/`, as on the built site."""
+    parts = [part for part in path.split("/") if part]
+    if not parts:
+        return redirect("/docs")
+    if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
+        raise NotFound("The documentation has no such page.")
+    return _show(request, parts[0], parts[1] if len(parts) == 2 else "index")
+
+
+def _show(request: Request, section: str, name: str) -> Response:
+    file = DOCS / section / f"{name}.md"
+    if not file.is_file():
+        raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
+    text = file.read_text()
+    title = text.partition("\n")[0].removeprefix("#").strip()
+    body = _LINK.sub(
+        lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]
+    )
+    return render(
+        request,
+        "docs.html",
+        section="docs",
+        title=title,
+        body=markdown(body),
+        entries=_entries(),
+        current=f"{section}/{name}",
+    )
+
+
+def _address(section: str, target: str) -> str:
+    """The address of a relative link to another page."""
+    path = posixpath.normpath(posixpath.join("/docs", section, target))
+    return (path.removesuffix("index") if path.endswith("/index") else f"{path}/").replace(
+        "/docs//", "/docs/"
+    )
+
+
+def _entries() -> list[dict[str, str]]:
+    """The side navigation: each section's pages, its index first."""
+    entries: list[dict[str, str]] = []
+    for folder, heading in SECTIONS:
+        files = sorted((DOCS / folder).glob("*.md"), key=lambda file: (file.stem != "index", file.stem))
+        if files:
+            entries.append({"heading": heading})
+        for file in files:
+            with file.open() as opened:
+                title = opened.readline().removeprefix("#").strip()
+            page = "" if file.stem == "index" else f"{file.stem}/"
+            label = "Overview" if file.stem == "index" else title
+            entries.append({"key": f"{folder}/{file.stem}", "label": label, "href": f"/docs/{folder}/{page}"})
+    return entries

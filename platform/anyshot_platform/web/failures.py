@@ -1,0 +1,93 @@
+"""One handler for every error: JSON for programs, a page for people."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from sqlalchemy.exc import OperationalError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotSignedIn, PlatformError
+from anyshot_platform.web.rendering import redirect, render, wants_html
+
+log = logging.getLogger(__name__)
+_TITLES = {
+    401: "Please sign in",
+    403: "Not allowed",
+    404: "Not found",
+    409: "Not possible now",
+    429: "Too fast",
+}
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answer every error in one form."""
+    app.add_exception_handler(PlatformError, _answer_platform_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid_request)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(OperationalError, _answer_without_database)
+    app.add_exception_handler(Exception, _answer_bug)
+
+
+def answer(request: Request, status: int, code: str, message: str, **details: object) -> Response:
+    """An error as JSON or as a page."""
+    if wants_html(request):
+        title = _TITLES.get(status, "Something went wrong" if status >= 500 else "That did not work")
+        return render(
+            request,
+            "error.html",
+            status_code=status,
+            status=status,
+            title=title,
+            message=message,
+            remedy="",
+            details=details,
+        )
+    return JSONResponse({"error": code, "message": message, **details}, status_code=status)
+
+
+def _answer_platform_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PlatformError)
+    if isinstance(error, NotSignedIn) and wants_html(request) and request.method == "GET":
+        there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return redirect(f"/login?next={quote(there)}")
+    return answer(request, error.status, error.code, error.message, **error.details)
+
+
+def _answer_invalid_request(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {"where": ".".join(str(part) for part in problem["loc"]), "problem": problem["msg"]}
+        for problem in error.errors()
+    ]
+    return answer(request, 422, "invalid", "The request breaks the rules of the API.", problems=problems)
+
+
+def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = str(error.detail)
+    response = answer(request, error.status_code, message.lower().replace(" ", "_"), message)
+    for name, value in (error.headers or {}).items():
+        response.headers[name] = value
+    return response
+
+
+def _answer_without_database(request: Request, error: Exception) -> Response:
+    log.warning("the database does not answer", extra={"path": request.url.path, "error": str(error)[:200]})
+    message = "The site's database does not answer just now. Please try again in a moment."
+    if wants_html(request):  # the page's frame would ask the database too
+        response: Response = PlainTextResponse(message, status_code=503)
+    else:
+        response = JSONResponse({"error": "unavailable", "message": message}, status_code=503)
+    response.headers["retry-after"] = "5"
+    return response
+
+
+def _answer_bug(request: Request, error: Exception) -> Response:
+    log.error("request failed", exc_info=error, extra={"path": request.url.path, "method": request.method})
+    return answer(request, 500, "internal", "This is our fault, and it has been logged.")

@@ -1,0 +1,79 @@
+"""What a browser's form sent, as text, flags, lists and files."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.datastructures import FormData, UploadFile
+
+from anyshot_platform.errors import Invalid
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """The fields of a form; one that was not sent is empty."""
+
+    data: FormData
+
+    def text(self, name: str, limit: int = 200_000) -> str:
+        """One field as text, without outer blanks."""
+        value = self.data.get(name)
+        return value.strip().replace("\r\n", "\n")[:limit] if isinstance(value, str) else ""
+
+    def flag(self, name: str) -> bool:
+        """Whether a box was ticked."""
+        return self.text(name) not in ("", "0", "false", "off")
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field that occurs several times."""
+        return [value for value in self.data.getlist(name) if isinstance(value, str)]
+
+    def number(self, name: str) -> int | None:
+        """A whole number; None for an empty field; raises `Invalid` for anything else."""
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise Invalid(f"A whole number is wanted, found “{text[:40]}”.", field=name) from None
+
+    def decimal(self, name: str) -> float | None:
+        """A number; None for an empty field; raises `Invalid` for anything else."""
+        text = self.text(name).replace(",", ".")
+        if not text:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            raise Invalid(f"A number is wanted, found “{text[:40]}”.", field=name) from None
+
+    def file(self, name: str) -> tuple[str, bytes] | None:
+        """Name and content of an uploaded file; None where none was chosen."""
+        value = self.data.get(name)
+        if not isinstance(value, UploadFile) or not value.filename:
+            return None
+        return value.filename, value.file.read()
+
+    def uploads(self, name: str) -> list[UploadFile]:
+        """All uploaded files of a field."""
+        return [
+            value for value in self.data.getlist(name) if isinstance(value, UploadFile) and value.filename
+        ]
+
+    def values(self) -> dict[str, str]:
+        """All texts, to show a form again."""
+        return {key: value for key, value in self.data.items() if isinstance(value, str)}
+
+
+async def read_form(request: Request) -> AsyncIterator[SentForm]:
+    """The form of the request; its files are closed when the endpoint has ended."""
+    data = await request.form()
+    yield SentForm(data)
+    await data.close()
+
+
+FormDep = Annotated[SentForm, Depends(read_form)]

@@ -1,0 +1,44 @@
+"""Pages of long lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Query
+
+PageParam = Annotated[int, Query(ge=1, le=1_000_000, description="Which page of the list; the first is 1.")]
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a list of `total` rows."""
+
+    number: int
+    size: int
+    total: int
+
+    @property
+    def pages(self) -> int:
+        """How many pages there are; at least one."""
+        return max(1, -(-self.total // self.size))
+
+    @property
+    def offset(self) -> int:
+        """Rows before this page."""
+        return (self.number - 1) * self.size
+
+    @property
+    def first(self) -> int:
+        """Number of the first row, from 1."""
+        return min(self.offset + 1, self.total)
+
+    @property
+    def last(self) -> int:
+        """Number of the last row."""
+        return min(self.offset + self.size, self.total)
+
+
+def page_of(number: int, size: int, total: int) -> Page:
+    """The page, moved to the last one where the list has become shorter."""
+    return Page(min(number, max(1, -(-total // size))), size, total)

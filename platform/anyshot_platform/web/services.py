@@ -1,0 +1,60 @@
+"""What one web process owns, made once by the app factory and handed to endpoints as dependencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.database import Database
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.signing import Signer
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything that lives as long as the process."""
+
+    settings: PlatformSettings
+    database: Database
+    storage: Storage
+    signer: Signer
+
+
+def get_services(request: Request) -> Services:
+    """The process's services."""
+    return request.app.state.services
+
+
+def get_session(request: Request, services: Annotated[Services, Depends(get_services)]) -> Iterator[Session]:
+    """One request, one transaction: committed before the response is sent, rolled back by an exception.
+
+    Requests by safe methods get a transaction that waits for no writer and is always rolled back: state never
+    changes by GET.
+    """
+    database = services.database
+    safe = request.method in SAFE_METHODS
+    with database.read_session() if safe else database.write_session() as session:
+        yield session
+        if safe:
+            session.rollback()
+        else:
+            session.commit()
+            database.committed(session)
+
+
+def get_settings(services: Annotated[Services, Depends(get_services)]) -> PlatformSettings:
+    """The settings."""
+    return services.settings
+
+
+ServicesDep = Annotated[Services, Depends(get_services)]
+SettingsDep = Annotated[PlatformSettings, Depends(get_settings)]
+# scope="function": the commit happens before the response leaves, so a failed one cannot answer 200.
+SessionDep = Annotated[Session, Depends(get_session, scope="function")]

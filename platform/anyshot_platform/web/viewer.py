@@ -1,0 +1,139 @@
+"""Who is asking: a browser's session cookie, an API token, or nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import Database, now
+from anyshot_platform.errors import NotSignedIn
+from anyshot_platform.users.models import ApiToken, LoginSession, User
+from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.signing import digest_secret
+
+SESSION_COOKIE = "anyshot_session"
+TOKEN_PREFIX = "any_"
+_TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
+
+
+class Scope(StrEnum):
+    """What an API token may do."""
+
+    READ = "read"  # all that its user can see
+    SUBMIT = "submit"  # upload, cancel, withdraw submissions
+    ORGANIZE = "organize"  # act as organizer or site administrator
+    ACCOUNT = "account"  # profile, teams, memberships, tokens
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """The one who asks. A browser session has all scopes, a token those it was given."""
+
+    user_id: str | None = None
+    username: str = ""
+    display_name: str = ""
+    email: str = ""
+    time_zone: str = "UTC"
+    is_site_admin: bool = False
+    session_id: str | None = None
+    token_id: str | None = None
+    scopes: frozenset[Scope] = frozenset(Scope)
+
+    @property
+    def is_signed_in(self) -> bool:
+        """Whether we know who it is."""
+        return self.user_id is not None
+
+    @property
+    def id(self) -> str:
+        """The user's id; raises `NotSignedIn` for nobody."""
+        if self.user_id is None:
+            raise NotSignedIn("Please sign in.")
+        return self.user_id
+
+
+NOBODY = Viewer()
+
+
+def get_viewer(request: Request, services: ServicesDep) -> Viewer:
+    """Find out who asks, in a short transaction of its own: uploads must not hold one while bytes arrive."""
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, token = header.partition(" ")
+        if scheme.lower() != "bearer" or not token.startswith(TOKEN_PREFIX):
+            raise NotSignedIn("The Authorization header holds no API token of this site.")
+        return _viewer_of_token(services.database, token)
+    cookie = request.cookies.get(SESSION_COOKIE)
+    if not cookie:
+        return NOBODY
+    with services.database.reading() as session:
+        return _viewer_of_cookie(session, cookie)
+
+
+def _viewer_of_cookie(session: Session, cookie: str) -> Viewer:
+    row = session.execute(
+        select(LoginSession, User)
+        .join(User, User.id == LoginSession.user_id)
+        .where(
+            LoginSession.digest == digest_secret(cookie),
+            LoginSession.revoked_at.is_(None),
+            LoginSession.expires_at > now(),
+            User.deleted_at.is_(None),
+            User.blocked_at.is_(None),
+        )
+    ).first()
+    return NOBODY if row is None else _viewer_of(row[1], session_id=row[0].id)
+
+
+def _viewer_of_token(database: Database, token: str) -> Viewer:
+    moment = now()
+    with database.reading() as session:
+        row = session.execute(
+            select(ApiToken, User)
+            .join(User, User.id == ApiToken.user_id)
+            .where(
+                ApiToken.digest == digest_secret(token),
+                ApiToken.revoked_at.is_(None),
+                (ApiToken.expires_at.is_(None)) | (ApiToken.expires_at > moment),
+                User.deleted_at.is_(None),
+                User.blocked_at.is_(None),
+            )
+        ).first()
+    if row is None:
+        raise NotSignedIn("The API token is unknown, has expired or was revoked.")
+    api_token, user = row
+    used = api_token.last_used_at
+    if used is None or (moment - used).total_seconds() > _TOKEN_USE_RECORDED_EVERY:
+        with database.writing() as session:
+            session.execute(update(ApiToken).where(ApiToken.id == api_token.id).values(last_used_at=moment))
+    known = {scope.value for scope in Scope}
+    scopes = frozenset(Scope(word) for word in api_token.scopes if word in known)
+    return _viewer_of(user, token_id=api_token.id, scopes=scopes)
+
+
+def _viewer_of(
+    user: User,
+    *,
+    session_id: str | None = None,
+    token_id: str | None = None,
+    scopes: frozenset[Scope] = frozenset(Scope),
+) -> Viewer:
+    return Viewer(
+        user_id=user.id,
+        username=user.username,
+        display_name=user.display_name or user.username,
+        email=user.email or "",
+        time_zone=user.time_zone,
+        is_site_admin=user.is_site_admin,
+        session_id=session_id,
+        token_id=token_id,
+        scopes=scopes,
+    )
+
+
+ViewerDep = Annotated[Viewer, Depends(get_viewer)]

@@ -1,0 +1,1 @@
+"""Signed, retried messages to other services."""

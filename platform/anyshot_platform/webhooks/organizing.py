@@ -1,0 +1,84 @@
+"""What organizers and administrators do to webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.queue.outbox import mark_outbox
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_platform.webhooks.service import EVENTS
+
+
+def list_webhooks(
+    session: Session, competition_id: str | None
+) -> list[tuple[Webhook, list[WebhookDelivery]]]:
+    """The webhooks of a competition, or of the site, each with its newest deliveries."""
+    query = select(Webhook).where(Webhook.competition_id == competition_id, Webhook.deleted_at.is_(None))
+    found = []
+    for hook in session.scalars(query.order_by(Webhook.created_at)):
+        sent = select(WebhookDelivery).where(WebhookDelivery.webhook_id == hook.id)
+        found.append(
+            (hook, list(session.scalars(sent.order_by(WebhookDelivery.created_at.desc()).limit(10))))
+        )
+    return found
+
+
+def find_webhook(session: Session, competition_id: str | None, webhook_id: str) -> Webhook:
+    """A webhook of the competition or site; raises `NotFound`."""
+    hook = session.get(Webhook, webhook_id)
+    if hook is None or hook.competition_id != competition_id or hook.deleted_at is not None:
+        raise NotFound("There is no such webhook.")
+    return hook
+
+
+def add_webhook(
+    session: Session, competition_id: str | None, url: str, events: Sequence[str], actor_id: str
+) -> Webhook:
+    """Post events to an address from now on."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise Invalid("An address begins with http:// or https://.", field="url")
+    unknown = set(events) - set(EVENTS)
+    if unknown:
+        raise Invalid(f"There is no event {', '.join(sorted(unknown))}.", field="events")
+    hook = Webhook(competition_id=competition_id, url=url, events=list(events), created_by=actor_id)
+    session.add(hook)
+    session.flush()
+    _record(session, hook, actor_id, "webhook.add")
+    return hook
+
+
+def change(session: Session, hook: Webhook, deed: str, actor_id: str) -> None:
+    """Switch on or off, renew the secret, remove, or send a test message."""
+    if deed == "test":
+        body = {"event": "test", "at": now().isoformat(), "competition": hook.competition_id}
+        session.add(WebhookDelivery(webhook_id=hook.id, event="test", payload=body))
+        mark_outbox(session)
+    elif deed in ("on", "off"):
+        hook.active = deed == "on"
+    elif deed == "renew":
+        hook.secret_version += 1
+    elif deed == "remove":
+        hook.deleted_at, hook.active = now(), False
+    else:
+        raise Invalid("There is no such act.")
+    _record(session, hook, actor_id, f"webhook.{deed}")
+
+
+def _record(session: Session, hook: Webhook, actor_id: str, action: str) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="webhook",
+        object_id=hook.id,
+        competition_id=hook.competition_id,
+        after={"url": hook.url, "events": hook.events},
+    )

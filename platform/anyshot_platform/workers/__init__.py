@@ -1,0 +1,1 @@
+"""The worker API: tokens, registrations, claims and everything a worker sends."""

@@ -1,0 +1,149 @@
+"""Turns a claimed run into everything that its worker needs."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.artifacts.service import blob_ref
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import shard_bounds
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.web.services import Services
+from anyshot_starting_kit.wire.worker_api import (
+    Assignment,
+    BlobRef,
+    Budget,
+    JobKind,
+    Limits,
+    LogPolicy,
+    PackRef,
+)
+
+_SMOKE_SEED_STEP = 1_000_003  # smoke tests draw other tasks than the phase does, even on the same pool
+
+
+class NotAssignable(PlatformError):
+    """The organizers' settings lack something that this run needs: ends it as BAD_SETTINGS."""
+
+    status = 500
+    code = "not_assignable"
+
+
+def make_assignment(services: Services, session: Session, run: Run) -> Assignment:
+    """The assignment of a run that was just claimed; raises `NotAssignable`."""
+    version = session.get_one(PhaseVersion, run.phase_version_id)
+    phase = session.get_one(Phase, run.phase_id)
+    submission = session.get(Submission, run.submission_id) if run.submission_id else None
+    smoke = run.kind == JobKind.SMOKE
+    test_pool = phase.smoke_pool_version_id if smoke else version.meta_test_pool_version_id
+    if smoke and test_pool is None:
+        test_pool = version.meta_train_pool_version_id
+    if run.kind != JobKind.ANALYSE and test_pool is None:
+        raise NotAssignable("The phase has no pool to test on.")
+    train_pool = phase.smoke_pool_version_id or version.meta_train_pool_version_id if smoke else None
+    train_seed, test_seed = _seeds(run, version)
+    tasks = phase.smoke_tasks if smoke else version.tasks
+    return Assignment(
+        kind=run.kind,
+        run_id=run.id,
+        epoch=run.epoch,
+        attempt=run.attempt,
+        lease_seconds=services.settings.lease_seconds,
+        competition=session.get_one(Competition, run.competition_id).slug,
+        phase=phase.slug,
+        submission_id=run.submission_id,
+        submission=blob_ref(services, submission.digest, submission.size) if submission else None,
+        meta_train=_packs(services, session, train_pool or version.meta_train_pool_version_id),
+        meta_test=_packs(services, session, test_pool),
+        protocol=version.protocol,
+        tasks=tasks,
+        shard=None if run.shard_index is None else shard_bounds(tasks, run.shard_count, run.shard_index),
+        train_seed=train_seed,
+        test_seed=test_seed,
+        budget=_budget(session, run, version, phase),
+        limits=Limits(
+            memory_bytes=version.memory_bytes,
+            cpus=version.cpus,
+            processes=version.processes,
+            scratch_bytes=version.scratch_bytes,
+            output_bytes=version.output_bytes,
+            gpus=version.gpus,
+        ),
+        image=version.image,
+        log_policy=LogPolicy.EVERYTHING if smoke else phase.log_policy,
+        isolated_tasks=version.isolated_tasks,
+        hide_dataset_names=phase.hide_dataset_names and not smoke,
+        keep_learner=not smoke and (version.keep_learner or run.shard_count > 1),
+        learner=_of_source(services, session, run, "learner.bin") if run.kind == JobKind.META_TEST else None,
+        predictions=_of_source(services, session, run, "predictions.parquet")
+        if run.kind == JobKind.SCORE
+        else None,
+        parameters=run.parameters,
+    )
+
+
+def _seeds(run: Run, version: PhaseVersion) -> tuple[int, int]:
+    """The training and test seed: the phase's, unless the run brings its own (a gate's ten seeds)."""
+    if "train_seed" in run.parameters and "test_seed" in run.parameters:
+        return int(run.parameters["train_seed"]), int(run.parameters["test_seed"])
+    if run.kind == JobKind.ANALYSE or not version.test_seeds:
+        return 0, 0
+    train, test = version.train_seeds[run.seed_index], version.test_seeds[run.seed_index]
+    return (train, test + _SMOKE_SEED_STEP) if run.kind == JobKind.SMOKE else (train, test)
+
+
+def _budget(session: Session, run: Run, version: PhaseVersion, phase: Phase) -> Budget | None:
+    if run.kind in (JobKind.SCORE, JobKind.ANALYSE):
+        return None
+    if run.kind == JobKind.SMOKE:
+        return Budget(run_seconds=phase.smoke_seconds, task_seconds=version.task_seconds)
+    seconds = version.run_seconds
+    if run.shard_index and run.source_run_id:
+        seconds = _share_of_budget(session, run, version)
+    return Budget(
+        run_seconds=seconds,
+        meta_train_seconds=version.meta_train_seconds,
+        task_seconds=version.task_seconds,
+    )
+
+
+def _share_of_budget(session: Session, run: Run, version: PhaseVersion) -> float:
+    """The budget is one for all shards: what the first one left is shared out by tasks, so the sum cannot exceed it."""
+    source = session.get_one(Run, run.source_run_id)
+    left = version.run_seconds - float(source.usage.get("participant_seconds", 0.0))
+    start, stop = shard_bounds(version.tasks, run.shard_count, run.shard_index or 0)
+    first_stop = shard_bounds(version.tasks, run.shard_count, 0)[1]
+    return max(left * (stop - start) / (version.tasks - first_stop), 0.001)
+
+
+def _packs(services: Services, session: Session, pool_version_id: str | None) -> list[PackRef]:
+    rows = session.scalars(
+        select(Pack)
+        .join(PoolPack, PoolPack.pack_id == Pack.id)
+        .where(PoolPack.pool_version_id == pool_version_id)
+        .order_by(PoolPack.position)
+    )
+    return [
+        PackRef(name=row.name, domain=row.domain, blob=blob_ref(services, row.digest, row.size))
+        for row in rows
+    ]
+
+
+def _of_source(services: Services, session: Session, run: Run, name: str) -> BlobRef:
+    artifact = session.scalars(
+        select(Artifact).where(
+            Artifact.run_id == (run.source_run_id or ""),
+            Artifact.name == name,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+    ).first()
+    if artifact is None:
+        raise NotAssignable(f"The earlier run's {name} is no longer kept: choose another way of re-scoring.")
+    return blob_ref(services, artifact.digest, artifact.size)

@@ -1,0 +1,86 @@
+"""Which run a worker gets: by priority, then fair share, then age.
+
+Fair share: a team without a running evaluation goes before one that has some. Bulk work leaves one worker of its
+class free. All of this reads indexes from their top, so a queue of ten thousand costs what an empty one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.workers.models import Worker
+from anyshot_starting_kit.wire.worker_api import WorkerInfo
+
+_RUNNING = sorted(RUNNING)
+_ANY_MEMORY = 1 << 62  # of a worker that does not say how much it has
+
+
+def choose_run(
+    session: Session,
+    info: WorkerInfo,
+    *,
+    wanted: str | None = None,
+    worker_gone_seconds: float = 60.0,
+    keep_slot_from_bulk: bool = True,
+    skip: Sequence[str] = (),
+) -> Run | None:
+    """The run that this worker should claim now; None if there is nothing that fits it.
+
+    `wanted` names the run that rang; it is taken only if nothing goes before it. `skip` are runs that another
+    worker was quicker to claim.
+    """
+    moment = now()
+    fits = and_(_is_queued(info, moment), Run.id.not_in(skip))
+    if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
+        fits = and_(fits, ~Run.bulk)
+    top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))
+    if top is None:
+        return None
+    here = and_(fits, Run.priority == top)
+    busy = select(Run.team_id).where(Run.state.in_(_RUNNING), Run.team_id.is_not(None))
+    fair = select(Run).where(here, or_(Run.team_id.is_(None), Run.team_id.not_in(busy)))
+    oldest = (Run.queued_at, Run.id)
+    if wanted is not None:
+        rung = session.scalars(fair.where(Run.id == wanted).with_for_update(skip_locked=True)).first()
+        if rung is not None:
+            return rung
+    for query in (fair, select(Run).where(here)):
+        # PostgreSQL: workers that ask at the same moment look past what another one is just taking.
+        found = session.scalars(query.order_by(*oldest).limit(1).with_for_update(skip_locked=True)).first()
+        if found is not None:
+            return found
+    return None
+
+
+def _is_queued(info: WorkerInfo, moment: datetime) -> ColumnElement[bool]:
+    return and_(
+        Run.hardware_class == info.hardware_class,
+        Run.state == RunState.QUEUED,
+        Run.available_at <= moment,
+        or_(Run.image.is_(None), Run.image.in_(info.images)),
+        Run.gpus <= len(info.gpus),
+        Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY),
+    )
+
+
+def _bulk_may_start(session: Session, info: WorkerInfo, moment: datetime, gone_seconds: float) -> bool:
+    alive = session.scalar(
+        select(func.count(Worker.id)).where(
+            Worker.hardware_class == info.hardware_class,
+            Worker.stopped_at.is_(None),
+            Worker.last_seen_at > datetime.fromtimestamp(moment.timestamp() - gone_seconds, moment.tzinfo),
+        )
+    )
+    running = session.scalar(
+        select(func.count(Run.id)).where(
+            Run.hardware_class == info.hardware_class, Run.bulk, Run.state.in_(_RUNNING)
+        )
+    )
+    return (running or 0) < max((alive or 1) - 1, 1)

@@ -1,0 +1,179 @@
+"""What an attempt hands in: artifacts, then one final word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact, Blob
+from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues.evidence import weigh_evidence
+from anyshot_platform.operations.alerts import open_alert
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import shard_bounds
+from anyshot_platform.runs.settlement import settle
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.transitions import write_state
+from anyshot_platform.scores.service import read_summary, record_score
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.workers.leases import (
+    back_off_seconds,
+    end_attempt,
+    end_cancelled,
+    fail_run,
+    requeue,
+)
+from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+from anyshot_starting_kit.wire.worker_api import ArtifactRef, Complete, Fail, JobKind
+
+ARTIFACT_NAMES = frozenset(
+    (
+        "results.parquet",
+        "predictions.parquet",
+        "log.txt",
+        "logger.zip",
+        "learner.bin",
+        "page.html",
+        "result.json",
+        "table.parquet",
+    )
+)
+
+
+class UnknownArtifact(Invalid):
+    """A name that is not among those agreed, or a file that was not uploaded."""
+
+    code = "unknown_artifact"
+
+
+def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) -> None:
+    """Note a stored file as an artifact of the run's present attempt; sending it again replaces it."""
+    if name not in ARTIFACT_NAMES:
+        raise UnknownArtifact(f"“{name}” is no name of an artifact.")
+    artifact = session.scalars(
+        select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch, Artifact.name == name)
+    ).one_or_none()
+    if artifact is None:
+        artifact = Artifact(run_id=run.id, epoch=run.epoch, name=name)
+        session.add(artifact)
+    artifact.digest, artifact.size = digest, size
+    session.flush()
+
+
+def complete(session: Session, settings: PlatformSettings, run: Run, result: Complete) -> None:
+    """The attempt succeeded: score, artifacts and state change together, the state last."""
+    if run.cancel_requested_at is not None and run.kind != JobKind.ANALYSE:
+        # The user's wish came first; a result that crossed it on the way does not count.
+        end_cancelled(session, run, "Cancelled.")
+        return
+    _keep_artifacts(session, run, result.artifacts)
+    if run.kind == JobKind.ANALYSE:
+        run.parameters = {**run.parameters, "result": result.summary}
+    elif run.shard_index is None:
+        record_score(session, run, read_summary(result.summary, expected_tasks=_expected_tasks(run)))
+    else:
+        read_summary(result.summary, expected_tasks=_expected_tasks(run))  # put together by scores.shards
+    end_attempt(session, run, outcome=Verdict.OK.value)
+    write_state(
+        session,
+        run,
+        RunState.FINISHED,
+        verdict=Verdict.OK,
+        cause=None,
+        message="",
+        finished_at=now(),
+        lease_expires_at=None,
+        usage=result.usage.model_dump(mode="json"),
+        provenance=result.provenance.model_dump(mode="json"),
+        evidence=result.evidence,
+        seconds_used=result.usage.participant_seconds,
+        tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
+        stage_times={**run.stage_times, "finished": now().isoformat()},
+    )
+    if run.submission_id is not None:
+        weigh_evidence(session, run.submission_id, result.evidence)
+    settle(session, run)
+
+
+def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> None:
+    """The attempt failed: for good where it is the participant's or organizer's doing, else tried again."""
+    _keep_artifacts(session, run, failure.artifacts)
+    if failure.verdict == Verdict.OK:
+        raise Invalid("A failure cannot have the verdict OK.")
+    verdict, cause = failure.verdict, failure.verdict.cause
+    if verdict == Verdict.CANCELLED or run.cancel_requested_at is not None:
+        end_cancelled(session, run, failure.message or "Cancelled.")
+        return
+    if cause in (Cause.INFRASTRUCTURE, Cause.UNCLEAR) and _try_again(session, settings, run, failure):
+        return
+    if cause == Cause.UNCLEAR:
+        verdict = Verdict.RUNTIME_ERROR
+    if cause == Cause.INFRASTRUCTURE:
+        open_alert(session, "run_lost", run.id, f"Run {run.id} failed for good: {verdict}: {failure.message}")
+    fail_run(
+        session,
+        run,
+        verdict,
+        failure.message[:4000],
+        detail=failure.detail[:200_000],
+        private=failure.private[:200_000],
+        quarantined=run.workers_lost >= 2,
+        task_index=failure.task_index,
+        task_ways=failure.ways,
+        task_shots=failure.shots,
+        usage=failure.usage.model_dump(mode="json"),
+        provenance=failure.provenance.model_dump(mode="json"),
+        seconds_used=failure.usage.participant_seconds,
+    )
+
+
+def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> bool:
+    unclear = failure.verdict.cause == Cause.UNCLEAR
+    column = Run.unclear_failures if unclear else Run.infrastructure_failures
+    session.execute(
+        update(Run)
+        .where(Run.id == run.id)
+        .values({column: column + 1})
+        .execution_options(synchronize_session=False)
+    )
+    session.refresh(run)
+    if unclear and run.unclear_failures > 1:
+        return False
+    if not unclear and run.infrastructure_failures >= settings.infrastructure_attempts:
+        return False
+    requeue(
+        session,
+        settings,
+        run,
+        outcome=failure.verdict.value,
+        message=f"{failure.message} It will be tried again."[:500],
+        back_off=back_off_seconds(settings, run.infrastructure_failures + run.unclear_failures),
+    )
+    return True
+
+
+def _keep_artifacts(session: Session, run: Run, named: Sequence[ArtifactRef]) -> None:
+    """Mark the artifacts that the final word names; raises `UnknownArtifact` if one was not uploaded."""
+    rows = session.scalars(
+        select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch)
+    ).all()
+    uploaded = {(row.name, row.digest): row for row in rows}
+    for reference in named:
+        row = uploaded.get((reference.name, reference.digest))
+        if row is None or session.get(Blob, reference.digest) is None:
+            raise UnknownArtifact(f"“{reference.name}” was not uploaded by this attempt.")
+        row.final = True
+    session.flush()
+
+
+def _expected_tasks(run: Run) -> int:
+    if run.shard_index is not None:
+        start, stop = shard_bounds(run.phase_version.tasks, run.shard_count, run.shard_index)
+        return stop - start
+    if run.kind == JobKind.SMOKE:
+        assert run.submission is not None  # smoke tests are of submissions
+        return run.submission.phase.smoke_tasks
+    return run.phase_version.tasks

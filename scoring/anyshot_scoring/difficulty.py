@@ -1,0 +1,51 @@
+"""Difficulty of a dataset, as the NeurIPS'22 Cross-Domain MetaDL paper defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshot_scoring.errors import ScoringError
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """`intrinsic` = 1 - best baseline; `modelling` = best - worst baseline, both in normalized accuracy."""
+
+    dataset: str
+    intrinsic: float
+    modelling: float
+
+
+def measure_difficulty(
+    scores: Mapping[str, Mapping[str, float]], best: str | None = None, worst: str | None = None
+) -> list[Difficulty]:
+    """Difficulty of each dataset from `scores[baseline][dataset]`, mean normalized accuracies.
+
+    `best` and `worst` name the two baselines to compare everywhere (in the paper MetaDelta++ with pretrained
+    weights and train-from-scratch with random weights); by default the best and the worst on each dataset.
+    Raises `ScoringError` without scores, or where a baseline lacks a dataset that another one has.
+    """
+    datasets = sorted({name for own in scores.values() for name in own})
+    if not datasets:
+        raise ScoringError("Difficulty needs the score of at least one baseline on at least one dataset.")
+    lacking = [(baseline, name) for baseline, own in scores.items() for name in datasets if name not in own]
+    if lacking:
+        raise ScoringError(f"The baseline {lacking[0][0]} has no score on {lacking[0][1]}.")
+    for chosen in (best, worst):
+        if chosen is not None and chosen not in scores:
+            raise ScoringError(f"There is no baseline {chosen}.")
+    return [
+        _difficulty(name, {key: own[name] for key, own in scores.items()}, best, worst) for name in datasets
+    ]
+
+
+def _difficulty(dataset: str, scores: Mapping[str, float], best: str | None, worst: str | None) -> Difficulty:
+    values = np.array(list(scores.values()))
+    if not np.isfinite(values).all():
+        raise ScoringError(f"A score on {dataset} is not finite.")
+    top = scores[best] if best is not None else float(values.max())
+    bottom = scores[worst] if worst is not None else float(values.min())
+    return Difficulty(dataset, 1.0 - top, top - bottom)

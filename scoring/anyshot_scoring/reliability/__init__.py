@@ -1,0 +1,55 @@
+"""How far a ranking can be trusted: what would another draw of tasks, classes, datasets or seeds have said?
+
+Every figure names its population, which is also its unit of resampling:
+
+- `tasks`: other tasks of these datasets (tasks are drawn again within each dataset and run)
+- `classes`: other classes of these datasets, and other tasks
+- `datasets`: other datasets, and other tasks of them (hierarchical: datasets, then tasks within each)
+- `seeds`: other runs of these submissions
+"""
+
+from anyshot_scoring.reliability.agreement import tau_b, tau_between, tau_between_runs
+from anyshot_scoring.reliability.assessment import Assessment, assess
+from anyshot_scoring.reliability.flips import Flips, count_flips, plan_size, predict_flip, subset_flips
+from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
+from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
+from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
+from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
+from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
+from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules
+
+__all__ = [
+    "POPULATIONS",
+    "Assessment",
+    "ClassMatrix",
+    "Components",
+    "Flips",
+    "Interval",
+    "NotComparable",
+    "PairedDifference",
+    "Plan",
+    "Population",
+    "RankReliability",
+    "ScoreMatrix",
+    "SeedModel",
+    "SeedRuleEffect",
+    "align",
+    "align_classes",
+    "assess",
+    "compare",
+    "count_flips",
+    "estimate_components",
+    "find_groups",
+    "fit_seed_model",
+    "judge",
+    "plan_size",
+    "plan_top",
+    "predict_flip",
+    "rank_reliability",
+    "resample",
+    "simulate_rules",
+    "subset_flips",
+    "tau_b",
+    "tau_between",
+    "tau_between_runs",
+]

@@ -1,0 +1,265 @@
+"""The organizers' reliability report, as data: one function from aligned scores to everything it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
+from anyshot_scoring.reliability.flips import Flips, subset_flips
+from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
+from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
+from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
+from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
+from anyshot_scoring.reliability.resampling import POPULATIONS, Population, join_runs, resample
+from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
+from anyshot_scoring.undefined import Undefined
+
+VERSION = 1
+FEWEST_REPLICATES = 1_000
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two rows of the board, one below the other: the lead, its interval, and how likely the order is the true one."""
+
+    first: str
+    second: str
+    lead: float
+    interval: Interval
+    ordered: float
+    separated: bool
+
+
+@dataclass(frozen=True)
+class PopulationReport:
+    """What another draw from one population would do to the board."""
+
+    population: Population
+    words: str
+    units: int
+    ranks: RankReliability
+    neighbours: tuple[Neighbours, ...]
+
+
+@dataclass(frozen=True)
+class NeighbourFlips:
+    """Flips of the lead of two neighbours on random halves of the units."""
+
+    first: str
+    second: str
+    unit: str
+    flips: Flips | Undefined
+
+
+@dataclass(frozen=True)
+class FeedbackAgreement:
+    """The board of the feedback phase against this one.
+
+    `cost` is what trusting the feedback phase would have cost: the winner's score less that of the submission that
+    led the feedback phase (of those that stand in both).
+    """
+
+    tau: float | Undefined
+    cost: float | Undefined
+    submissions: int
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The report. `keys` and `scores` are in the order of the board, best first; so are the arrays inside."""
+
+    keys: tuple[str, ...]
+    scores: NDArray[np.float64]
+    combination: str
+    runs: int
+    tasks: int
+    datasets: int
+    classes: int | Undefined
+    replicates: int
+    populations: dict[Population, PopulationReport | Undefined]
+    flips: tuple[NeighbourFlips, ...]
+    plan: Plan | Undefined
+    seeds_tau: float | Undefined
+    feedback: FeedbackAgreement | Undefined
+    rules: tuple[SeedRuleEffect, ...] | Undefined
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data with a version; a figure that is undefined is `{"undefined": reason}`."""
+        return {"version": VERSION, **{name: _plain(value) for name, value in vars(self).items()}}
+
+
+def assess(
+    matrix: ScoreMatrix,
+    *,
+    classes: ClassMatrix | None = None,
+    feedback: Mapping[str, float] | None = None,
+    combination: str = "worst",
+    top: int = 3,
+    replicates: int = 10_000,
+    seed: int = 0,
+) -> Assessment:
+    """Assess a board of submissions that were run on the same tasks (`align`).
+
+    The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
+    feedback phase by key. `top` is how many places should be settled. Flips, planning and seeds speak of the mean
+    over runs, ranks and neighbours of `combination`. Raises `ScoringError` for under 1,000 replicates.
+    """
+    if replicates < FEWEST_REPLICATES:
+        raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
+    points = join_runs(matrix.run_means(), combination)
+    order = np.argsort(-points, kind="stable")
+    board = _reorder(matrix, order)
+    own = None if classes is None else _reorder_classes(classes, order)
+    scores = points[order]
+    return Assessment(
+        keys=board.keys,
+        scores=scores,
+        combination=combination,
+        runs=board.runs,
+        tasks=len(board.scores),
+        datasets=len(board.datasets),
+        classes=Undefined(why_undefined(board, None, Population.CLASSES))
+        if own is None
+        else len(own.class_id),
+        replicates=replicates,
+        populations={
+            population: _report(board, own, scores, population, combination, replicates, seed)
+            for population in POPULATIONS
+        },
+        flips=_neighbour_flips(board, own, top, replicates, seed),
+        plan=_plan(board, own, top),
+        seeds_tau=tau_between_runs(board),
+        feedback=_compare_feedback(board.keys, scores, feedback),
+        rules=_judge_rules(board, replicates, seed),
+    )
+
+
+def _report(
+    board: ScoreMatrix,
+    classes: ClassMatrix | None,
+    scores: NDArray,
+    population: Population,
+    combination: str,
+    replicates: int,
+    seed: int,
+) -> PopulationReport | Undefined:
+    reason = why_undefined(board, classes, population)
+    if reason:
+        return Undefined(reason)
+    drawn = resample(
+        board, population, classes=classes, replicates=replicates, seed=seed, combination=combination
+    )
+    units = count_units(board, population, classes)
+    ranks = rank_reliability(scores, drawn, units)
+    return PopulationReport(
+        population=population,
+        words=POPULATIONS[population],
+        units=units,
+        ranks=ranks,
+        neighbours=tuple(
+            _neighbours(board.keys, scores, drawn, ranks, units, i) for i in range(len(scores) - 1)
+        ),
+    )
+
+
+def _neighbours(
+    keys: tuple[str, ...], scores: NDArray, drawn: NDArray, ranks: RankReliability, units: int, i: int
+) -> Neighbours:
+    return Neighbours(
+        first=keys[i],
+        second=keys[i + 1],
+        lead=float(scores[i] - scores[i + 1]),
+        interval=percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
+        ordered=float(ranks.better[i, i + 1]),
+        separated=bool(ranks.separated[i, i + 1]),
+    )
+
+
+def _neighbour_flips(
+    board: ScoreMatrix, classes: ClassMatrix | None, top: int, replicates: int, seed: int
+) -> tuple[NeighbourFlips, ...]:
+    """Flips on random halves of the classes of each dataset, and of the datasets, for the first places."""
+    made: list[NeighbourFlips] = []
+    for i in range(min(top, len(board.keys) - 1)):
+        first, second = board.keys[i], board.keys[i + 1]
+        by_dataset = board.dataset_means()
+        flips = _half_flips(by_dataset[:, i] - by_dataset[:, i + 1], None, replicates, seed)
+        made.append(NeighbourFlips(first, second, "datasets", flips))
+        if classes is not None:
+            by_class = classes.scores()
+            flips = _half_flips(by_class[:, i] - by_class[:, i + 1], classes.dataset, replicates, seed)
+            made.append(NeighbourFlips(first, second, "classes", flips))
+    return tuple(made)
+
+
+def _half_flips(
+    differences: NDArray, strata: NDArray | None, replicates: int, seed: int
+) -> Flips | Undefined:
+    smallest = len(differences) if strata is None else int(np.bincount(strata).min())
+    if smallest < 2:
+        return Undefined("there is a single unit, which has no halves")
+    return subset_flips(differences, smallest // 2, strata=strata, subsets=replicates, seed=seed)
+
+
+def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> Plan | Undefined:
+    pairs: list[Components] = []
+    for i in range(min(top, len(board.keys) - 1)):
+        components = estimate_components(board, board.keys[i], board.keys[i + 1], classes)
+        if isinstance(components, Undefined):
+            return components
+        pairs.append(components)
+    return plan_top(pairs) if pairs else Undefined("a single submission has no order to settle")
+
+
+def _compare_feedback(
+    keys: tuple[str, ...], scores: NDArray, feedback: Mapping[str, float] | None
+) -> FeedbackAgreement | Undefined:
+    if feedback is None:
+        return Undefined("there is no feedback phase to compare with")
+    own = dict(zip(keys, scores.tolist(), strict=True))
+    common = [key for key in keys if key in feedback]
+    if not common:
+        return Undefined("no submission stands on both boards")
+    leader = max(common, key=lambda key: feedback[key])
+    return FeedbackAgreement(
+        tau_between(own, feedback), max(own[key] for key in common) - own[leader], len(common)
+    )
+
+
+def _judge_rules(board: ScoreMatrix, replicates: int, seed: int) -> tuple[SeedRuleEffect, ...] | Undefined:
+    model = fit_seed_model(board.run_means())
+    if isinstance(model, Undefined):
+        return model
+    return tuple(simulate_rules(model, runs=board.runs, competitions=min(replicates, 10_000), seed=seed))
+
+
+def _reorder(matrix: ScoreMatrix, order: NDArray) -> ScoreMatrix:
+    keys = tuple(matrix.keys[i] for i in order)
+    return ScoreMatrix(
+        keys, matrix.datasets, matrix.scores[:, order], matrix.task, matrix.run, matrix.dataset
+    )
+
+
+def _reorder_classes(classes: ClassMatrix, order: NDArray) -> ClassMatrix:
+    keys, sums = tuple(classes.keys[i] for i in order), classes.sums[:, :, order]
+    return ClassMatrix(keys, classes.datasets, classes.class_id, classes.dataset, sums, classes.shares)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Undefined):
+        return {"undefined": value.reason}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(part) for name, part in vars(value).items()}
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value

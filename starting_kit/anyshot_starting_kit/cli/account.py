@@ -1,0 +1,97 @@
+"""Which platform to talk to, as whom, and about which submission: kept in a file only its owner can read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.client import Client, NotAllowed, Refused, Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`last` is the id of the submission made last."""
+
+    server: str = ""
+    token: str = ""
+    last: str = ""
+
+
+def account_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "anyshot" / "account.json"
+
+
+def read_account() -> Account:
+    path = account_file()
+    if not path.is_file():
+        return Account()
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Account(**{key: str(data.get(key, "")) for key in ("server", "token", "last")})
+
+
+def write_account(account: Account) -> None:
+    path = account_file()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(asdict(account), file)
+
+
+def remember_submission(submission_id: str) -> None:
+    write_account(replace(read_account(), last=submission_id))
+
+
+def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds --server and --token, passes an open `client`, and turns failures into messages and exit codes."""
+
+    @click.option("--server", envvar="ANYSHOT_SERVER", help="Address of the platform [as logged in].")
+    @click.option("--token", envvar="ANYSHOT_TOKEN", help="API token [as logged in].")
+    @wraps(command)
+    def connected(server: str | None, token: str | None, **options: Any) -> Any:
+        account = read_account()
+        address = server or account.server
+        if not address:
+            raise click.UsageError("Which platform? Give --server, or log in: anyshot login --server ADDRESS")
+        known = account.token if address == account.server else ""
+        try:
+            with Client(address, token or known) as client:
+                return command(client=client, **options)
+        except Unreachable as error:
+            _give_up(str(error), Exit.UNAVAILABLE)
+        except NotAllowed as error:
+            _give_up(f"{error} Log in again: anyshot login --server {address}", Exit.UNAVAILABLE)
+        except Refused as error:
+            _give_up(_refusal(error), Exit.FAILED)
+
+    return connected
+
+
+def which_submission(given: str | None) -> str:
+    """The id given, else the submission made last."""
+    chosen = given or read_account().last
+    if not chosen:
+        raise click.UsageError("Which submission? Give its id.")
+    return chosen
+
+
+def _refusal(error: Refused) -> str:
+    lines = [str(error)]
+    for check in error.details.get("checks", []):
+        if check.get("outcome") == "failed":
+            lines.append(f"  {check['title']}: {check['found']}\n  -> {check['remedy']}")
+    return "\n".join(lines)
+
+
+def _give_up(message: str, code: Exit) -> NoReturn:
+    click.echo(message, err=True)
+    sys.exit(code)

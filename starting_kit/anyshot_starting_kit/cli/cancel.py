@@ -1,0 +1,20 @@
+"""`anyshot cancel`."""
+
+from __future__ import annotations
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.client import Client
+
+
+@click.command()
+@click.argument("submission", required=False)
+@connection_options
+def cancel(client: Client, submission: str | None) -> None:
+    """Cancel SUBMISSION (an id; the last one made without it)."""
+    state = client.cancel(which_submission(submission))
+    counts = "counts" if state["counts_quota"] else "does not count"
+    click.echo(
+        f"Submission {state['id']} is {state['status']}; it {counts} towards the quota. {state['quota_reason']}"
+    )

@@ -1,0 +1,38 @@
+"""`anyshot check`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from anyshot_starting_kit.bundle import BundleReport, Outcome, check_bundle
+from anyshot_starting_kit.cli.exits import Exit
+
+_SIGNS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.FAILED: "FAILED"}
+
+
+@click.command()
+@click.argument("submission", type=click.Path(exists=True, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON.")
+def check(submission: Path, as_json: bool) -> None:
+    """Check SUBMISSION, a folder or a zip, as the platform does at upload: nothing of it is run.
+
+    Exits with 0 when it may be submitted, with 1 when it would be refused.
+    """
+    report = check_bundle(submission)
+    click.echo(json.dumps(report.to_dict(), indent=1) if as_json else describe(report))
+    sys.exit(Exit.OK if report.ok else Exit.FAILED)
+
+
+def describe(report: BundleReport) -> str:
+    """The checks as text, one a line, with what to do below those that failed."""
+    lines = []
+    for item in report.checks:
+        found = f": {item.found}" if item.found else ""
+        lines.append(f"{_SIGNS[item.outcome]:>8}  {item.title}{found}")
+        if item.outcome is not Outcome.OK and item.remedy:
+            lines.append(f"{'':>8}  -> {item.remedy}")
+    return "\n".join(lines)

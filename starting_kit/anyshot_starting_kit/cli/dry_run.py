@@ -1,0 +1,179 @@
+"""`anyshot dry-run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from anyshot_starting_kit.bundle import check_bundle
+from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_starting_kit.cli.check import describe
+from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.data.problems import DataError
+from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out
+from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
+from anyshot_starting_kit.protocols import Range
+from anyshot_starting_kit.wire.verdicts import Cause
+from anyshot_starting_kit.wire.worker_api import Budget
+
+QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0
+
+
+class WaysRange(click.ParamType[Range]):
+    """One number, or a range such as 2-20."""
+
+    name = "N or N-M"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Range:
+        if isinstance(value, Range):
+            return value
+        low, _, high = str(value).partition("-")
+        if not low.isdigit() or not (high or low).isdigit():
+            self.fail(f"{value!r} is neither a number nor a range such as 2-20", param, ctx)
+        try:
+            return Range(int(low), int(high or low))
+        except DataError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command("dry-run")
+@click.argument("submission", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--quick", is_flag=True, help="Does it run? Few tasks, meta-training cut short: about a minute."
+)
+@click.option(
+    "--data",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    envvar="ANYSHOT_DATA",
+    help="Folder with Meta-Album datasets and info/meta_splits.txt or info/sets.json [generated data].",
+)
+@click.option("--train", multiple=True, metavar="NAME", help="Dataset to meta-train on; may be repeated.")
+@click.option("--test", multiple=True, metavar="NAME", help="Dataset to meta-test on; may be repeated.")
+@click.option("--tasks", type=click.IntRange(1), help="Number of test tasks [40, with --quick 5].")
+@click.option("--seed", default=93, show_default=True, help="Training seed, as on the platform.")
+@click.option("--test-seed", default=93, show_default=True, help="Seed of the test tasks drawn here.")
+@click.option(
+    "--ways", type=WaysRange(), default=Range(2, 20), help="Ways of the test tasks, 5 or 2-20 [2-20]."
+)
+@click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
+@click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
+@click.option("--budget", type=click.FloatRange(1), help="Seconds for the whole run [5 hours, as in 2022].")
+@click.option(
+    "--task-seconds", type=click.FloatRange(0.001), help="Seconds for fit and predict of a task [no limit]."
+)
+@click.option(
+    "--isolated", is_flag=True, help="Each task in a fresh process, as phases with isolated tasks do."
+)
+@click.option(
+    "--docker", "sandbox", flag_value="docker", help="Run in the sandbox image (needs anyshot-worker)."
+)
+@click.option("--bubblewrap", "sandbox", flag_value="bubblewrap", help="Run in a Bubblewrap sandbox (same).")
+@click.option(
+    "--memory", type=click.FloatRange(0.1), default=4.0, show_default=True, help="GiB, in a sandbox."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("anyshot-dry-run"),
+    show_default=True,
+    help="Folder for report, results, logs.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON and nothing else.")
+def dry_run(
+    submission: Path,
+    quick: bool,
+    data: Path | None,
+    train: tuple[str, ...],
+    test: tuple[str, ...],
+    tasks: int | None,
+    seed: int,
+    test_seed: int,
+    ways: Range,
+    shots: Range,
+    query: int,
+    budget: float | None,
+    task_seconds: float | None,
+    isolated: bool,
+    sandbox: str | None,
+    memory: float,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Run SUBMISSION, a folder or a zip, on public data: same checks, runner, clock, scoring and report as
+    the platform.
+
+    Without --docker or --bubblewrap it runs in a child process, which is no sandbox: run your own code only. Exits with
+    0 when it ran, 1 when the submission failed or would be refused, 3 when the sandbox is missing, 4 when the fault is
+    not the submission's.
+    """
+    console = Console(quiet=as_json, highlight=False)
+    with tempfile.TemporaryDirectory() as folder:
+        bundle = _bundle(submission, Path(folder))
+        report = check_bundle(bundle)
+        console.print(escape(describe(report)))
+        if not report.ok:
+            _end(as_json, {"verdict": "BAD_ARCHIVE", **report.to_dict()}, Exit.FAILED)
+        try:
+            found = find_public_data(
+                data,
+                default_cache(),
+                train=train,
+                test=test,
+                on_step=lambda text: console.print(f"{text} ..."),
+            )
+            plan = Plan(
+                bundle=bundle,
+                data=found,
+                tasks=tasks or (QUICK_TASKS if quick else 40),
+                train_seed=seed,
+                test_seed=test_seed,
+                budget=Budget(
+                    run_seconds=budget or (QUICK_SECONDS if quick else 18_000.0), task_seconds=task_seconds
+                ),
+                ways=ways,
+                shots=shots,
+                query=query,
+                max_items=QUICK_ITEMS if quick else None,
+                isolated_tasks=isolated,
+                sandbox=sandbox,
+                memory_bytes=int(memory * 2**30),
+            )
+            with ProgressView(console, plan) as view:
+                result = carry_out(plan, view.hooks)
+        except (NoData, DataError) as error:
+            raise click.UsageError(str(error)) from error
+        except NoSandbox as error:
+            click.echo(str(error), err=True)
+            sys.exit(Exit.UNAVAILABLE)
+        summary = save(result, plan, submission.name, output, console)
+    _end(as_json, summary, exit_code(result))
+
+
+def exit_code(result: DryRun) -> Exit:
+    """Whose fault it was, as a number."""
+    failure = result.outcome.failure
+    if failure is None:
+        return Exit.OK
+    return Exit.FAILED if failure.verdict.cause is Cause.PARTICIPANT else Exit.OURS
+
+
+def _bundle(submission: Path, folder: Path) -> Path:
+    if submission.is_file():
+        return submission
+    pack_folder(submission, folder / "submission.zip")
+    return folder / "submission.zip"
+
+
+def _end(as_json: bool, data: dict[str, Any], code: Exit) -> None:
+    if as_json:
+        click.echo(json.dumps(data, indent=1))
+    sys.exit(code)

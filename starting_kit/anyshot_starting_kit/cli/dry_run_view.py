@@ -1,0 +1,150 @@
+"""What a dry run shows while it runs, and what it leaves behind."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan
+from anyshot_starting_kit.report import report_html, report_text
+from anyshot_starting_kit.results import write_predictions, write_results
+from anyshot_starting_kit.taskserver.job import Hooks, LogLine, Outcome, ServerProgress
+from anyshot_starting_kit.wire.worker_api import Stage
+
+_STAGES = {
+    Stage.PREPARING: "starting",
+    Stage.META_TRAINING: "meta-training",
+    Stage.META_TESTING: "meta-testing",
+    Stage.SCORING: "scoring",
+}
+
+
+class ProgressView:
+    """A bar over the log of the submission; Ctrl-C cancels the run in order."""
+
+    def __init__(self, console: Console, plan: Plan) -> None:
+        self._console, self._plan = console, plan
+        self._cancelled = threading.Event()
+        self._lines: list[str] = []
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total} tasks, {task.fields[used]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self._bar = self._progress.add_task("starting", total=plan.tasks, used="")
+        self.hooks = Hooks(self._show_progress, self._show_line, self._cancelled.is_set)
+
+    def _show_progress(self, progress: ServerProgress) -> None:
+        budget = self._plan.budget.run_seconds
+        used = f"{progress.seconds_used:.1f} of {budget:g} s used"
+        stage = _STAGES[progress.stage]
+        self._progress.update(self._bar, description=stage, completed=progress.tasks_done, used=used)
+
+    def _show_line(self, line: LogLine) -> None:
+        style = "red" if line.stream == "stderr" else "dim"
+        self._progress.console.print(f"[{style}]{escape(line.text)}[/{style}]", soft_wrap=True)
+
+    def _cancel(self, _number: int, _frame: FrameType | None) -> None:
+        self._cancelled.set()
+
+    def __enter__(self) -> ProgressView:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._cancel)
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self._progress.stop()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._before)
+
+
+def save(result: DryRun, plan: Plan, name: str, output: Path, console: Console) -> dict[str, Any]:
+    """Write report, results and logger tables to `output`, print the outcome, and return it as plain data."""
+    outcome = result.outcome
+    output.mkdir(parents=True, exist_ok=True)
+    for table, content in outcome.logger_tables.items():
+        (output / table).write_bytes(content)
+    data = describe_outcome(outcome, plan)
+    if outcome.failure is not None:
+        _print_failure(outcome, console)
+        return data
+    assert result.table is not None and result.summary is not None and result.predictions is not None
+    meta = _facts(outcome, plan, name)
+    write_results(output / "results.parquet", result.table, meta)
+    write_predictions(output / "predictions.parquet", result.predictions, meta)
+    (output / "report.html").write_text(report_html(result.summary, result.table, meta), encoding="utf-8")
+    text = report_text(result.summary, result.table, meta)
+    (output / "report.txt").write_text(text, encoding="utf-8")
+    console.print(escape(text), soft_wrap=True)
+    console.print(escape(_times(outcome)), soft_wrap=True)
+    if plan.max_items is not None:
+        console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
+    console.print(f"Report: {output / 'report.html'}")
+    return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")}
+
+
+def describe_outcome(outcome: Outcome, plan: Plan) -> dict[str, Any]:
+    """Verdict, failure and times as plain data."""
+    failure = outcome.failure
+    return {
+        "verdict": str(outcome.verdict),
+        "message": "" if failure is None else failure.message,
+        "detail": "" if failure is None else failure.detail,
+        "private": "" if failure is None else failure.private,
+        "task": None if failure is None else failure.task_index,
+        "ways": None if failure is None else failure.ways,
+        "shots": None if failure is None else failure.shots,
+        "tasks": len(outcome.results),
+        "participant_seconds": outcome.time.participant,
+        "platform_seconds": outcome.time.platform,
+        "budget_seconds": plan.budget.run_seconds,
+        "train_seed": plan.train_seed,
+        "test_seed": plan.test_seed,
+        "runner": outcome.runner,
+    }
+
+
+def _facts(outcome: Outcome, plan: Plan, name: str) -> dict[str, Any]:
+    time = outcome.time.participant
+    return {
+        "title": f"Dry run of {name}",
+        "data": "generated (synthetic)" if plan.data.generated else "public datasets",
+        "tasks": plan.tasks,
+        "training_seed": plan.train_seed,
+        "test_seed": plan.test_seed,
+        "meta_training_seconds": round(time.get("import", 0.0) + time.get("meta_fit", 0.0), 2),
+        "meta_testing_seconds": round(sum(time.get(step, 0.0) for step in ("load", "fit", "predict")), 2),
+        "budget_seconds": plan.budget.run_seconds,
+        "meta_training_cut_short": "yes" if plan.max_items is not None else "no",
+        **{f"{key}_version": value for key, value in outcome.runner.items() if key != "version"},
+    }
+
+
+def _print_failure(outcome: Outcome, console: Console) -> None:
+    failure = outcome.failure
+    assert failure is not None
+    console.print(f"\n[bold red]{failure.verdict}[/bold red]  {escape(failure.message)}", soft_wrap=True)
+    if failure.task_index is not None:
+        shape = f"{failure.ways}-way" + (f" {failure.shots}-shot" if failure.shots else "")
+        console.print(f"At task {failure.task_index} ({shape}), after {len(outcome.results)} tasks.")
+    for text in (failure.detail, failure.private):
+        if text:
+            console.print(escape(text), soft_wrap=True)
+
+
+def _times(outcome: Outcome) -> str:
+    def words(seconds: dict[str, float]) -> str:
+        return ", ".join(f"{step} {value:.2f} s" for step, value in seconds.items())
+
+    return f"Your time: {words(outcome.time.participant)}\nOurs:      {words(outcome.time.platform)}"

@@ -1,0 +1,38 @@
+"""`anyshot log`."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.client import Client
+
+_ENDED = ("finished", "failed", "cancelled")
+
+
+@click.command()
+@click.argument("submission", required=False)
+@click.option("--follow", is_flag=True, help="Go on until the submission has ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@connection_options
+def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
+    """Print the log of SUBMISSION (an id; the last one made without it)."""
+    submission_id = which_submission(submission)
+    after = 0
+    while True:
+        ended = not follow or client.submission(submission_id)["status"] in _ENDED
+        while lines := client.log(submission_id, after):
+            for line in lines:
+                click.echo(json.dumps(line) if as_json else _text(line))
+            after = lines[-1]["id"]
+        if ended:
+            return
+        time.sleep(0.5)
+
+
+def _text(line: dict[str, Any]) -> str:
+    return f"{line['at'][11:19]} {line['stream']:>8} | {line['text']}"

@@ -1,0 +1,37 @@
+"""`anyshot login`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from anyshot_starting_kit.cli.account import Account, account_file, write_account
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.client import Client, PlatformError
+
+
+@click.command()
+@click.option(
+    "--server", envvar="ANYSHOT_SERVER", prompt="Address of the platform", help="Address of the platform."
+)
+@click.option("--username", help="User name [asked].")
+@click.option("--password", envvar="ANYSHOT_PASSWORD", help="Password [asked, not shown].")
+@click.option(
+    "--token", envvar="ANYSHOT_TOKEN", help="Use this API token (made on the account page) instead."
+)
+def login(server: str, username: str | None, password: str | None, token: str | None) -> None:
+    """Get an API token from a platform and keep it for the other commands."""
+    try:
+        with Client(server, token) as client:
+            if token is None:
+                username = username or click.prompt("User name")
+                password = password or click.prompt("Password", hide_input=True)
+                token = client.log_in(str(username), str(password))
+        with Client(server, token) as client:
+            name = client.me()["username"]
+    except PlatformError as error:
+        click.echo(str(error), err=True)
+        sys.exit(Exit.UNAVAILABLE)
+    write_account(Account(server=server, token=token))
+    click.echo(f"Logged in at {server} as {name}; the token is in {account_file()}.")

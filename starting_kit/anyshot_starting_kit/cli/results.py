@@ -1,0 +1,57 @@
+"""`anyshot results`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.status import describe, exit_code
+from anyshot_starting_kit.client import Client
+
+
+@click.command()
+@click.argument("submission", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for everything it made."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
+@connection_options
+def results(client: Client, submission: str | None, output: Path | None, as_json: bool) -> None:
+    """Show the results of SUBMISSION (an id; the last one made without it); with -o download all files of it.
+
+    Exit codes as those of `anyshot status`.
+    """
+    state = client.submission(which_submission(submission))
+    click.echo(json.dumps(state, indent=1) if as_json else describe(state))
+    if not as_json:
+        for run in state["runs"]:
+            click.echo(_run_line(run))
+    if output is not None:
+        _download(client, state, output, quiet=as_json)
+    code = exit_code(state)
+    if code is Exit.UNFINISHED and not as_json:
+        click.echo("It has not ended: anyshot status --follow")
+    sys.exit(code)
+
+
+def _run_line(run: dict[str, Any]) -> str:
+    score = "" if run["score"] is None else f", score {run['score']:.4f}"
+    used = run["usage"].get("participant_seconds", run["seconds_used"])
+    return f"  run {run['seed_index']}: {run['state']}{score}, {used:.1f} s used, files: {', '.join(run['artifacts'])}"
+
+
+def _download(client: Client, state: dict[str, Any], output: Path, *, quiet: bool) -> None:
+    for run in state["runs"]:
+        folder = output / f"run-{run['seed_index']}" if len(state["runs"]) > 1 else output
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in run["artifacts"]:
+            target = folder / name.replace("/", "-")
+            client.download(state["id"], run["id"], name, target)
+            if not quiet:
+                click.echo(f"  {target}")

@@ -1,0 +1,123 @@
+"""`anyshot status`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from anyshot_starting_kit.cli.account import connection_options, which_submission
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.client import Client
+from anyshot_starting_kit.dryrun.reproduce import reproduce_command
+
+_OURS = ("infrastructure", "organizer")
+
+
+@click.command()
+@click.argument("submission", required=False)
+@click.option("--follow", is_flag=True, help="Show progress until it has ended.")
+@click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
+@connection_options
+def status(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
+    """Show where SUBMISSION (an id; the last one made without it) stands.
+
+    Exits with 0 when it finished, 1 when it failed or was cancelled, 4 when the fault is not the submission's, 5
+    when it has not ended.
+    """
+    console = Console(quiet=as_json, highlight=False)
+    submission_id = which_submission(submission)
+    if follow:
+        state, code = follow_to_end(client, submission_id, console)
+    else:
+        state = client.submission(submission_id)
+        code = exit_code(state)
+        console.print(describe(state), markup=False, soft_wrap=True)
+    if as_json:
+        click.echo(json.dumps(state, indent=1))
+    sys.exit(code)
+
+
+def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple[dict[str, Any], Exit]:
+    """Show a bar until the submission has ended; returns its end."""
+    state: dict[str, Any] = {}
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[words]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("queued", total=None, words="")
+        for state in client.follow(submission_id):
+            _show(bar, task, state)
+    console.print(describe(state), markup=False, soft_wrap=True)
+    return state, exit_code(state)
+
+
+def _show(bar: Progress, task: TaskID, state: dict[str, Any]) -> None:
+    run = _latest(state)
+    if state["status"] == "queued" or run is None:
+        place = state.get("queue_place")
+        bar.update(task, description="queued", words=f"{place} before it" if place else "")
+        return
+    budget = run["budget_seconds"]
+    used = f"{run['seconds_used']:.0f}" + (f" of {budget:.0f}" if budget else "")
+    words = f"{run['tasks_done']}/{run['tasks_total']} tasks, {used} s used"
+    total = run["tasks_total"] or None
+    bar.update(
+        task,
+        description=run["state"].replace("_", "-"),
+        total=total,
+        completed=run["tasks_done"],
+        words=words,
+    )
+
+
+def _latest(state: dict[str, Any]) -> dict[str, Any] | None:
+    """The run to show: one that is running, else the last."""
+    runs = state["runs"]
+    running = [run for run in runs if run["verdict"] is None and run["state"] != "queued"]
+    return (running or runs or [None])[-1]
+
+
+def exit_code(state: dict[str, Any]) -> Exit:
+    """What a script wants to know."""
+    if state["status"] == "finished":
+        return Exit.OK
+    if state["status"] in ("failed", "cancelled"):
+        return Exit.OURS if state["cause"] in _OURS else Exit.FAILED
+    return Exit.UNFINISHED
+
+
+def describe(state: dict[str, Any]) -> str:
+    """The submission in a few lines; what went wrong, where, and how to repeat it here."""
+    head = f"Submission {state['id']} (number {state['number']}, {state['competition']}/{state['phase']})"
+    lines = [f"{head}: {state['status']}"]
+    if state["score"] is not None:
+        half = "" if state["half_width"] is None else f" ± {state['half_width']:.4f}"
+        lines.append(f"  score {state['score']:.4f}{half}")
+    for run in state["runs"]:
+        lines += _describe_run(state, run)
+    return "\n".join(lines)
+
+
+def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
+    if run["verdict"] in (None, "OK"):
+        return []
+    lines = [f"  {run['verdict']}: {run['message']}"]
+    if run["task_index"] is not None:
+        lines.append(f"  at task {run['task_index']}: {run['task_ways']}-way, {run['task_shots']}-shot")
+    if run["detail"]:
+        lines += [f"    {line}" for line in run["detail"].splitlines()]
+    if run["cause"] == "participant":
+        seed = run.get("train_seed")
+        command = reproduce_command(
+            state["filename"], train_seed=seed, ways=run["task_ways"], shots=run["task_shots"]
+        )
+        lines.append(f"  Repeat it here, on public data: {command}")
+    return lines

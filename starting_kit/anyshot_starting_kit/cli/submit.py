@@ -1,0 +1,133 @@
+"""`anyshot submit`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from anyshot_starting_kit.bundle import check_bundle
+from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_starting_kit.cli.account import connection_options, remember_submission
+from anyshot_starting_kit.cli.check import describe
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.status import follow_to_end
+from anyshot_starting_kit.client import Client
+
+
+@click.command()
+@click.argument("submission", type=click.Path(exists=True, path_type=Path))
+@click.option("--to", "target", metavar="COMPETITION[/PHASE]", help="Where to [the only phase that is open].")
+@click.option("--league", multiple=True, metavar="NAME", help="League to stand in; may be repeated.")
+@click.option("--comment", default="", help="A note to yourself, at most 500 characters.")
+@click.option(
+    "--fact-sheet",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="JSON file with its answers.",
+)
+@click.option("--smoke", is_flag=True, help="A few public tasks first: no quota, not on the board.")
+@click.option("--join", is_flag=True, help="Take part in the competition first, accepting its terms.")
+@click.option("--follow", is_flag=True, help="Wait for the end; exits with 0 only if it finished.")
+@click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
+@connection_options
+def submit(
+    client: Client,
+    submission: Path,
+    target: str | None,
+    league: tuple[str, ...],
+    comment: str,
+    fact_sheet: Path | None,
+    smoke: bool,
+    join: bool,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    """Check SUBMISSION, a folder or a zip, and upload it. A broken upload goes on where it stopped.
+
+    Exits with 0 when it is queued (with --follow: finished), 1 when it is refused or failed, 3 when the platform cannot
+    be reached.
+    """
+    console = Console(quiet=as_json, highlight=False)
+    with tempfile.TemporaryDirectory() as folder:
+        archive = _archive(submission, Path(folder))
+        report = check_bundle(archive)
+        console.print(describe(report), markup=False)
+        if not report.ok:
+            if as_json:
+                click.echo(json.dumps(report.to_dict(), indent=1))
+            sys.exit(Exit.FAILED)
+        slug, phase = find_phase(client, target, join=join)
+        answers = json.loads(fact_sheet.read_text(encoding="utf-8")) if fact_sheet else None
+        bar = Progress(
+            TextColumn("uploading"), BarColumn(), DownloadColumn(), console=console, transient=True
+        )
+        with bar:
+            task = bar.add_task("upload", total=archive.stat().st_size)
+            made = client.submit(
+                archive,
+                slug,
+                phase,
+                comment=comment,
+                leagues=league,
+                fact_sheet=answers,
+                smoke=smoke,
+                on_sent=lambda sent, total: bar.update(task, completed=sent, total=total),
+            )
+    remember_submission(made["id"])
+    if not as_json:
+        _tell(client, made, slug, phase)
+    if follow:
+        made, code = follow_to_end(client, made["id"], console)
+    else:
+        code = Exit.OK
+    if as_json:
+        click.echo(json.dumps(made, indent=1))
+    sys.exit(code)
+
+
+def _archive(submission: Path, folder: Path) -> Path:
+    if submission.is_file():
+        return submission
+    target = folder / f"{submission.resolve().name}.zip"
+    pack_folder(submission, target)
+    return target
+
+
+def find_phase(client: Client, target: str | None, *, join: bool) -> tuple[str, str]:
+    """Competition and phase to submit to. Raises click.UsageError with the choices where it is not clear."""
+    slug, _, phase = (target or "").partition("/")
+    if slug and join:
+        client.join(slug, accepts_terms=True)
+    if slug and phase:
+        return slug, phase
+    slugs = [slug] if slug else [found["slug"] for found in client.competitions()]
+    open_phases = [
+        (name, p["slug"]) for name in slugs for p in client.competition(name)["phases"] if _is_open(p)
+    ]
+    if len(open_phases) != 1:
+        names = ", ".join(f"{name}/{p}" for name, p in open_phases) or "none is open"
+        raise click.UsageError(f"Which phase? Give --to COMPETITION/PHASE: {names}")
+    if join and not slug:
+        client.join(open_phases[0][0], accepts_terms=True)
+    return open_phases[0]
+
+
+def _is_open(phase: dict[str, Any]) -> bool:
+    return bool(phase["accepts_uploads"])
+
+
+def _tell(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:
+    place = made.get("queue_place")
+    queue = f", {place} before it" if place else ""
+    click.echo(f"Submission {made['id']} (number {made['number']}) is {made['status']}{queue}.")
+    quota = client.quota(slug, phase)
+    for name, words in (("day", "today"), ("phase", "in this phase")):
+        if quota[name]["left"] is not None:
+            click.echo(f"  {quota[name]['left']} of {quota[name]['limit']} submissions left {words}.")
+    click.echo(f"Watch it: anyshot status --follow {made['id']}")

@@ -1,0 +1,219 @@
+"""The platform's public API, as participants' programs use it.
+
+```python
+with Client("https://competition.example", token) as client:
+    submission = client.submit(Path("my-method.zip"), "cross-domain", "feedback")
+    for state in client.follow(submission["id"]):
+        print(state["status"])
+```
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import httpx
+
+_ENDED = ("finished", "failed", "cancelled")
+_RETRIES = 3
+
+
+class PlatformError(RuntimeError):
+    """Base of what can go wrong between here and the platform."""
+
+
+class Unreachable(PlatformError):
+    """The platform does not answer, or answers with a fault of its own."""
+
+
+class NotAllowed(PlatformError):
+    """No token, a wrong one, or one without the right."""
+
+
+class Refused(PlatformError):
+    """The platform says no; `code` is stable, `details` are its other fields, such as the `checks` of a bad zip."""
+
+    def __init__(self, message: str, code: str, details: dict[str, Any]) -> None:
+        super().__init__(message)
+        self.code, self.details = code, details
+
+
+class Client:
+    """A connection with a token. Methods return the API's JSON and raise `PlatformError`."""
+
+    def __init__(
+        self,
+        server: str,
+        token: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        wait: float = 1.0,
+    ) -> None:
+        """`wait` is the first pause in seconds before a broken request is tried again; it doubles each time."""
+        headers = {"Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._wait = wait
+        self._http = httpx.Client(
+            base_url=server.rstrip("/"), headers=headers, timeout=httpx.Timeout(30.0), transport=transport
+        )
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def sign_up(self, username: str, email: str, password: str) -> dict[str, Any]:
+        """Make an account; sign in with `log_in` afterwards."""
+        return self._ask("POST", "/users", json={"username": username, "email": email, "password": password})
+
+    def log_in(self, username: str, password: str, token_name: str = "anyshot command") -> str:
+        """A new API token."""
+        body = {"username": username, "password": password, "token_name": token_name}
+        return self._ask("POST", "/tokens/log-in", json=body)["secret"]
+
+    def me(self) -> dict[str, Any]:
+        return self._ask("GET", "/me")
+
+    def competitions(self) -> list[dict[str, Any]]:
+        return self._ask("GET", "/competitions")
+
+    def competition(self, slug: str) -> dict[str, Any]:
+        return self._ask("GET", f"/competitions/{slug}")
+
+    def join(self, slug: str, *, accepts_terms: bool) -> dict[str, Any]:
+        return self._ask("POST", f"/competitions/{slug}/join", json={"accepts_terms": accepts_terms})
+
+    def quota(self, slug: str, phase: str) -> dict[str, Any]:
+        return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
+
+    def leaderboard(
+        self, slug: str, phase: str, league: str | None = None, offset: int = 0
+    ) -> dict[str, Any]:
+        """A page of a league's board (the first league's when left out)."""
+        asked = {"offset": offset} | ({"league": league} if league else {})
+        return self._ask("GET", f"/competitions/{slug}/phases/{phase}/leaderboard", params=asked)
+
+    def submit(
+        self,
+        archive: Path,
+        competition: str,
+        phase: str,
+        *,
+        comment: str = "",
+        leagues: tuple[str, ...] = (),
+        fact_sheet: dict[str, Any] | None = None,
+        smoke: bool = False,
+        on_sent: Callable[[int, int], object] = lambda sent, total: None,
+    ) -> dict[str, Any]:
+        """Upload a zip, going on where a broken connection stopped, and submit it.
+
+        `on_sent` hears bytes sent and bytes in all. Raises Refused with code "bad_archive", "quota_used_up", ....
+        """
+        upload = self.upload(archive, on_sent)
+        body = {
+            "upload_id": upload["id"],
+            "comment": comment,
+            "leagues": list(leagues),
+            "fact_sheet": fact_sheet or {},
+            "smoke": smoke,
+        }
+        return self._ask("POST", f"/competitions/{competition}/phases/{phase}/submissions", json=body)
+
+    def upload(
+        self, archive: Path, on_sent: Callable[[int, int], object] = lambda sent, total: None
+    ) -> dict[str, Any]:
+        """Send a file in parts."""
+        with archive.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            size = archive.stat().st_size
+            body = {"filename": archive.name, "size": size, "digest": digest}
+            upload = self._ask("POST", "/uploads", json=body)
+            on_sent(upload["received"], size)
+            while upload["received"] < size:
+                upload = self._send_part(file, upload)
+                on_sent(upload["received"], size)
+        return upload
+
+    def _send_part(self, file: BinaryIO, upload: dict[str, Any]) -> dict[str, Any]:
+        file.seek(upload["received"])
+        part = file.read(upload["part_bytes"])
+        path = f"/uploads/{upload['id']}"
+        try:
+            return self._ask("PUT", path, params={"offset": upload["received"]}, content=part, tries=1)
+        except Unreachable:
+            time.sleep(self._wait)
+            return self._ask("GET", path)  # the platform kept what it got
+        except Refused as refusal:
+            if refusal.code != "wrong_offset":
+                raise
+            return {**upload, "received": refusal.details["received"]}
+
+    def submission(self, submission_id: str) -> dict[str, Any]:
+        return self._ask("GET", f"/submissions/{submission_id}")
+
+    def follow(self, submission_id: str, every: float = 1.0) -> Iterator[dict[str, Any]]:
+        """The submission again and again until it has ended; the last one yielded is its end."""
+        while True:
+            state = self.submission(submission_id)
+            yield state
+            if state["status"] in _ENDED:
+                return
+            time.sleep(every)
+
+    def log(self, submission_id: str, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
+        """Lines after the line with id `after`."""
+        return self._ask("GET", f"/submissions/{submission_id}/log", params={"after": after, "limit": limit})
+
+    def cancel(self, submission_id: str) -> dict[str, Any]:
+        return self._ask("POST", f"/submissions/{submission_id}/cancel")
+
+    def download(self, submission_id: str, run_id: str, name: str, target: Path) -> None:
+        """Write an artifact of a run to `target`."""
+        path = f"/api/v1/submissions/{submission_id}/runs/{run_id}/artifacts/{name}"
+        try:
+            with self._http.stream("GET", path, follow_redirects=True) as answer, target.open("wb") as file:
+                if answer.is_error:
+                    answer.read()
+                    raise _as_error(answer)
+                for piece in answer.iter_bytes(1 << 20):
+                    file.write(piece)
+        except httpx.HTTPError as error:
+            raise Unreachable(f"{self._http.base_url} broke off ({error}).") from error
+
+    def _ask(self, method: str, path: str, *, tries: int = _RETRIES, **options: Any) -> Any:
+        """One request. Reading is tried again when the connection or the server fails; writing is not."""
+        again = tries if method == "GET" else 1
+        for attempt in range(again):
+            try:
+                answer = self._http.request(method, f"/api/v1{path}", **options)
+            except httpx.HTTPError as error:
+                failure: PlatformError = Unreachable(f"{self._http.base_url} does not answer ({error}).")
+            else:
+                if answer.is_success:
+                    return answer.json()
+                failure = _as_error(answer)
+            if not isinstance(failure, Unreachable) or attempt + 1 == again:
+                raise failure
+            time.sleep(min(self._wait * 2**attempt, 15.0))
+        raise AssertionError("unreachable")
+
+
+def _as_error(answer: httpx.Response) -> PlatformError:
+    try:
+        data = answer.json()
+        message, code = str(data["message"]), str(data["error"])
+    except (ValueError, KeyError, TypeError):
+        data, message, code = {}, f"The platform answered {answer.status_code}.", "unknown"
+    if answer.status_code >= 500:
+        return Unreachable(message)
+    if answer.status_code in (401, 403):
+        return NotAllowed(message)
+    return Refused(
+        message, code, {key: value for key, value in data.items() if key not in ("message", "error")}
+    )

@@ -1,0 +1,109 @@
+"""Carries a dry run out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from anyshot_scoring.predictions import Predictions
+from anyshot_scoring.summary import RunSummary, summarize
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.dryrun.publicdata import PublicData
+from anyshot_starting_kit.protocols import AnyWayAnyShot, Range
+from anyshot_starting_kit.taskserver.channel import Channel
+from anyshot_starting_kit.taskserver.child import ChildChannel
+from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome
+from anyshot_starting_kit.taskserver.scores import collect
+from anyshot_starting_kit.taskserver.server import default_cpus, serve, serve_isolated
+from anyshot_starting_kit.taskserver.tasks import PoolTasks
+from anyshot_starting_kit.wire.worker_api import Budget, LogPolicy
+
+SANDBOXES = "anyshot.sandboxes"  # entry point group: name -> callable(cpus, memory_bytes) -> Channel
+
+
+class NoSandbox(RuntimeError):
+    """The sandbox that was asked for cannot be had here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run. `max_items` shortens meta-training;
+    `sandbox` is a name such as "docker", None for a child process.
+    """
+
+    bundle: Path
+    data: PublicData
+    tasks: int = 40
+    train_seed: int = 93
+    test_seed: int = 93
+    budget: Budget = field(default_factory=lambda: Budget(run_seconds=5 * 3600))
+    ways: Range = Range(2, 20)  # noqa: RUF009 - frozen
+    shots: Range = Range(1, 20)  # noqa: RUF009 - frozen
+    query: int = 20
+    max_items: int | None = None
+    isolated_tasks: bool = False
+    sandbox: str | None = None
+    memory_bytes: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What came of it; the last three are None where the run failed."""
+
+    outcome: Outcome
+    predictions: Predictions | None = None
+    table: TaskTable | None = None
+    summary: RunSummary | None = None
+
+
+def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
+    """Meta-train, meta-test, score. Raises NoSandbox, DataError; failures of the submission are in the outcome."""
+    pool = Pool.open(plan.data.test, verify=False)
+    protocol = AnyWayAnyShot(ways=plan.ways, shots=plan.shots, query=plan.query)
+    protocol.check(pool)
+    tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
+    job = Job(
+        bundle=plan.bundle,
+        packs=plan.data.train,
+        tasks=tasks,
+        budget=plan.budget,
+        train_seed=plan.train_seed,
+        query_secret=b"dry run",
+        hide_dataset_names=False,
+        log_policy=LogPolicy.EVERYTHING,
+        cpus=default_cpus(),
+        max_items=plan.max_items,
+    )
+    outcome = _serve(plan, job, hooks)
+    if outcome.failure is not None:
+        return DryRun(outcome)
+    predictions = collect(outcome.results, tasks, pool.names, [pack.domain for pack in pool])
+    table = predictions.score()
+    return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
+
+
+def _serve(plan: Plan, job: Job, hooks: Hooks) -> Outcome:
+    open_channel = channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)
+    if plan.isolated_tasks:
+        return serve_isolated(open_channel, job, hooks)
+    with closing(open_channel()) as channel:
+        return serve(channel, job, hooks)
+
+
+def channel_opener(sandbox: str | None, cpus: int, memory_bytes: int) -> Callable[[], Channel]:
+    """What opens a fresh runner. Raises NoSandbox where no installed package offers that sandbox."""
+    if sandbox is None:
+        return lambda: ChildChannel(threads=cpus)
+    offered = {entry.name: entry for entry in importlib.metadata.entry_points(group=SANDBOXES)}
+    if sandbox not in offered:
+        raise NoSandbox(
+            f"No installed package offers the sandbox {sandbox}. Install anyshot-worker, which brings it, or run"
+            " without it, in a child process."
+        )
+    start: Any = offered[sandbox].load()
+    return lambda: start(cpus=cpus, memory_bytes=memory_bytes)

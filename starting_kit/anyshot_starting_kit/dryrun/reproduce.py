@@ -1,0 +1,33 @@
+"""The command that repeats a platform run here: same submission, same seeds, tasks of the same shape, public data."""
+
+from __future__ import annotations
+
+import shlex
+
+
+def reproduce_command(
+    filename: str,
+    *,
+    train_seed: int | None = None,
+    ways: int | None = None,
+    shots: int | None = None,
+    task_seconds: float | None = None,
+    isolated_tasks: bool = False,
+) -> str:
+    """For the page of a failed run. Hidden tasks stay hidden: `ways` and `shots` of the failed task are repeated on
+    public datasets, its images are not.
+    """
+    words = ["anyshot", "dry-run", filename]
+    if train_seed is not None:
+        words += ["--seed", str(train_seed)]
+    if ways is not None:
+        words += ["--ways", str(ways)]
+    if shots:
+        words += ["--shots", str(shots)]
+    if ways is not None or shots:
+        words += ["--tasks", "5"]
+    if task_seconds is not None:
+        words += ["--task-seconds", f"{task_seconds:g}"]
+    if isolated_tasks:
+        words.append("--isolated")
+    return shlex.join(words)

@@ -1,0 +1,90 @@
+"""Tasks in a row, prefetched: as uint8 arrays, or as float tensors where the learner wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.episodes.arrays import TaskArrays
+from anyshot_starting_kit.episodes.prefetch import Slot, prefetch
+from anyshot_starting_kit.episodes.tensors import FloatSlots
+from anyshot_starting_kit.protocols.task import Protocol, TaskSpec
+
+if TYPE_CHECKING:
+    import torch
+
+AHEAD = 2
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class TaskTensors:
+    """A task with its images as float32 in [0, 1], `[support + query, 3, 128, 128]`, support first."""
+
+    spec: TaskSpec
+    images: torch.Tensor
+
+    @property
+    def support(self) -> torch.Tensor:
+        """Support images, float32 `[ways * shots, 3, 128, 128]`."""
+        return self.images[: len(self.spec.support)]
+
+    @property
+    def query(self) -> torch.Tensor:
+        """Query images, float32 `[n, 3, 128, 128]`."""
+        return self.images[len(self.spec.support) :]
+
+
+def stream(
+    pool: Pool,
+    protocol: Protocol,
+    seed: int,
+    count: int,
+    *,
+    start: int = 0,
+    ahead: int = AHEAD,
+    threads: int = THREADS,
+    reuse: bool = False,
+) -> Iterator[TaskArrays]:
+    """Tasks `start` to `start + count - 1` in order, drawn and read by threads ahead of the consumer.
+
+    At most `ahead` tasks wait in memory beside the one in use. With `reuse`, the buffers are filled again: a task's
+    images are valid until the next one is asked for.
+
+    Raises:
+        ProtocolError: the pool cannot offer a task, when its turn comes.
+    """
+
+    def read(index: int, slot: Slot) -> TaskArrays:
+        spec = protocol.task(pool, seed, index)
+        return TaskArrays(spec, pool[spec.dataset].read_rows(spec.rows, slot.images(len(spec.rows))))
+
+    return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=reuse)
+
+
+def stream_tensors(
+    pool: Pool,
+    protocol: Protocol,
+    seed: int,
+    count: int,
+    *,
+    start: int = 0,
+    ahead: int = AHEAD,
+    threads: int = THREADS,
+    reuse: bool = False,
+    device: torch.device | str = "cpu",
+) -> Iterator[TaskTensors]:
+    """As `stream`, but as float32 tensors in [0, 1] on `device`.
+
+    On the CPU the threads convert image by image, while the bytes are in the cache. For CUDA they read into pinned
+    memory, from where the bytes travel asynchronously and are converted on the GPU.
+    """
+    slots = FloatSlots(device, ahead + 1, reuse)
+
+    def read(index: int, _: Slot) -> TaskTensors:
+        spec = protocol.task(pool, seed, index)
+        return TaskTensors(spec, slots.load(index - start, pool[spec.dataset], spec.rows))
+
+    return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=reuse)

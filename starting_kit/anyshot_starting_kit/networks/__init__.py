@@ -1,0 +1,1 @@
+"""Backbones and heads that baselines share; participants may use them too."""

@@ -1,0 +1,37 @@
+"""How tasks are drawn: a task is a pure function of pool, protocol, seed and index.
+
+Nothing here imports torch or reads pixels.
+"""
+
+from anyshot_starting_kit.protocols.any_way_any_shot import AnyWayAnyShot, FixedWaysShots, HeldOutDomains
+from anyshot_starting_kit.protocols.attribute_pairs import AttributePairs
+from anyshot_starting_kit.protocols.base_novel import BaseNovel, ClassSide
+from anyshot_starting_kit.protocols.fixed_supports import FixedSupports
+from anyshot_starting_kit.protocols.gaussian import Gaussians
+from anyshot_starting_kit.protocols.legacy import Legacy, training_stream, validation_split
+from anyshot_starting_kit.protocols.registry import PROTOCOLS, protocol_from_dict
+from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range, TaskSpec
+from anyshot_starting_kit.protocols.within_domain import WithinDomain
+from anyshot_starting_kit.protocols.writers import Writers
+
+__all__ = [
+    "PROTOCOLS",
+    "AnyWayAnyShot",
+    "AttributePairs",
+    "BaseNovel",
+    "ClassSide",
+    "FixedSupports",
+    "FixedWaysShots",
+    "Gaussians",
+    "HeldOutDomains",
+    "Legacy",
+    "Protocol",
+    "ProtocolError",
+    "Range",
+    "TaskSpec",
+    "WithinDomain",
+    "Writers",
+    "protocol_from_dict",
+    "training_stream",
+    "validation_split",
+]

@@ -1,0 +1,182 @@
+"""What a task is, and the steps that protocols share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.data.problems import DataError
+from anyshot_starting_kit.protocols.draws import Draws
+
+
+class ProtocolError(DataError):
+    """A protocol is described wrongly, or the pool cannot offer what it asks for."""
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """One task as row numbers; no pixels.
+
+    Attributes:
+        index: number of the task in its phase.
+        dataset: position of its dataset in the pool.
+        classes: int64 `[ways]`, class numbers of that pack; label l means `classes[l]`.
+        support, query: int64 `[n]`, rows of that pack, shuffled.
+        support_labels, query_labels: int64 `[n]` in `[0, ways)`.
+    """
+
+    index: int
+    dataset: int
+    ways: int
+    shots: int
+    classes: np.ndarray
+    support: np.ndarray
+    support_labels: np.ndarray
+    query: np.ndarray
+    query_labels: np.ndarray
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Support rows, then query rows."""
+        return np.concatenate([self.support, self.query])
+
+    def equals(self, other: TaskSpec) -> bool:
+        """Same task, draw for draw."""
+        numbers = (self.index, self.dataset, self.ways, self.shots)
+        if numbers != (other.index, other.dataset, other.ways, other.shots):
+            return False
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ARRAYS)
+
+
+ARRAYS = ("classes", "support", "support_labels", "query", "query_labels")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole numbers from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.low <= self.high:
+            raise ProtocolError(f"A range must satisfy 1 <= low <= high; found {self.low} to {self.high}.")
+
+    def capped(self, most: int, least: int) -> Range:
+        """What is left of the range where only `most` are to be had.
+
+        A range that lies above `most` as a whole shifts down by its width, but not below `least`.
+        """
+        high = min(self.high, most)
+        low = self.low if self.low <= high else max(high - (self.high - self.low), least)
+        return Range(low, high)
+
+    def draw(self, draws: Draws) -> int:
+        """A uniform number of the range; a range of one number draws nothing."""
+        return self.low if self.low == self.high else draws.between(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Base of all protocols: a frozen dataclass whose fields are its settings.
+
+    A subclass defines `name` and `task`. `tasks` may be overridden where a sequence is cheaper than its
+    elements.
+    """
+
+    name: ClassVar[str]
+
+    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+        """Task `index`: a pure function of pool, protocol, seed and index.
+
+        Raises:
+            ProtocolError: the pool cannot offer it; names dataset and remedy.
+        """
+        raise NotImplementedError
+
+    def tasks(self, pool: Pool, seed: int, count: int, start: int = 0) -> Iterator[TaskSpec]:
+        """Tasks `start` to `start + count - 1`."""
+        return (self.task(pool, seed, index) for index in range(start, start + count))
+
+    def check(self, pool: Pool) -> None:
+        """Raise `ProtocolError` if some task of this protocol could not be drawn from the pool."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data, which `protocol_from_dict` reads."""
+        from anyshot_starting_kit.protocols.registry import to_plain
+
+        return to_plain(self)
+
+
+def dataset_in_turn(seed: int, index: int, datasets: Sequence[int]) -> int:
+    """The dataset of task `index`: every round of `len(datasets)` tasks has each once, in an order of its own.
+
+    So any number of tasks is spread as equally as it can be, without knowing how many there will be.
+    """
+    turn, place = divmod(index, len(datasets))
+    return datasets[int(Draws("round", seed, turn).permutation(len(datasets))[place])]
+
+
+def deal(
+    draws: Draws,
+    index: int,
+    dataset: int,
+    classes: np.ndarray,
+    rows: Sequence[np.ndarray],
+    shots: int,
+    query: int,
+) -> TaskSpec:
+    """Deal a balanced task: `shots` support and `query` query images of each class, disjoint, both sets shuffled.
+
+    Args:
+        classes: int64 `[ways]`.
+        rows: for each of these classes, the rows to draw from.
+    """
+    drawn = draws.pick_each(rows, shots + query)
+    return assemble(draws, index, dataset, classes, drawn[:, :shots], drawn[:, shots:])
+
+
+def assemble(
+    draws: Draws, index: int, dataset: int, classes: np.ndarray, support: np.ndarray, query: np.ndarray
+) -> TaskSpec:
+    """A task of given support `[ways, shots]` and query rows `[ways, n]`; shuffles each set."""
+    ways, shots = support.shape
+    support_order = draws.permutation(support.size)
+    query_order = draws.permutation(query.size)
+    labels = np.arange(ways, dtype=np.int64)
+    return TaskSpec(
+        index=index,
+        dataset=dataset,
+        ways=ways,
+        shots=shots,
+        classes=classes,
+        support=support.reshape(-1)[support_order],
+        support_labels=labels.repeat(shots)[support_order],
+        query=query.reshape(-1)[query_order],
+        query_labels=labels.repeat(query.shape[1])[query_order],
+    )
+
+
+def require_images(
+    pool: Pool, dataset: int, found: int, shots: int, query: int, of: str = "images in a class"
+) -> None:
+    """Raise if a class has fewer images than the fewest shots and the query need."""
+    if found < shots + query:
+        raise ProtocolError(
+            f"{pool[dataset].name} ({pool[dataset].path}): found {found} {of}; expected at least {shots + query} "
+            f"({shots} shots + {query} query images). Leave the class or the dataset out, or ask for fewer images."
+        )
+
+
+def require_classes(pool: Pool, dataset: int, found: int, ways: int, of: str = "classes") -> None:
+    """Raise if a dataset has fewer classes than the fewest ways."""
+    if found < ways:
+        raise ProtocolError(
+            f"{pool[dataset].name} ({pool[dataset].path}): found {found} {of}; expected at least {ways}. "
+            "Leave the dataset out of the pool, or ask for fewer ways."
+        )

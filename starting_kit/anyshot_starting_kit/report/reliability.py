@@ -1,0 +1,104 @@
+"""The organizers' reliability report as a page or a section of one; as JSON it is `Assessment.to_dict()`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
+from anyshot_scoring.reliability.resampling import Population
+from anyshot_scoring.undefined import Undefined
+from anyshot_starting_kit.charts import Chart, RankBar, draw_heat_map, draw_rank_intervals
+from anyshot_starting_kit.report.pages import figure, templates, wrap_page
+
+_MATRIX_ROWS = 12  # more than these cannot be read as a matrix
+
+
+@dataclass(frozen=True)
+class PopulationView:
+    """One population with its charts and its groups by name."""
+
+    report: PopulationReport
+    ranks: Chart
+    order: Chart
+    groups: tuple[tuple[str, ...], ...]
+
+
+def reliability_section(assessment: Assessment, names: Mapping[str, str] | None = None) -> Markup:
+    """The report as sections for a page, headings from level 2; `names` gives the submissions' names by key."""
+    own = names or {}
+    labels = [own.get(key, key) for key in assessment.keys]
+    return Markup(
+        templates()
+        .get_template("reliability.html")
+        .render(
+            a=assessment,
+            name=lambda key: own.get(key, key),
+            labels=labels,
+            views=[
+                _view(report, labels)
+                for report in assessment.populations.values()
+                if isinstance(report, PopulationReport)
+            ],
+            missing=[
+                (population, report.reason)
+                for population, report in assessment.populations.items()
+                if isinstance(report, Undefined)
+            ],
+            headline=_headline(assessment, labels),
+            figure=figure,
+            words=figure_words,
+        )
+    )
+
+
+def reliability_html(
+    assessment: Assessment, names: Mapping[str, str] | None = None, title: str = "Reliability of the ranking"
+) -> str:
+    """The report as one file without links to anything outside it."""
+    return wrap_page(title, reliability_section(assessment, names))
+
+
+def figure_words(value: float | Undefined, pattern: str = "{:.3f}") -> str:
+    """A figure, or why it is undefined."""
+    return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
+
+
+def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
+    ranks, shown = report.ranks, min(_MATRIX_ROWS, len(labels))
+    rows = [
+        RankBar(label, float(ranks.rank[i]), float(ranks.low[i]), float(ranks.high[i]), float(ranks.first[i]))
+        for i, label in enumerate(labels)
+    ]
+    matrix = ranks.better[:shown, :shown].copy()
+    np.fill_diagonal(matrix, np.nan)
+    return PopulationView(
+        report=report,
+        ranks=draw_rank_intervals(rows, f"Intervals of the true rank, over {report.words}", report.words),
+        order=draw_heat_map(
+            matrix,
+            labels[:shown],
+            f"Probability that the row is truly better than the column, over {report.words}",
+            "probability that the row is truly better than the column",
+            low=0.0,
+            high=1.0,
+        ),
+        groups=tuple(tuple(labels[i] for i in group) for group in ranks.groups),
+    )
+
+
+def _headline(assessment: Assessment, labels: list[str]) -> str:
+    """One sentence on the winner, over the broadest population that can be judged."""
+    for population in (Population.DATASETS, Population.CLASSES, Population.TASKS):
+        report = assessment.populations[population]
+        if isinstance(report, PopulationReport):
+            first, last = float(report.ranks.first[0]), int(report.ranks.high[0])
+            place = "place is settled" if last == 1 else f"true rank may be as low as {last}"
+            return (
+                f"Over {report.words}, {labels[0]} is first with probability {first:.2f}: "
+                f"with 95 % confidence its {place}."
+            )
+    return "Nothing can be said about another draw."

@@ -1,0 +1,17 @@
+"""Per-task results and predictions of a run as versioned Parquet files (see `docs/science/result-files.md`)."""
+
+from anyshot_starting_kit.results.formats import FORMAT_VERSION, BadResultsFile, read_kind
+from anyshot_starting_kit.results.predictions import PredictionsFile, read_predictions, write_predictions
+from anyshot_starting_kit.results.tasks import ResultsFile, read_results, write_results
+
+__all__ = [
+    "FORMAT_VERSION",
+    "BadResultsFile",
+    "PredictionsFile",
+    "ResultsFile",
+    "read_kind",
+    "read_predictions",
+    "read_results",
+    "write_predictions",
+    "write_results",
+]

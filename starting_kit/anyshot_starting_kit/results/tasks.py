@@ -1,0 +1,42 @@
+"""`results.parquet`: one row a task, the columns of `anyshot_scoring.table.TaskTable`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from anyshot_scoring.table import COLUMNS, INTEGERS, STRINGS, TaskTable
+from anyshot_starting_kit.results.formats import Target, read_marked, require_columns, write_marked
+
+KIND = "results"
+
+
+def _type(name: str) -> pa.DataType:
+    if name in STRINGS:
+        return pa.string()
+    return pa.int64() if name in INTEGERS else pa.float64()
+
+
+SCHEMA = pa.schema([pa.field(name, _type(name), nullable=False) for name in COLUMNS])
+
+
+class ResultsFile(NamedTuple):
+    """The per-task table and what the run was (free JSON data: competition, phase, run, seeds, versions)."""
+
+    table: TaskTable
+    meta: dict[str, Any]
+
+
+def write_results(target: Target, table: TaskTable, meta: Mapping[str, Any]) -> None:
+    """Write a run's per-task results to a path or a binary file."""
+    arrays = [pa.array(column, type=_type(name)) for name, column in table.columns().items()]
+    write_marked(target, pa.Table.from_arrays(arrays, schema=SCHEMA), KIND, meta)
+
+
+def read_results(source: Target) -> ResultsFile:
+    """Read a run's per-task results. Raises `BadResultsFile` or `FileNotFoundError`."""
+    table, meta = read_marked(source, KIND)
+    columns = require_columns(table, SCHEMA)
+    return ResultsFile(TaskTable.from_columns({name: columns[name].to_numpy() for name in COLUMNS}), meta)

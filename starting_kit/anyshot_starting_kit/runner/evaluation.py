@@ -1,0 +1,93 @@
+"""What the runner does with a submission between two frames: import, meta-train, load, fit, predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from anyshot_starting_kit.bundle.config import SubmissionConfig, read_config
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.episodes.tensors import to_float
+from anyshot_starting_kit.runner.generators import make_generators, shortened
+from anyshot_starting_kit.runner.logger import Logger
+from anyshot_starting_kit.runner.pixels import fetch_pixels
+from anyshot_starting_kit.runner.predictions import BadPrediction, reduce_predictions
+from anyshot_starting_kit.runner.scratch import Scratch
+from anyshot_starting_kit.runner.stream import FrameStream
+from anyshot_starting_kit.runner.submission import Submission, import_submission
+from anyshot_starting_kit.wire.frames import FrameType
+from anyshot_starting_kit.wire.messages import ImagesHeader, JobHeader, LoggerRow
+
+
+class Evaluation:
+    """One submission in this process. Raises what the participant's code raises."""
+
+    def __init__(self, job: JobHeader, place: Scratch, stream: FrameStream) -> None:
+        """Reads config.json and opens the packs; both are the platform's time."""
+        torch.set_num_threads(max(1, job.cpus))
+        self._job, self._place = job, place
+        self._config = _read_config(place.program, job.packs if job.train else None)
+        self._pool = _open_packs(job) if job.train else None
+        self._emit: Callable[[LoggerRow], None] = lambda row: stream.send(FrameType.LOGGER, row.to_bytes())
+        self._submission: Submission | None = None
+        self._learner: Any = None
+        self._predictor: Any = None
+        self._ways = 0
+
+    def import_submission(self) -> None:
+        self._submission = import_submission()
+
+    def train(self) -> None:
+        """meta_fit on the training pool, then save."""
+        assert self._submission is not None and self._pool is not None
+        data = make_generators(
+            self._pool, self._config, self._job.train_seed, hide_names=self._job.hide_dataset_names
+        )
+        if self._job.max_items is not None:
+            data = shortened(data, self._job.max_items)
+        logger = Logger(str(self._place.logs), self._emit)
+        meta_learner = self._submission.meta_learner(data.train_classes, data.total_classes, logger)
+        learner = meta_learner.meta_fit(data.train, data.valid)
+        if learner is None:
+            raise TypeError("meta_fit returned None; it must return the learner.")
+        learner.save(str(self._place.model))
+
+    def load(self) -> None:
+        """A fresh learner, loaded, before anything of the task is known."""
+        assert self._submission is not None
+        self._predictor = None
+        self._learner = self._submission.learner()
+        self._learner.load(str(self._place.model))
+
+    def fit(self, images: ImagesHeader, labels: np.ndarray, inline: memoryview) -> None:
+        """Fit to a support set; original labels are the task's own, so that no class is known again."""
+        pixels = to_float(fetch_pixels(images, inline, self._job.pixels))
+        own = torch.from_numpy(labels)
+        self._ways = images.ways
+        support = (pixels, own, own.clone(), images.ways, images.shots)
+        self._predictor = self._learner.fit(support)
+        if not hasattr(self._predictor, "predict"):
+            kind = type(self._predictor).__name__
+            raise TypeError(f"fit returned a {kind} without a method predict; it must return the predictor.")
+
+    def predict(self, images: ImagesHeader, inline: memoryview) -> np.ndarray:
+        """int64 [n_query] in [0, ways). Raises BadPrediction."""
+        pixels = to_float(fetch_pixels(images, inline, self._job.pixels))
+        answer = self._predictor.predict(pixels)
+        if answer is None:
+            raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")
+        return reduce_predictions(answer, images.images, self._ways)
+
+
+def _read_config(program: Path, train_datasets: int | None) -> SubmissionConfig:
+    path = program / "config.json"
+    return read_config(path.read_bytes(), train_datasets) if path.is_file() else SubmissionConfig()
+
+
+def _open_packs(job: JobHeader) -> Pool:
+    folder = Path(job.packs_folder or "")
+    return Pool.open([folder / str(position) for position in range(job.packs)], verify=False)

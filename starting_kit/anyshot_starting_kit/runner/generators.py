@@ -1,0 +1,124 @@
+"""The meta-train and meta-valid generators, as the contract of 2022 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+
+from anyshot_starting_kit.bundle.config import EpisodeConfig, SubmissionConfig
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.episodes import batches, gather
+from anyshot_starting_kit.episodes.tensors import to_float
+from anyshot_starting_kit.protocols import TaskSpec
+from anyshot_starting_kit.protocols.legacy import training_stream, validation_split
+
+ImageSet = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+@dataclass
+class Task:
+    """A meta-train or meta-valid task.
+
+    A set is (images float32 [n, 3, 128, 128] in [0, 1], labels int64 [n] in [0, num_ways), original labels int64 [n]).
+    `original_class_idx` int64 [num_ways] holds the dataset's own class numbers in the order of the labels.
+    """
+
+    num_ways: int
+    num_shots: int
+    support_set: ImageSet
+    query_set: ImageSet
+    original_class_idx: np.ndarray
+    dataset: str
+
+
+@dataclass(frozen=True)
+class MetaTrainingData:
+    """What `meta_fit` and the constructor of the meta-learner are given."""
+
+    train_classes: int | None
+    total_classes: int
+    train: Callable[[int], Iterator[Any]]
+    valid: Callable[[int], Iterator[Task]] | None
+
+
+def make_generators(pool: Pool, config: SubmissionConfig, seed: int, *, hide_names: bool) -> MetaTrainingData:
+    """Split off the validation datasets and build both generators. Raises ValueError where none is left to train on."""
+    train, valid = _split(pool, config.validation_datasets, seed)
+    total = sum(len(pack.classes) for pack in train)
+    episodes = _task_generator(valid, config.valid, seed, hide_names) if valid else None
+    if config.batches:
+        return MetaTrainingData(total, total, BatchGenerator(train, config.batch_size, seed), episodes)
+    tasks = _task_generator(train, config.train, seed, hide_names)
+    return MetaTrainingData(config.train.ways, total, tasks, episodes)
+
+
+def shortened(data: MetaTrainingData, items: int) -> MetaTrainingData:
+    """For trial runs: no call of a generator yields more than `items`, however many were asked for."""
+    train, valid = data.train, data.valid
+    return replace(
+        data,
+        train=lambda count: train(min(count, items)),
+        valid=None if valid is None else lambda count: valid(min(count, items)),
+    )
+
+
+def _split(pool: Pool, count: int, seed: int) -> tuple[Pool, Pool | None]:
+    if not count:
+        return pool, None
+    if count >= len(pool):
+        raise ValueError(
+            f"config.json: validation_datasets is {count}; allowed is a whole number from 0 to {len(pool) - 1},"
+            f" because meta-training has {len(pool)} datasets."
+        )
+    keys = [str(position) for position in range(len(pool))]  # names may occur twice in a pool
+    train, valid = validation_split(keys, seed, count)
+    return pool.subset([int(key) for key in train]), pool.subset([int(key) for key in valid])
+
+
+def _task_generator(
+    pool: Pool, config: EpisodeConfig, seed: int, hide_names: bool
+) -> Callable[[int], Iterator[Task]]:
+    """Every call starts again from the seed and yields the same tasks."""
+
+    def generate(tasks: int) -> Iterator[Task]:
+        for spec in islice(training_stream(pool, config.to_dict(), seed), tasks):
+            yield load_task(pool, spec, hide_names=hide_names)
+
+    return generate
+
+
+def load_task(pool: Pool, spec: TaskSpec, *, hide_names: bool = False) -> Task:
+    """The task with its images."""
+    arrays = gather(pool, spec)
+    classes = np.asarray(spec.classes, dtype=np.int64)
+    return Task(
+        num_ways=spec.ways,
+        num_shots=spec.shots,
+        support_set=_image_set(arrays.support, spec.support_labels, classes),
+        query_set=_image_set(arrays.query, spec.query_labels, classes),
+        original_class_idx=classes,
+        dataset=f"Dataset {spec.dataset + 1}" if hide_names else pool[spec.dataset].name,
+    )
+
+
+def _image_set(images: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> ImageSet:
+    return to_float(images), torch.from_numpy(labels.astype(np.int64)), torch.from_numpy(classes[labels])
+
+
+class BatchGenerator:
+    """Batches of the concatenated datasets: one shuffled cycle that goes on from call to call.
+
+    A batch is a list [images float32 [b, 3, 128, 128], labels int64 [b]]; classes are numbered through all
+    datasets; the last batch of a pass may be smaller.
+    """
+
+    def __init__(self, pool: Pool, batch_size: int, seed: int) -> None:
+        self._supply = batches(pool, batch_size, seed)
+
+    def __call__(self, count: int) -> Iterator[list[torch.Tensor]]:
+        return ([to_float(batch.images), torch.from_numpy(batch.labels)] for batch in self._supply(count))

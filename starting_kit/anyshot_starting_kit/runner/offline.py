@@ -1,0 +1,76 @@
+"""Says at once, and in words, what a sandbox without a network cannot do, instead of leaving it to a time-out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+NO_NETWORK = (
+    "There is no network where submissions run. Put the file (weights, data, package) into your zip and read it"
+    " from there; with timm use pretrained=False and load_state_dict."
+)
+NO_INSTALL = (
+    "Nothing can be installed where submissions run. Importable are torch, torchvision, timm, numpy, scipy,"
+    " scikit-learn, pandas, pillow, tqdm, POT, cython, requests and pytorch-metric-learning; put any other package"
+    " into your zip."
+)
+
+
+class NoNetwork(OSError):
+    """Raised by every attempt to look up or reach a host."""
+
+
+def explain_limits() -> None:
+    """Replace look-ups, connections and installers by errors that tell what to do."""
+    socket.getaddrinfo = _no_network
+    socket.gethostbyname = _no_network
+    socket.create_connection = _no_network
+    real_connect = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        if self.family != socket.AF_UNIX:
+            raise NoNetwork(NO_NETWORK)
+        real_connect(self, address)
+
+    socket.socket.connect = connect  # type: ignore[method-assign]
+    os.system = _guarded_system(os.system)
+    subprocess.Popen.__init__ = _guarded_start(subprocess.Popen.__init__)  # type: ignore[method-assign]
+
+
+def _no_network(*_: Any, **__: Any) -> Any:
+    raise NoNetwork(NO_NETWORK)
+
+
+def _guarded_system(real: Callable[[str], int]) -> Callable[[str], int]:
+    def system(command: str) -> int:
+        if _installs(command):
+            print(NO_INSTALL, file=sys.stderr)
+            return 1
+        return real(command)
+
+    return system
+
+
+def _guarded_start(real: Callable[..., None]) -> Callable[..., None]:
+    def start(self: Any, args: Any, *rest: Any, **options: Any) -> None:
+        if _installs(args):
+            raise OSError(NO_INSTALL)
+        real(self, args, *rest, **options)
+
+    return start
+
+
+def _installs(command: Any) -> bool:
+    """Whether a command is pip, conda or apt asked to install something."""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else [os.fspath(word) for word in command]
+    except (ValueError, TypeError):
+        return False
+    texts = [word.decode(errors="replace") if isinstance(word, bytes) else word for word in words]
+    names = {text.rsplit("/", 1)[-1] for text in texts}
+    return "install" in names and bool(names & {"pip", "pip3", "conda", "mamba", "apt", "apt-get", "uv"})

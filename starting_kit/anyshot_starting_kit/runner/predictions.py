@@ -1,0 +1,67 @@
+"""Reduces what `predict` returned to one int64 label per query image, or says what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class BadPrediction(ValueError):
+    """A prediction that cannot be scored; the message names what was found and what is wanted."""
+
+
+def reduce_predictions(answer: Any, queries: int, ways: int) -> np.ndarray:
+    """Labels int64 [queries] in [0, ways) from logits or probabilities [queries, ways] or labels [queries].
+
+    A matrix is reduced by argmax at full precision, the lowest index winning a tie; infinities are legal in
+    it, NaN never. Float labels are truncated. Raises BadPrediction.
+    """
+    array = _as_array(answer)
+    if array.dtype == bool:
+        array = array.astype(np.int64)
+    if not (np.issubdtype(array.dtype, np.integer) or np.issubdtype(array.dtype, np.floating)):
+        raise BadPrediction(f"predict returned values of type {array.dtype}; wanted are numbers.")
+    if array.shape == (queries, ways):
+        return _from_matrix(array)
+    if array.shape == (queries,):
+        return _from_labels(array, ways)
+    raise BadPrediction(
+        f"predict returned an array of shape {list(array.shape)}; wanted is [{queries}, {ways}] (logits or"
+        f" probabilities) or [{queries}] (labels)."
+    )
+
+
+def _as_array(answer: Any) -> np.ndarray:
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu()
+        if "bfloat16" in str(answer.dtype):
+            answer = answer.float()
+        return answer.numpy()
+    try:
+        return np.asarray(answer)
+    except (ValueError, TypeError) as error:
+        kind = type(answer).__name__
+        raise BadPrediction(f"predict returned a {kind} that is no array ({error}).") from error
+
+
+def _from_matrix(array: np.ndarray) -> np.ndarray:
+    if np.isnan(array).any():
+        row, column = np.argwhere(np.isnan(array))[0]
+        count = int(np.isnan(array).sum())
+        raise BadPrediction(f"predict returned {count} NaN, the first at [{row}, {column}].")
+    return array.argmax(axis=1).astype(np.int64)
+
+
+def _from_labels(array: np.ndarray, ways: int) -> np.ndarray:
+    if not np.isfinite(array).all():
+        place = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise BadPrediction(f"predict returned the label {array[place]} at position {place}.")
+    labels = np.trunc(array) if np.issubdtype(array.dtype, np.floating) else array
+    wrong = np.flatnonzero((labels < 0) | (labels >= ways))
+    if wrong.size:
+        place = int(wrong[0])
+        raise BadPrediction(
+            f"predict returned the label {labels[place]} at position {place}; labels run from 0 to {ways - 1}."
+        )
+    return labels.astype(np.int64)

@@ -1,0 +1,90 @@
+"""The scratch space as submissions of 2022 expect it.
+
+```
+<scratch>/log.txt                 may be written as <submission>/../../log.txt
+<scratch>/run/                    working directory, with links to what the submission brought
+<scratch>/run/program/            the submission, inserted at sys.path[1]
+<scratch>/output/model/           where `save` writes and `load` reads
+<scratch>/output/logs/            logger.logs_dir
+<scratch>/home/, <scratch>/tmp/   HOME, caches, temporary files
+```
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyshot_starting_kit.api
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """The folders of one run."""
+
+    root: Path
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def program(self) -> Path:
+        return self.root / "run" / "program"
+
+    @property
+    def model(self) -> Path:
+        return self.root / "output" / "model"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "output" / "logs"
+
+    @property
+    def archive(self) -> Path:
+        """Where the zip lies while it comes in."""
+        return self.root / "incoming.zip"
+
+
+def prepare(root: Path) -> Scratch:
+    """Make the folders and point the environment to them."""
+    scratch = Scratch(root)
+    home = root / "home"
+    folders = (scratch.program, scratch.model, scratch.logs, home / ".cache" / "torch", root / "tmp")
+    for folder in folders:
+        folder.mkdir(parents=True, exist_ok=True)
+    cache = home / ".cache"
+    os.environ.update(
+        HOME=str(home),
+        TMPDIR=str(root / "tmp"),
+        XDG_CACHE_HOME=str(cache),
+        XDG_CONFIG_HOME=str(home / ".config"),
+        TORCH_HOME=str(cache / "torch"),
+        HF_HOME=str(cache / "huggingface"),
+        HF_HUB_OFFLINE="1",
+        MPLCONFIGDIR=str(cache / "matplotlib"),
+        NUMBA_CACHE_DIR=str(cache / "numba"),
+        TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD="1",  # whole modules are pickled by submissions of 2022
+        PYTHONDONTWRITEBYTECODE="1",
+    )
+    os.environ.setdefault("USER", "participant")
+    sys.dont_write_bytecode = True
+    tempfile.tempdir = None
+    return scratch
+
+
+def enter(scratch: Scratch) -> None:
+    """Take the working directory and sys.path of 2022; offer `api` where the submission ships none."""
+    os.chdir(scratch.run)
+    for entry in scratch.program.iterdir():
+        with contextlib.suppress(FileExistsError):
+            (scratch.run / entry.name).symlink_to(Path("program") / entry.name)
+    own_api = scratch.program / "api.py"
+    if not own_api.exists() and not (scratch.program / "api").is_dir():
+        own_api.write_bytes(Path(anyshot_starting_kit.api.__file__).read_bytes())
+    sys.path.insert(1, str(scratch.program))
+    sys.argv = ["ingestion.py"]

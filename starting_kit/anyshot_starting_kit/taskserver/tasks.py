@@ -1,0 +1,53 @@
+"""The hidden tasks of a phase, drawn when they are due."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.episodes import gather
+from anyshot_starting_kit.protocols import Protocol, TaskSpec
+from anyshot_starting_kit.taskserver.job import DrawnTask
+
+
+@dataclass(frozen=True)
+class PoolTasks:
+    """Tasks `start` to `stop` - 1 of a protocol on a pool."""
+
+    pool: Pool
+    protocol: Protocol
+    seed: int
+    start: int
+    stop: int
+
+    @property
+    def indices(self) -> range:
+        return range(self.start, self.stop)
+
+    def spec(self, index: int) -> TaskSpec:
+        """Which classes and images make up the task of that index."""
+        return self.protocol.task(self.pool, self.seed, index)
+
+    def draw(self, index: int) -> DrawnTask:
+        spec = self.spec(index)
+        arrays = gather(self.pool, spec)
+        return DrawnTask(
+            index=index,
+            dataset=spec.dataset,
+            ways=spec.ways,
+            shots=spec.shots,
+            support=arrays.support,
+            support_labels=spec.support_labels,
+            query=arrays.query,
+            query_labels=spec.query_labels,
+        )
+
+
+def query_order(secret: bytes, index: int, count: int) -> np.ndarray:
+    """The secret order in which a task's query is shown, int64 [count]; a pure function of secret and index."""
+    key = hashlib.sha256(b"query order" + index.to_bytes(8, "big") + secret).digest()
+    words = np.frombuffer(hashlib.shake_256(key).digest(8 * count), dtype="<u8")
+    return np.argsort(words, kind="stable").astype(np.int64)

@@ -1,0 +1,1 @@
+"""What `anyshot init` copies."""

@@ -1,0 +1,21 @@
+"""What the baselines train with: settings, loops over tasks and batches, learners that save a network."""
+
+from anyshot_starting_kit.training.adaptation import adapt
+from anyshot_starting_kit.training.batchwise import Classifier, train_on_batches
+from anyshot_starting_kit.training.episodic import EpisodicModel, train_on_tasks, validate
+from anyshot_starting_kit.training.learners import EpisodePredictor, ModelLearner, embed
+from anyshot_starting_kit.training.settings import BadSettings, Settings
+
+__all__ = [
+    "BadSettings",
+    "Classifier",
+    "EpisodePredictor",
+    "EpisodicModel",
+    "ModelLearner",
+    "Settings",
+    "adapt",
+    "embed",
+    "train_on_batches",
+    "train_on_tasks",
+    "validate",
+]

@@ -1,0 +1,133 @@
+"""Equivalence tests, and MAML and USL on small Gaussian benchmarks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch.func import grad
+
+from anyshot_analysis.diversity.hellinger import GaussianBenchmark
+from anyshot_analysis.equivalence import Equivalence, Verdict, compare_paired
+from anyshot_analysis.gaussian.maml import (
+    MamlSettings,
+    adapt,
+    adapted_hits,
+    has_converged,
+    head_names,
+    meta_train,
+    outer_loss,
+    tasks_of,
+    tensors,
+)
+from anyshot_analysis.gaussian.perceptron import draw_parameters, loss
+from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
+from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
+from anyshot_analysis.undefined import Undefined
+
+WIDE = GaussianBenchmark(0, 10, 1, 0.01)
+
+
+def verdict_of(first: np.ndarray, second: np.ndarray) -> Equivalence:
+    found = compare_paired(first, second)
+    assert isinstance(found, Equivalence)
+    return found
+
+
+def test_verdicts_follow_the_two_one_sided_tests() -> None:
+    rng = np.random.default_rng(0)
+    base = rng.random(2000)
+    assert verdict_of(base, base + 0.02 + 0.01 * rng.normal(size=2000)).verdict is Verdict.DIFFERENT
+    tiny = verdict_of(base, base + 0.002 + 0.01 * rng.normal(size=2000))
+    assert tiny.verdict is Verdict.EQUIVALENT
+    assert tiny.difference_p < 1e-6
+    assert verdict_of(base[:20], base[:20] + 0.1 * rng.normal(size=20)).verdict is Verdict.UNDECIDED
+    assert verdict_of(base, base).verdict is Verdict.EQUIVALENT
+    assert verdict_of(base, base + 0.5).verdict is Verdict.DIFFERENT
+    assert isinstance(compare_paired([0.1], [0.2]), Undefined)
+    with pytest.raises(ValueError, match="one length"):
+        compare_paired([0.1, 0.2], [0.2])
+
+
+def test_p_values_equal_scipy() -> None:
+    rng = np.random.default_rng(1)
+    one, two = rng.random(30), rng.random(30)
+    found = verdict_of(one, two)
+    assert found.difference_p == pytest.approx(stats.ttest_rel(one, two).pvalue)
+    gaps = one - two
+    lower = stats.ttest_1samp(gaps, -0.01, alternative="greater").pvalue
+    upper = stats.ttest_1samp(gaps, 0.01, alternative="less").pvalue
+    assert found.equivalence_p == pytest.approx(max(lower, upper))
+
+
+def test_the_false_alarm_rate_of_equivalence_is_held() -> None:
+    rng = np.random.default_rng(2)
+    gaps = 0.01 + 0.05 * rng.normal(size=(1500, 60))  # truly at the margin: equivalence is false
+    alarms = [verdict_of(g, np.zeros(60)).verdict is Verdict.EQUIVALENT for g in gaps]
+    assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1500)
+
+
+def test_worlds_have_the_moments_of_their_benchmark_and_tasks_are_disjoint() -> None:
+    world = draw_world(WIDE, seed=0, classes=400, points=200)
+    assert world.means.std() == pytest.approx(10, rel=0.1)
+    own = world.split("test") * world.scale
+    np.testing.assert_allclose(own.mean(axis=1), world.means[2], atol=0.4)
+    points = np.arange(8 * 60, dtype=np.float32).reshape(8, 60)
+    tasks = draw_tasks(points, np.random.default_rng(0), 500, ways=3, shots=4, query=5)
+    both = np.concatenate([tasks.support_x, tasks.query_x], axis=1)[..., 0]
+    assert all(len(set(row.tolist())) == 27 for row in both)
+    truth = np.take_along_axis(tasks.classes, tasks.query_y, axis=1)
+    np.testing.assert_array_equal(tasks.query_x[..., 0] // 60, truth)
+    assert stats.chisquare(np.bincount(tasks.classes.ravel(), minlength=8)).pvalue > 1e-3
+
+
+def test_the_meta_gradient_is_second_order() -> None:
+    world = draw_world(WIDE, seed=1, classes=10, points=50)
+    batch = tensors(draw_tasks(world.split("train"), np.random.default_rng(0), 3, 3, 2, 4))
+    batch = tuple(t.double() if t.is_floating_point() else t for t in batch)
+    start = {name: p.double() for name, p in draw_parameters((1, 6, 3), 0).items()}
+    settings = MamlSettings(inner_steps=2, inner_rate=0.3)
+    slopes = grad(lambda p: outer_loss(p, batch, settings))(start)
+    first_order = grad(lambda p: outer_loss(p, batch, MamlSettings(2, 0.3, first_order=True)))(start)
+    for name in ("weight0", "weight1"):
+        moved = {k: v.clone() for k, v in start.items()}
+        numbers = []
+        for sign in (1, -1):
+            moved[name] = start[name] + sign * 1e-5
+            numbers.append(outer_loss(moved, batch, settings).item())
+        numeric = (numbers[0] - numbers[1]) / 2e-5
+        assert slopes[name].sum().item() == pytest.approx(numeric, rel=1e-4, abs=1e-8)
+        assert not torch.allclose(slopes[name], first_order[name])
+
+
+def test_adapting_the_head_only_leaves_the_body() -> None:
+    world = draw_world(WIDE, seed=1, classes=10, points=50)
+    sx, sy, _, _ = tensors(draw_tasks(world.split("train"), np.random.default_rng(0), 1, 3, 4, 2))
+    start = draw_parameters((1, 6, 3), 0)
+    moved = adapt(start, sx[0], sy[0], 3, 0.1, only=head_names(start))
+    assert torch.equal(moved["weight0"], start["weight0"])
+    assert not torch.equal(moved["weight1"], start["weight1"])
+    assert loss(moved, sx[0], sy[0]) < loss(start, sx[0], sy[0])
+
+
+def test_maml_and_usl_learn_and_stay_below_the_bayes_rule() -> None:
+    world = draw_world(WIDE, seed=0, classes=30, points=200)
+    tasks = draw_tasks(world.split("test"), np.random.default_rng(5), 100)
+    settings = MamlSettings(inner_steps=3, iterations=120, meta_batch=4, rate=5e-3)
+    maml = meta_train(tasks_of(world.split("train")), (1, 24, 24, 5), 0, settings)
+    union = train_union(world.split("train"), (1, 24, 24), 0, UslSettings(iterations=600))
+    best = optimal_hits(world, tasks)
+    adapted = adapted_hits(maml.parameters, tasks, 3, 0.1)
+    frozen = regression_hits(union.parameters, tasks)
+    untrained = adapted_hits(draw_parameters((1, 24, 24, 5), 0), tasks, 0, 0.1)
+    assert untrained.mean() < 0.4 < adapted.mean() < best.mean()
+    assert 0.6 < frozen.mean() <= best.mean() + 0.02
+    assert maml.losses[-20:].mean() < maml.losses[:20].mean()
+
+
+def test_convergence_is_the_slope_of_the_last_losses() -> None:
+    noise = np.random.default_rng(0).normal(size=400) * 0.01
+    assert has_converged((1 + noise).tolist(), 100)
+    assert not has_converged((2 - np.arange(400) / 400 + noise).tolist(), 100)
+    assert not has_converged([1.0] * 150, 100)

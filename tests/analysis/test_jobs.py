@@ -1,0 +1,197 @@
+"""Analyses as the worker and the commands run them, on small packs and tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from anyshot_analysis.backbones import UnknownBackbone, make_backbone
+from anyshot_analysis.cli import analyse
+from anyshot_analysis.features import extract_pack
+from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
+from anyshot_analysis.jobs.registry import read_parameters
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.data.pack import Pack, pack_dataset
+from anyshot_starting_kit.demo_data import make_demo_data
+from anyshot_starting_kit.results import write_results
+
+FILES = {"page.html", "section.html", "result.json", "table.parquet"}
+METRICS = (
+    "normalized_accuracy",
+    "balanced_accuracy",
+    "accuracy",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+)
+SMALL: dict[str, dict[str, Any]] = {
+    "audit": {"ways": 3},
+    "plan": {},
+    "diversity": {
+        "tasks": 5,
+        "floor_tasks": 2,
+        "probe": "conv4-4",
+        "protocol": {"name": "fixed", "ways": 3, "shots": 3, "query": 3},
+    },
+    "shift": {
+        "backbone": "pixels",
+        "ways": 2,
+        "shots": 2,
+        "query": 2,
+        "tasks": 6,
+        "heads": ["protonet", "r2d2"],
+    },
+    "task-trust": {
+        "backbone": "pixels",
+        "ways": 3,
+        "shots": 2,
+        "query": 4,
+        "tasks": 12,
+        "heads": ["protonet", "r2d2"],
+    },
+    "gaussian": {"width": 4, "iterations": 3, "tasks": 6},
+    "flips": {"replicates": 1000},
+    "compare": {},
+    "representations": {},
+    "fixml": {"networks": [[6]], "episodes": 6, "ways": 2, "shots": 2, "tasks": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("packs")
+    make_demo_data(folder / "demo")
+    sources = sorted(p.parent for p in (folder / "demo").glob("*/labels.csv"))
+    return [pack_dataset(source, folder).path for source in sources[:2]]
+
+
+@pytest.fixture(scope="module")
+def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    folder, rng = tmp_path_factory.mktemp("inputs"), np.random.default_rng(0)
+    skill = rng.normal(0.5, 0.1, 120)
+    for name, lead in (("ours", 0.05), ("theirs", 0.0)):
+        score = skill + lead + 0.02 * rng.normal(size=120)
+        names = np.array(["A", "B", "C"] * 40)
+        columns: dict[str, Any] = {"task": np.arange(120), "dataset": names, "domain": names}
+        columns |= {"ways": np.tile([5, 10], 60), "shots": np.full(120, 5), "queries": np.full(120, 100)}
+        columns |= dict.fromkeys(METRICS, score) | {
+            "fit_seconds": np.zeros(120),
+            "predict_seconds": np.zeros(120),
+        }
+        write_results(
+            folder / f"{name}.parquet", TaskTable.from_columns(columns), {"submission": name, "tasks": 120}
+        )
+        np.savez(folder / f"{name}.npz", head=rng.normal(size=(90, 4)), body=rng.normal(size=(20, 3, 4, 4)))
+    return {
+        "meta_test": packs,
+        "results": sorted(folder.glob("*.parquet")),
+        "arrays": sorted(folder.glob("*.npz")),
+    }
+
+
+def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
+    return {"plan": {}, "gaussian": {}}.get(name, inputs)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_analysis_writes_the_same_bytes_twice(
+    name: str, inputs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    summaries = [run(name, given(name, inputs), SMALL[name], tmp_path / str(i)) for i in range(2)]
+    assert {p.name for p in (tmp_path / "0").iterdir()} == FILES
+    for file in FILES:
+        assert (tmp_path / "0" / file).read_bytes() == (tmp_path / "1" / file).read_bytes(), file
+    stored = json.loads((tmp_path / "0" / "result.json").read_text())
+    assert stored == json.loads(json.dumps(summaries[0]))
+    assert stored["analysis"] == name
+    assert len(stored["finding"]) > 20
+    assert len(stored["population"]) > 5
+    page = (tmp_path / "0" / "page.html").read_text()
+    assert page.index("<svg") < page.index("<table")  # pictures first
+    assert "<script" not in page
+    assert pq.read_table(tmp_path / "0" / "table.parquet").num_rows > 0
+
+
+def test_a_verdict_and_a_ranking_say_what_the_tables_hold(
+    inputs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    found = run("compare", inputs, {}, tmp_path / "compare")
+    assert found["result"]["verdict"] == "different"
+    assert found["result"]["mean"] == pytest.approx(0.05, abs=0.01)
+    assert "ours leads 2 submissions" in run("flips", inputs, SMALL["flips"], tmp_path / "flips")["finding"]
+
+
+def test_one_shot_tasks_are_reported_as_not_estimable(inputs: dict[str, list[Path]], tmp_path: Path) -> None:
+    found = run("task-trust", inputs, {**SMALL["task-trust"], "shots": 1}, tmp_path)
+    assert "not estimable" in found["finding"]
+    assert "not estimable" in found["result"]["errors"]["undefined"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("nothing", {}, "unknown analysis 'nothing'"),
+        ("plan", {"leads": 1}, "no parameter leads"),
+        ("plan", {"lead": "much"}, "lead"),
+        ("plan", {"lead": -1}, "positive"),
+        ("flips", {"replicates": 10}, "1,000 replicates"),
+        ("flips", {}, "needs 1 results"),
+        ("fixml", {"seeds": 2}, "three seeds"),
+    ],
+)
+def test_bad_requests_are_refused_in_words(
+    name: str, parameters: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadAnalysis, match=words):
+        run(name, {}, parameters, tmp_path)
+
+
+def test_the_cache_key_follows_inputs_and_parameters() -> None:
+    key = digest("plan", {"results": ["a", "b"]}, {"lead": 0.02})
+    assert key == digest(
+        "plan", {"results": ["a", "b"]}, {"lead": 0.02, "flip": 0.05}
+    )  # a default is no difference
+    others = [("plan", ["b", "a"], 0.02), ("plan", ["a", "b"], 0.03)]
+    assert key not in {digest(n, {"results": files}, {"lead": lead}) for n, files, lead in others}
+    assert read_parameters("plan", {"lead": "0.5"})[1].lead == 0.5
+
+
+def test_commands_run_an_analysis_and_explain_themselves(
+    inputs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    runner = CliRunner()
+    files = [str(p) for p in inputs["results"]]
+    found = runner.invoke(analyse, ["compare", *files, "--out", str(tmp_path / "r"), "--margin", "0.2"])
+    assert found.exit_code == 0, found.output
+    assert "equivalent" in found.output
+    assert (tmp_path / "r" / "page.html").exists()
+    packs = [str(p) for p in inputs["meta_test"]]
+    found = runner.invoke(analyse, ["audit", *packs, "--ways", "3", "--out", str(tmp_path / "a")])
+    assert found.exit_code == 0, found.output
+    bad = runner.invoke(analyse, ["compare", files[0]])
+    assert bad.exit_code == 1
+    assert "results of two runs" in bad.output
+    listed = runner.invoke(analyse, ["--help"]).output
+    assert all(name in listed for name in JOBS)
+    assert "--margin" in runner.invoke(analyse, ["compare", "--help"]).output
+
+
+def test_features_are_extracted_once_and_follow_the_weights(packs: list[Path], tmp_path: Path) -> None:
+    pack, calls = Pack.open(packs[0]), []
+    one, other = make_backbone("conv4-4", 32, seed=0), make_backbone("conv4-4", 32, seed=1)
+    first = extract_pack(pack, one, tmp_path, calls.append)
+    np.testing.assert_allclose(first[:5], one.extract(pack.images[:5]), atol=1e-5)
+    assert isinstance(first, np.memmap)
+    assert sum(calls) == len(pack)
+    one.network.forward = None  # a cached pack never reaches the network
+    np.testing.assert_array_equal(extract_pack(pack, one, tmp_path), first)
+    assert (extract_pack(pack, other, tmp_path) != first).any()
+    assert len(list(tmp_path.iterdir())) == 2
+    with pytest.raises(UnknownBackbone):
+        make_backbone("no-such-network")

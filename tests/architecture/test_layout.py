@@ -1,0 +1,63 @@
+"""The rules of the layout that everything else relies on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = ("scoring", "starting_kit", "analysis", "worker", "platform")
+
+
+@pytest.mark.parametrize("folder", ["platform", "docker"])
+def test_no_python_file_lies_directly_in_a_folder_that_names_another_module(folder: str) -> None:
+    assert not list((ROOT / folder).glob("*.py")), f"{folder}/*.py would shadow the module {folder!r}"
+
+
+def test_the_standard_library_platform_module_wins_from_the_root() -> None:
+    code = "import platform, uuid; assert platform.python_version(); print(platform.__file__)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert str(ROOT) not in ran.stdout.replace(str(ROOT / ".venv"), "")
+
+
+def test_every_test_folder_is_a_package() -> None:
+    folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")}
+    parents = {
+        parent
+        for folder in folders
+        for parent in [folder, *folder.parents]
+        if (ROOT / "tests") in [parent, *parent.parents]
+    }
+    assert not [folder for folder in parents if not (folder / "__init__.py").exists()]
+
+
+def test_pytest_keeps_the_import_mode_that_works_here() -> None:
+    assert "--import-mode=importlib" not in (ROOT / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_every_folder_with_code_is_its_own_project(project: str) -> None:
+    assert (ROOT / project / "pyproject.toml").exists()
+    assert (ROOT / project / f"anyshot_{project}" / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("project", PROJECTS)
+def test_no_module_is_a_drawer_for_everything(project: str) -> None:
+    drawers = {"utils", "helpers", "common", "manager", "misc"}
+    assert not [p for p in (ROOT / project).rglob("*.py") if p.stem in drawers]
+
+
+@pytest.mark.parametrize("package", ["anyshot_starting_kit", "anyshot_starting_kit.cli", "anyshot_platform"])
+def test_importing_does_not_load_torch(package: str) -> None:
+    code = f"import sys, {package}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_nothing_of_a_build_machine_is_committed() -> None:
+    listed = subprocess.run(["git", "grep", "-nIE", r"(^|[^A-Za-z0-9_.])/(work|root)/", "--", "."],
+                            cwd=ROOT, capture_output=True, text=True)  # fmt: skip
+    found = [line for line in listed.stdout.splitlines() if "test_layout.py" not in line]
+    assert not found, "these lines name a path of the machine they were written on"

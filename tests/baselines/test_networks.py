@@ -1,0 +1,140 @@
+"""Backbones, weights and heads against what is known of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import one_hot
+
+from anyshot_starting_kit.networks import heads
+from anyshot_starting_kit.networks.backbones import make_backbone, use_batch_statistics
+from anyshot_starting_kit.networks.weights import MissingWeights, WrongWeights
+
+
+@pytest.fixture
+def task() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Support, labels, query and query labels of three well separated classes in 20 dimensions."""
+    draw = torch.Generator().manual_seed(0)
+    centres = 3 * torch.randn(3, 20, generator=draw)
+    labels, truth = torch.arange(3).repeat(4), torch.arange(3).repeat(10)
+    support = centres[labels] + torch.randn(12, 20, generator=draw)
+    return support, labels, centres[truth] + torch.randn(30, 20, generator=draw), truth
+
+
+@pytest.mark.parametrize("name", ["conv4", "resnet12", "resnet18", "timm:resnet10t"])
+def test_backbones_give_their_width(name: str) -> None:
+    """A feature vector an image, whatever the name."""
+    backbone = make_backbone(name, width=8, stem_pool=2).eval()
+    with torch.no_grad():
+        assert backbone(torch.rand(2, 3, 128, 128)).shape == (2, backbone.width)
+
+
+def test_resnet18_is_that_of_timm(tmp_path: Path) -> None:
+    """Weights saved by timm load, classifier left out, and give timm's features."""
+    import timm
+
+    theirs = timm.create_model("resnet18", pretrained=False).eval()
+    torch.save(theirs.state_dict(), tmp_path / "resnet18.pt")
+    ours = make_backbone("resnet18", weights="resnet18.pt", submission=tmp_path).eval()
+    images = torch.rand(2, 3, 64, 64)
+    with torch.no_grad():
+        wanted = theirs.forward_head(
+            theirs.forward_features((images - ours.mean) / ours.deviation), pre_logits=True
+        )
+        torch.testing.assert_close(ours(images), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_weights_are_missing_or_wrong(tmp_path: Path) -> None:
+    """Both errors say what was looked for."""
+    with pytest.raises(MissingWeights, match=r"no pretrained weights here\.pt"):
+        make_backbone("conv4", weights="here.pt", submission=tmp_path, mounted=tmp_path / "mounted")
+    torch.save(make_backbone("conv4", width=8).network.state_dict(), tmp_path / "here.pt")
+    with pytest.raises(WrongWeights, match="of another shape"):
+        make_backbone("conv4", width=16, weights="here.pt", submission=tmp_path)
+    mounted = make_backbone("conv4", width=8, weights="here.pt", submission=tmp_path / "x", mounted=tmp_path)
+    assert mounted.width == 8
+
+
+def test_batch_statistics_have_no_state() -> None:
+    """The same network in training and test mode gives the same features."""
+    network = use_batch_statistics(make_backbone("conv4", width=8, stem_pool=4))
+    images = torch.rand(6, 3, 128, 128)
+    torch.testing.assert_close(network.train()(images), network.eval()(images))
+
+
+def test_ridge_equals_its_primal(task) -> None:
+    """The n x n system gives the weights of the d x d one."""
+    support, labels, queries, _ = task
+    primal = torch.linalg.solve(
+        support.T @ support + 2.0 * torch.eye(20), support.T @ one_hot(labels, 3).float()
+    )
+    ours = heads.ridge_scores(support, labels, queries, 3, 2.0)
+    torch.testing.assert_close(ours, queries @ primal, rtol=1e-3, atol=1e-4)
+
+
+def test_svm_dual_is_optimal(task) -> None:
+    """No feasible direction improves: its value equals what a general solver finds."""
+    from scipy.optimize import minimize
+
+    support, labels, queries, truth = (part.double() if part.is_floating_point() else part for part in task)
+    gram, slack, targets = (support @ support.T).numpy(), 0.1, one_hot(labels, 3).double().numpy()
+
+    def value(flat: np.ndarray) -> float:
+        duals = flat.reshape(12, 3)
+        return float(0.5 * np.sum(duals * (gram @ duals)) - np.sum(duals * targets))
+
+    rows = [{"type": "eq", "fun": lambda flat, i=i: flat.reshape(12, 3)[i].sum()} for i in range(12)]
+    bounds = [(None, slack * target) for target in targets.reshape(-1)]
+    best = minimize(
+        value, np.zeros(36), bounds=bounds, constraints=rows, method="SLSQP", options={"maxiter": 500}
+    )
+    identity = torch.eye(20, dtype=torch.float64)
+    weights = heads.svm_scores(support, labels, identity, 3, slack, steps=600)
+    wanted = support.T.numpy() @ best.x.reshape(12, 3)
+    np.testing.assert_allclose(weights.numpy(), wanted, atol=2e-3)
+    assert (heads.svm_scores(support, labels, queries, 3).argmax(dim=1) == truth).double().mean() > 0.9
+
+
+def test_svm_lets_gradients_through(task) -> None:
+    """The backbone learns through the solver."""
+    support, labels, queries, truth = task
+    support.requires_grad_()
+    scores = heads.svm_scores(support, labels, queries, 3)
+    torch.nn.functional.cross_entropy(scores, truth).backward()
+    assert support.grad is not None and torch.isfinite(support.grad).all() and support.grad.abs().sum() > 0
+
+
+def test_logistic_regression_is_sklearns(task) -> None:
+    """C is 1 / (n strength)."""
+    from sklearn.linear_model import LogisticRegression
+
+    support, labels, queries, _ = task
+    weights, bias = heads.fit_logistic(support, labels, 3, 0.1, steps=200)
+    theirs = LogisticRegression(C=1 / (12 * 0.1), tol=1e-8, max_iter=1000).fit(
+        support.numpy(), labels.numpy()
+    )
+    ours = (queries @ weights + bias).softmax(dim=1).numpy()
+    np.testing.assert_allclose(ours, theirs.predict_proba(queries.numpy()), atol=2e-3)
+
+
+def test_matching_attention_is_a_distribution(task) -> None:
+    """Rows are log probabilities, and the right class wins."""
+    support, labels, queries, truth = task
+    scores = heads.matching_attention(support, labels, queries, 3, 10.0)
+    torch.testing.assert_close(scores.exp().sum(dim=1), torch.ones(30))
+    assert (scores.argmax(dim=1) == truth).float().mean() > 0.9
+
+
+def test_propagation_is_balanced_and_helps(task) -> None:
+    """Each class gets its share of the query; a biased prototype is corrected by the query."""
+    support, labels, queries, truth = task
+    known, asked = heads.power_transform(support[:3], 1.0), heads.power_transform(queries, 1.0)
+    plan = heads.propagate_labels(known, labels[:3], asked, 3)
+    torch.testing.assert_close(plan.sum(dim=1), torch.ones(30))
+    torch.testing.assert_close(plan.sum(dim=0), torch.full((3,), 10.0), atol=0.05, rtol=0)
+    plain = heads.negative_squared_distances(asked, known).argmax(dim=1)
+    right = (plan.argmax(dim=1) == truth).sum()
+    assert right >= (plain == truth).sum() and right >= 27

@@ -1,0 +1,67 @@
+"""Runs a baseline with its quick settings through the runner on the suite's generated packs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.publicdata import PublicData
+from anyshot_starting_kit.experiment.bundles import find_baselines, pack_baseline
+from anyshot_starting_kit.protocols import Range
+from anyshot_starting_kit.taskserver.job import Hooks
+from anyshot_starting_kit.wire.worker_api import Budget
+from tests.services.material import TEST, TRAIN
+
+FOLDER = Path(__file__).parents[2] / "baselines"
+NAMES = sorted(path.parent.name for path in FOLDER.glob("*/model.py"))
+TASKS = 16
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What `expected.toml` of a bundle says about its quick settings on these packs."""
+
+    seed: int
+    score: tuple[float, float]
+    seconds: float
+    memory_mib: int
+
+    @classmethod
+    def read(cls, name: str) -> Expected:
+        """Of a bundle."""
+        data = tomllib.loads((FOLDER / name / "expected.toml").read_text())
+        return cls(data["seed"], tuple(data["score"]), data["seconds"], data["memory_mib"])
+
+
+def try_baseline(
+    name: str,
+    packs: Mapping[str, Path],
+    folder: Path,
+    *,
+    seed: int = 93,
+    tasks: int = TASKS,
+    changes: Mapping[str, Any] | None = None,
+    files: tuple[Path, ...] = (),
+    budget: float = 300.0,
+    settings: str = "quick",
+) -> DryRun:
+    """One run on tasks of 2 to 8 ways and 1 to 8 shots."""
+    bundle = folder / f"{name}.zip"
+    pack_baseline(find_baselines((name,), FOLDER)[0], bundle, settings, changes, files)
+    data = PublicData(tuple(packs[n] for n in TRAIN), tuple(packs[n] for n in TEST), generated=True)
+    plan = Plan(
+        bundle=bundle,
+        data=data,
+        tasks=tasks,
+        train_seed=seed,
+        test_seed=seed,
+        ways=Range(2, 8),
+        shots=Range(1, 8),
+        query=10,
+        budget=Budget(run_seconds=budget),
+    )
+    return carry_out(plan, Hooks())

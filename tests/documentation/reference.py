@@ -1,0 +1,104 @@
+"""Writes the reference pages of the documentation from the code: `python -m tests.documentation.reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from pydantic_settings import BaseSettings
+
+from anyshot_platform.settings import PlatformSettings
+from anyshot_starting_kit.cli.group import main
+from anyshot_worker.settings import WorkerSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+COMMANDS = DOCS / "participants" / "commands.md"
+SETTINGS = DOCS / "operators" / "settings.md"
+OWN = "anyshot_starting_kit"  # other packages document their commands in their own pages
+
+
+def walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    """The command and all below it, each with its full name."""
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command, info_name=name)
+        for part in command.list_commands(context):
+            child = command.get_command(context, part)
+            if child is not None and not child.hidden:
+                yield from walk(child, f"{name} {part}")
+
+
+def kit_commands() -> list[tuple[str, click.Command]]:
+    """The commands of the starting kit, those that other packages add left out."""
+    return [
+        (name, command)
+        for name, command in walk(main, "anyshot")
+        if (getattr(command.callback, "__module__", "") or "").startswith(OWN)
+    ]
+
+
+def options_of(command: click.Command) -> list[str]:
+    """The long names of a command's options."""
+    return [
+        next((name for name in option.opts if name.startswith("--")), option.opts[0])
+        for option in command.params
+        if isinstance(option, click.Option) and not option.hidden
+    ]
+
+
+def write_commands() -> str:
+    """A section for each command, with its usage and options as `--help` shows them."""
+    parts = [
+        "# Commands",
+        "Written from the code by `python -m tests.documentation.reference`; `anyshot COMMAND --help` shows the same.",
+    ]
+    for name, command in kit_commands():
+        context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
+        text = command.get_help(context).strip()
+        parts += [
+            f"## {name}",
+            "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```",
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_settings() -> str:
+    """A table of the platform's and one of the worker's settings."""
+    parts = [
+        "# Settings",
+        "Read from the environment. Written from the code by `python -m tests.documentation.reference`.",
+    ]
+    for title, settings in (("The platform", PlatformSettings), ("The worker", WorkerSettings)):
+        rows = "\n".join(_rows(settings))
+        parts += [f"## {title}", f"| variable | default | meaning |\n| --- | --- | --- |\n{rows}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def variables(settings: type[BaseSettings]) -> dict[str, str]:
+    """The environment variable of each field."""
+    prefix = settings.model_config.get("env_prefix", "")
+    return {name: f"{prefix}{name}".upper() for name in settings.model_fields}
+
+
+def _rows(settings: type[BaseSettings]) -> Iterator[str]:
+    for name, variable in variables(settings).items():
+        field = settings.model_fields[name]
+        default = (
+            "required" if field.is_required() else _default(field.get_default(call_default_factory=False))
+        )
+        words = (field.description or "").replace("|", "\\|").replace("\n", " ")
+        yield f"| `{variable}` | {default} | {words} |"
+
+
+def _default(value: object) -> str:
+    if value is None or str(value) in ("", "PydanticUndefined"):
+        return "not set"
+    return f"`{value}`"
+
+
+if __name__ == "__main__":
+    COMMANDS.write_text(write_commands())
+    SETTINGS.parent.mkdir(exist_ok=True)
+    SETTINGS.write_text(write_settings())

@@ -1,0 +1,58 @@
+"""The documentation builds strictly, its links lead somewhere, it loads nothing from elsewhere, and it is complete."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.settings import PlatformSettings
+from anyshot_worker.settings import WorkerSettings
+from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, kit_commands, options_of, variables
+
+_LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site; mkdocs fails on a broken link or anchor."""
+    target = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(target)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return target
+
+
+def test_nothing_comes_from_another_host(built: Path) -> None:
+    pages = list(built.rglob("*.html"))
+    assert len(pages) > 15
+    foreign = {
+        (page.relative_to(built).as_posix(), address)
+        for page in pages
+        for address in _LOADED.findall(page.read_text())
+        if 'rel="canonical"' not in address
+    }
+    assert not foreign
+
+
+def test_every_setting_is_documented() -> None:
+    text = SETTINGS.read_text()
+    for settings in (PlatformSettings, WorkerSettings):
+        for name, variable in variables(settings).items():
+            assert f"`{variable}`" in text, (
+                f"run python -m tests.documentation.reference: {variable} is missing"
+            )
+            assert settings.model_fields[name].description, f"{variable} has no description"
+
+
+def test_every_command_and_option_is_documented() -> None:
+    text = COMMANDS.read_text()
+    for name, command in kit_commands():
+        _, found, section = text.partition(f"\n## {name}\n")
+        assert found, f"run python -m tests.documentation.reference: {name} is missing"
+        section = section.partition("\n## ")[0]
+        for option in options_of(command):
+            assert option in section, f"{name} {option} is missing"

@@ -1,0 +1,108 @@
+"""From an upload over HTTP to the row on the leaderboard page, in both set-ups, seen in a real browser."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.common.by import By
+
+from anyshot_platform.app import make_services
+from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.participants import Entrant, Participant, entering, follow
+from anyshot_platform.demo.server import Server, choose_sandbox, make_settings, serving
+from anyshot_platform.migration import migrate
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore
+from tests.end_to_end.site import distributed, small_data
+from tests.services.material import BASELINES, zip_folder
+
+TASKS, BUDGET = 8, 60.0
+
+
+def entrant(name: str, baseline: str, folder: Path) -> Entrant:
+    return Entrant(name, baseline, zip_folder(BASELINES / baseline, folder / f"{baseline}.zip"))
+
+
+def rows_on_the_page(browser: Chrome, server: Server, stage: Stage) -> list[str]:
+    browser.get(f"{server.address}/competitions/{stage.competition}/leaderboard")
+    texts = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "table tbody tr")]
+    return [text.replace("\N{MINUS SIGN}", "-") for text in texts if text]  # tables behind charts are folded
+
+
+def ignore(participant: Participant, seen: dict[str, Any]) -> None:
+    del participant, seen
+
+
+def test_embedded(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    sandbox = choose_sandbox()
+    if sandbox.name == "trusted":
+        pytest.skip("neither Docker nor Bubblewrap is here (Debian: apt-get install docker.io or bubblewrap)")
+    settings = make_settings(tmp_path, None, None)
+    services = make_services(settings)
+    migrate(services.database)
+    stage = set_the_stage(services, small_data(demo_packs), tasks=TASKS, budget_seconds=BUDGET)
+    services.database.dispose()
+    entrants = [entrant("ada", "random", tmp_path), entrant("grace", "nearest_prototype", tmp_path)]
+    with serving(settings, sandbox) as server, entering(server.address, stage, entrants) as participants:
+        follow(participants, ignore, server.require_up, seconds=240)
+        board = participants[0].leaderboard("free-style")
+        assert [row["team"] for row in board] == ["grace", "ada"]
+        shown = rows_on_the_page(browser, server, stage)
+        assert len(shown) == 2
+        for row, text in zip(board, shown, strict=True):
+            assert row["team"] in text and f"{row['score']:.3f}" in text
+        run = participants[1].look()["runs"][0]
+        assert run["usage"]["platform_seconds"], "what the run cost beside the participant's own code"
+        page = f"{server.address}/submissions/{participants[1].submission}"
+        browser.get(page)
+        assert "sign" in browser.page_source.lower(), "somebody else's submission is not shown to a visitor"
+
+
+@pytest.mark.usefixtures("docker_daemon")
+def test_distributed_survives_the_death_of_a_worker(
+    browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path, postgres_url: str, redis_url: str
+) -> None:
+    entrants = [entrant("emmy", "prototypical_networks", tmp_path)]
+    with distributed(tmp_path, demo_packs, postgres_url, redis_url, tasks=TASKS, budget=BUDGET) as site:
+        with entering(site.server.address, site.stage, entrants) as (participant,):
+            with site.worker("first") as first:
+                wait_for_stage(participant, "meta_training")
+                os.killpg(first.pid, signal.SIGKILL)
+            killed = time.monotonic()
+            with site.worker("second"):
+                wait_for_attempt(participant, 2)
+                assert time.monotonic() - killed < 60
+                follow([participant], ignore, site.server.require_up, seconds=240)
+            (row,) = participant.leaderboard("free-style")
+            assert row["team"] == "emmy"
+            (text,) = rows_on_the_page(browser, site.server, site.stage)
+            assert "emmy" in text and f"{row['score']:.3f}" in text
+        services = make_services(site.settings)
+        with services.database.reading() as session:
+            assert session.query(Run).count() == 1
+            assert session.query(RunScore).count() == 1
+        services.database.dispose()
+
+
+def wait_for_stage(participant: Participant, stage: str, seconds: float = 120) -> None:
+    wait_for(participant, lambda run: run["state"] == stage, stage, seconds)
+
+
+def wait_for_attempt(participant: Participant, attempt: int, seconds: float = 90) -> None:
+    wait_for(participant, lambda run: run["attempt"] >= attempt, f"attempt {attempt}", seconds)
+
+
+def wait_for(participant: Participant, reached: Any, what: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not reached(run := participant.look()["runs"][0]):
+        assert run["state"] not in ("failed", "finished"), (
+            f"ended before {what}: {run['state']} {run['message']}"
+        )
+        assert time.monotonic() < deadline, f"{what} was not reached: {run['state']}"
+        time.sleep(0.1)

@@ -1,0 +1,12 @@
+import struct
+import time
+
+from honest import HonestMetaLearner as MyMetaLearner  # noqa: F401
+from honest import HonestLearner, send_raw
+
+
+class MyLearner(HonestLearner):
+    def fit(self, support):
+        send_raw(struct.pack("<B3xI", 7, 0xFFFFFFFF) + b"x" * 65536)
+        time.sleep(5)
+        return super().fit(support)

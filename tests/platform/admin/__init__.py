@@ -1,0 +1,1 @@
+"""Bundles, organizers' pages, exports."""

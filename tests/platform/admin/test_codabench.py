@@ -1,0 +1,244 @@
+"""Bundles in the shapes in which organizers write them for Codabench and CodaLab."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from anyshot_platform.bundles.codabench_columns import metric_of
+from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
+from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
+from tests.platform.admin.zips import zipped
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
+VERSION_2 = """\
+# Main settings
+version: '2'
+title: Mini learning – été
+description: A benchmark
+image: logo.png
+registration_auto_approve: True
+docker_image: someone/image:latest
+enable_detailed_results: True
+queue: null
+terms: pages/terms.md
+pages:
+  - title: Overview
+    file: pages/overview.md
+  - title: Terms
+    file: pages/terms.md
+  - title: Old page
+    file: pages/old.html
+tasks:
+- index: 0
+  name: Development
+  input_data: input_data
+  reference_data: reference_data
+  scoring_program: scoring_program
+  ingestion_program: ingestion_program
+solutions: []
+solutions:
+  - {index: 0, tasks: [0], path: solution/}
+phases:
+- index: 1
+  name: Final
+  start: 2-1-2026 # never ends
+  max_submissions_per_day: 0
+  execution_time_limit: 600
+  auto_migrate_to_this_phase: true
+  tasks: [0]
+- index: 0
+  name: Development
+  description: 'create models
+    and submit them'
+  start: 1-3-2024
+  end: 1-30-2026
+  max_submissions_per_day: 5
+  max_submissions:
+  execution_time_limit:
+  hide_output: true
+  starting_kit: starting_kit
+  tasks: [0]
+fact_sheet: {"method": {"key": "method", "type": "text"}}
+leaderboards:
+- index: 0
+  title: Results
+  key: main
+  submission_rule: "Force_Last"
+  columns:
+    - {title: Average rank, key: avg_rank, index: 0, sorting: asc, computation: avg, computation_indexes: [1]}
+    - {title: Accuracy, key: acc, index: 1, sorting: desc, precision: 4}
+    - {title: Duration, key: duration, index: 2, sorting: asc}
+"""
+FILES_2 = {
+    "logo.png": PNG,
+    "pages/overview.md": "# Welcome",
+    "pages/terms.md": "Agree.",
+    "pages/old.html": "<h1>Été</h1><script>alert(1)</script>".encode("latin-1"),
+}
+VERSION_15 = """\
+title: A shared task
+description: Somewhere
+image: missing.png
+has_registration: true
+force_submission_to_leaderboard: true
+admin_names: one,two
+allow_teams: True
+end_date: 2019-03-01
+html: {overview: overview.html, evaluation: evaluation.html, terms: terms.html, 参加チーム一覧: teams.html}
+leaderboard:
+  leaderboards:
+    RESULTS: &RESULTS {label: Results, rank: 1}
+    Times: &TIME {label: Times, rank: 2}
+  columns:
+    task_fscore:
+      leaderboard: *RESULTS
+      label: F
+      rank: 2
+      numeric_format: 5
+    task_accuracy: {leaderboard: *RESULTS, label: Acc, rank: 1}
+    TIMEX3_precision: {leaderboard: *TIME, label: P, rank: 1}
+    beauty: {leaderboard: *TIME, label: Beauty, rank: 2}
+phases:
+  1:
+    phasenumber: 1
+    label: "予備戦"
+    color: grey
+    start_date: 2018-08-20 00:00:00+09:00
+    max_submissions: 999
+    max_submissions_per_day: 10
+    scoring_program: !!python/unicode 'datasets/None/program.zip'
+    reference_data: 542e4557-9170-48c5-83e2-110921bcab45
+    is_scoring_only: true
+  2:
+    phasenumber: 2
+    label: Evaluation
+    start_date: 2019-01-10
+    auto_migration: true
+    execution_time_limit: 500
+    leaderboard_management_mode: hide_results
+"""
+FILES_15 = {
+    name: f"<p>{name}</p>" for name in ("overview.html", "evaluation.html", "terms.html", "teams.html")
+}
+
+
+def notices(bundle: Bundle) -> str:
+    return "\n".join(str(notice) for notice in bundle.without_equivalent)
+
+
+def test_version_2_takes_over_what_has_an_equivalent() -> None:
+    bundle = read_bundle(zipped({"competition.yaml": VERSION_2, **FILES_2}))
+    spec = bundle.spec
+    assert bundle.format == "Codabench 2"
+    assert (spec.title, spec.slug) == ("Mini learning – été", "mini-learning-ete")
+    assert [page.title for page in spec.pages] == ["Overview", "Terms", "Old page"]
+    assert bundle.files[spec.pages[2].file].decode() == "<h1>Été</h1><script>alert(1)</script>"
+    assert bundle.files[spec.terms or ""] == b"Agree."
+    assert bundle.files[spec.logo or ""] == PNG
+    development, final = spec.phases
+    assert development.start == datetime(2024, 1, 3, tzinfo=UTC)
+    assert development.end == datetime(2026, 1, 30, tzinfo=UTC)
+    assert (development.quota.per_day, development.quota.total) == (5, None)
+    assert development.shown.logs == "nothing"
+    assert (final.kind, final.end, final.quota.per_day, final.budget.run) == ("final", None, None, 600.0)
+    assert final.entries is not None
+    assert final.entries.phase == development.key
+    columns = [(column.metric, column.decimals) for column in spec.leagues[0].columns]
+    assert columns == [("accuracy", 4), ("duration", 3)]
+
+
+def test_version_2_lists_what_has_no_equivalent() -> None:
+    said = notices(read_bundle(zipped({"competition.yaml": VERSION_2, **FILES_2})))
+    for expected in (
+        "line 7: docker_image",
+        "line 8: enable_detailed_results",
+        "tasks: Anyshot draws hidden tasks",
+        "solutions: stands twice",
+        "fact_sheet",
+        "the column 'Average rank' has no metric of ours",
+        "'1-3-2024' was read as month, day, year",
+        "starting_kit",
+        "0 means no limit there",
+        "choose pools, protocol and number of tasks",
+    ):
+        assert expected in said, expected
+
+
+def test_version_15_is_known_by_its_shape() -> None:
+    bundle = read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15}))
+    spec = bundle.spec
+    assert bundle.format == "CodaLab 1.5"
+    assert spec.registration == "approval"
+    assert spec.team_size > 1
+    assert [page.title for page in spec.pages] == ["Overview", "Evaluation", "参加チーム一覧"]
+    first, second = spec.phases
+    assert first.title == "予備戦"
+    assert first.start == datetime(2018, 8, 19, 15, tzinfo=UTC)
+    assert first.end == second.start == datetime(2019, 1, 10, tzinfo=UTC)
+    assert second.end == datetime(2019, 3, 1, tzinfo=UTC)
+    assert second.shown.board == "organizers"
+    assert [(league.key, [c.metric for c in league.columns]) for league in spec.leagues] == [
+        ("results", ["accuracy", "macro_f1"]),
+        ("times", ["macro_precision"]),
+    ]
+    said = notices(bundle)
+    for expected in (
+        "admin_names",
+        "missing.png",
+        "scoring_program",
+        "the column 'Beauty'",
+        "is_scoring_only",
+    ):
+        assert expected in said, expected
+
+
+def test_parallel_phases_lose_their_parent() -> None:
+    text = VERSION_15.replace("    color: grey", "    is_parallel_parent: true").replace(
+        "    auto_migration: true", "    parent_phasenumber: 1"
+    )
+    bundle = read_bundle(zipped({"competition.yaml": text, **FILES_15}))
+    assert [phase.title for phase in bundle.spec.phases] == ["Evaluation"]
+    assert "a parent of parallel phases" in notices(bundle)
+
+
+def test_what_cannot_be_taken_over_is_a_problem_with_its_line() -> None:
+    broken = VERSION_2.replace("start: 1-3-2024", "start: soon").replace(
+        "file: pages/overview.md", "file: gone.md"
+    )
+    with pytest.raises(BundleInvalid) as caught:
+        read_bundle(zipped({"competition.yaml": broken, **FILES_2}))
+    said = [str(problem) for problem in caught.value.problems]
+    assert any("line 12" in line and "gone.md" in line for line in said)
+    assert any("'soon' is no date" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-03-20", datetime(2024, 3, 20, tzinfo=UTC)),
+        ("8-01-2025", datetime(2025, 8, 1, tzinfo=UTC)),
+        ("31/12/2025", datetime(2025, 12, 31, tzinfo=UTC)),
+        ("12/31/2025 23:59", datetime(2025, 12, 31, 23, 59, tzinfo=UTC)),
+        ("June 5, 2022", datetime(2022, 6, 5, tzinfo=UTC)),
+        ("5 Jun 2022", datetime(2022, 6, 5, tzinfo=UTC)),
+        ("2022-06-05T10:00:00+02:00", datetime(2022, 6, 5, 8, tzinfo=UTC)),
+        ("2019-09-01 14:59:00", datetime(2019, 9, 1, 14, 59, tzinfo=UTC)),
+    ],
+)
+def test_dates_as_people_write_them(text: str, expected: datetime) -> None:
+    assert read_date(text)[0] == expected
+
+
+@pytest.mark.parametrize("text", ["soon", "30-30-2024", "2024", "2024-13-45"])
+def test_what_is_no_date(text: str) -> None:
+    with pytest.raises(UnclearDate):
+        read_date(text)
+
+
+def test_metrics_are_known_by_key_or_title() -> None:
+    assert metric_of("col_1", "Balanced accuracy") == "balanced_accuracy"
+    assert metric_of("norm_acc", "Score") == "normalized_accuracy"
+    assert metric_of("Time", "Excecution Time") == "duration"
+    assert metric_of("challenge_score", "Challenge Score") is None

@@ -1,0 +1,36 @@
+"""Every key of competition.yaml stands in the documentation, and nothing there that is none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import yaml
+
+from anyshot_platform.bundles import schema
+from anyshot_platform.bundles.marked import Marked
+from anyshot_platform.bundles.schema import CompetitionSpec, Part
+
+PAGE = Path(__file__).parents[3] / "docs" / "organizers" / "competition-file.md"
+
+
+def parts() -> list[type[Part]]:
+    found = [value for value in vars(schema).values() if isinstance(value, type) and issubclass(value, Part)]
+    return [part for part in found if part is not Part]
+
+
+def test_every_key_is_documented_and_no_other() -> None:
+    documented = set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE))
+    known = {key for part in parts() for key in part.model_fields}
+    assert documented == known
+    assert all(line.count("|") == 4 for line in PAGE.read_text().splitlines() if line.startswith("| `"))
+    empty = re.findall(r"^\| `(\w+)` \| [^|]+ \|\s*\|$", PAGE.read_text(), re.MULTILINE)
+    assert empty == []
+
+
+def test_the_example_of_the_documentation_is_valid() -> None:
+    example = re.search(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    assert example is not None
+    marked = Marked(data=yaml.safe_load(example[1]))
+    spec = CompetitionSpec.model_validate(marked.data)
+    assert spec.phases[0].budget.run == 18_000

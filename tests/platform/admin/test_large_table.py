@@ -1,0 +1,74 @@
+"""The table of submissions with 100,000 rows: every sort, filter and page works, and reads one page of rows."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import timedelta
+
+from sqlalchemy import insert, select
+
+from anyshot_platform.artifacts.models import Blob
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.database import new_id, now
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.organizing import PAGE_SIZE, Wanted, find_submissions, pick
+from tests.platform.site import Site
+
+ROWS = 100_000
+
+
+def fill(site: Site) -> None:
+    """A hundred thousand submissions of one team."""
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        member = session.scalars(select(Membership).where(Membership.competition_id == competition.id)).one()
+        session.add(Blob(digest="0" * 64, size=1))
+        session.flush()
+        start, today = now() - timedelta(days=90), now().date()
+        rows = [
+            {
+                "id": new_id()[:12] + secrets.token_hex(10),
+                "competition_id": competition.id,
+                "phase_id": site.phase_id,
+                "team_id": member.team_id,
+                "user_id": member.user_id,
+                "kind": "entry",
+                "number": number,
+                "digest": "0" * 64,
+                "size": number,
+                "status": "failed" if number % 10 == 0 else "finished",
+                "cause": "participant" if number % 10 == 0 else None,
+                "score": None if number % 10 == 0 else number / ROWS,
+                "quota_day": today,
+                "created_at": start + timedelta(seconds=number),
+            }
+            for number in range(ROWS)
+        ]
+        session.execute(insert(Submission), rows)
+
+
+def test_a_hundred_thousand_rows(embedded_site: Site) -> None:
+    site = embedded_site
+    fill(site)
+    with site.services.database.reading() as session:
+        competition = site.competition(session)
+        taken = {}
+        for name, wanted, number in (
+            ("newest", Wanted(), 1),
+            ("last page", Wanted(), ROWS // PAGE_SIZE),
+            ("best", Wanted(sort="-score"), 1),
+            ("failed", Wanted(status="failed", phase="feedback"), 3),
+            ("by team", Wanted(text="olga"), 1),
+        ):
+            begun = time.perf_counter()
+            rows, page = find_submissions(session, competition, wanted, number)
+            taken[name] = time.perf_counter() - begun
+            assert len(rows) == PAGE_SIZE, name
+            assert page.total == (ROWS // 10 if name == "failed" else ROWS)
+        best, _ = find_submissions(session, competition, Wanted(sort="-score"), 1)
+        assert best[0].submission.number == ROWS - 1
+        last, _ = find_submissions(session, competition, Wanted(sort="score"), ROWS // PAGE_SIZE)
+        assert last[-1].submission.score is None
+        assert len(pick(session, competition, [], Wanted(status="failed"))) == ROWS // 10
+    print({name: f"{1000 * seconds:.0f} ms" for name, seconds in taken.items()})

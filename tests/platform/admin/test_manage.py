@@ -1,0 +1,346 @@
+"""The organizers' pages over HTTP: what each act does, who may do it, and that it can be undone."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+
+import pyarrow.parquet as pq
+import pytest
+from httpx import Response
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import status_of
+from anyshot_platform.submissions.models import Submission
+from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
+
+BASE = f"/competitions/{SLUG}/manage"
+PAGES = (
+    "",
+    "/settings",
+    "/phases",
+    "/phases/new",
+    "/phases/feedback",
+    "/phases/feedback/versions/1",
+    "/leagues",
+    "/baselines",
+    "/people",
+    "/submissions",
+    "/final",
+    "/announcements",
+    "/webhooks",
+    "/exports",
+    "/audit",
+)
+ADMIN_PAGES = ("", "/users", "/competitions", "/workers", "/storage", "/webhooks", "/audit")
+
+
+def page(person: Person, path: str) -> Response:
+    """A page as a browser asks for it."""
+    return person.call("GET", path, headers={"accept": "text/html"}, follow_redirects=False)
+
+
+def post(person: Person, path: str, **fields: object) -> Response:
+    """A form as a browser sends it; the answer is a page or a redirect to one."""
+    return person.call("POST", path, data=fields, headers={"accept": "text/html"}, follow_redirects=False)
+
+
+def flash(answer: Response) -> str:
+    """The message that the next page shows."""
+    cookie = answer.cookies.get("anyshot_flash", "").strip('"')
+    return json.loads(base64.urlsafe_b64decode(cookie))[1] if cookie else ""
+
+
+def acts(site: Site) -> list[str]:
+    with site.services.database.reading() as session:
+        return list(session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)))
+
+
+def phase_of(session: Session, slug: str) -> Phase:
+    return session.scalars(select(Phase).where(Phase.slug == slug)).one()
+
+
+def finish(worker: PaperWorker, *means: float) -> None:
+    """Complete as many runs as there are scores."""
+    for mean in means:
+        job = worker.claim()
+        assert job is not None
+        assert worker.complete(job, mean).status_code == 204
+
+
+def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(embedded_site: Site) -> None:
+    site = embedded_site
+    owner, reviewer = site.owner(), site.member("rita", Role.REVIEWER)
+    participant, stranger = site.member("pia"), site.person("sam")
+    for path in PAGES:
+        assert page(owner, BASE + path).status_code == 200, path
+        wanted = 403 if path in ("/phases/new", "/webhooks") else 200
+        assert page(reviewer, BASE + path).status_code == wanted, path
+        assert page(participant, BASE + path).status_code == 403, path
+        assert page(stranger, BASE + path).status_code == 403, path
+    assert "you read, you change nothing" in page(reviewer, BASE).text
+    assert post(reviewer, f"{BASE}/phases/feedback/close").status_code == 403
+
+
+def test_every_page_of_administrators_is_theirs_alone(embedded_site: Site) -> None:
+    admin = embedded_site.person("ada", is_site_admin=True)
+    owner = embedded_site.owner()
+    for path in ADMIN_PAGES:
+        assert page(admin, "/admin" + path).status_code == 200, path
+        assert page(owner, "/admin" + path).status_code == 403, path
+
+
+def test_phases_open_and_close_by_hand_and_it_is_recorded(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    for deed, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
+        assert post(owner, f"{BASE}/phases/feedback/{deed}").status_code == 303
+        with site.services.database.reading() as session:
+            assert status_of(phase_of(session, "feedback")) == status
+    assert [f"phase.{deed}" for deed in ("pause", "resume", "close", "open")] == acts(site)[-4:]
+    post(owner, f"{BASE}/phases/feedback/extend", end="2001-01-01T00:00")
+    assert "phase.extend" not in acts(site)
+    post(owner, f"{BASE}/phases/feedback/extend", end="2090-01-01T00:00")
+    with site.services.database.reading() as session:
+        assert phase_of(session, "feedback").ends_at.year == 2090  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def phase_form(**changes: object) -> dict[str, object]:
+    """The editor's fields for the small competition's phase."""
+    return {
+        "title": "Feedback",
+        "kind": "feedback",
+        "start": "2026-01-01T00:00",
+        "end": "2090-01-01T00:00",
+        "timezone": "UTC",
+        "accepts_uploads": "1",
+        "tasks.meta_train": "small-pool",
+        "tasks.meta_test": "small-pool",
+        "tasks.protocol": '{"name": "any_way_any_shot"}',
+        "tasks.count": "10",
+        "scoring.runs": "1",
+        "scoring.combine": "worst",
+        "scoring.ranking": "worst_run",
+        "scoring.board_shows": "last",
+        "budget.run": "10min",
+        "quota.per_day": "3",
+        "quota.total": "",
+        "quota.running": "3",
+        "quota.cancelled_counts": "1",
+        "shown.scores": "1",
+        "shown.logs": "meta_train",
+        "shown.board": "everyone",
+        **changes,
+    }
+
+
+def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_version(
+    embedded_site: Site,
+) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    pia = site.member("pia")
+    submission = pia.submit().json()["id"]
+    finish(worker, 0.5)
+    assert post(owner, f"{BASE}/phases/feedback", **phase_form(**{"quota.per_day": "9"})).status_code == 303
+    refused = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.count": "20"}))
+    assert "tasks.count would make their scores incomparable" in refused.text
+    drafted = post(owner, f"{BASE}/phases/feedback", deed="version", **phase_form(**{"tasks.count": "20"}))
+    assert drafted.headers["location"].endswith("/versions/2")
+    version = f"{BASE}/phases/feedback/versions/2"
+    assert "Not possible: the predictions were made under other tasks.count" in page(owner, version).text
+    assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
+    assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 runs are queued."
+    assert "have not ended" in flash(post(owner, f"{version}/live"))
+    finish(worker, 0.25)
+    assert site.submission(submission).score == 0.5
+    side_by_side = page(owner, version).text
+    assert "0.500" in side_by_side
+    assert "0.250" in side_by_side
+    assert flash(post(owner, f"{version}/live")) == "Version 2 is live."
+    assert site.submission(submission).score == 0.25
+    assert site.board("free")["rows"][0]["score"] == pytest.approx(0.25)
+
+
+def test_the_editor_shows_every_mistake_at_its_field(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    wrong = {"end": "2025-01-01T00:00", "timezone": "Mars/Olympus", "budget.run": "soon", "tasks.count": "0"}
+    answer = post(owner, f"{BASE}/phases/feedback", **phase_form(**wrong))
+    for words in ("There is no time zone Mars/Olympus", "write a duration", "greater than or equal to 1"):
+        assert words in answer.text
+    stolen = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.meta_test": "no-such-pool"}))
+    assert "There is no pool no-such-pool that you may use" in stolen.text
+
+
+def test_bulk_acts_say_to_how_many_and_are_undone(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    ids = [site.member(name).submit().json()["id"] for name in ("pia", "quin", "rob")]
+    finish(worker, 0.1, 0.2, 0.3)
+    asked = post(owner, f"{BASE}/submissions/acts", act="disqualify", everything="1", filter_phase="feedback")
+    assert "Disqualify 3 submissions?" in asked.text
+    assert "0.300" in page(owner, f"{BASE}/submissions?sort=-score").text
+    fields = {"act": "disqualify", "confirmed": "1", "reason": "copied", "id": ids[:2]}
+    done = post(owner, f"{BASE}/submissions/acts", **fields)
+    assert "Undo: lift the disqualification of 2 submissions" in done.text
+    assert [row["score"] for row in site.board("free")["rows"]] == [pytest.approx(0.3)]
+    undone = post(owner, f"{BASE}/submissions/acts", act="qualify", confirmed="1", id=ids[:2])
+    assert "2 submissions" in undone.text
+    assert len(site.board("free")["rows"]) == 3
+    assert "Give the reason" in flash(
+        post(owner, f"{BASE}/submissions/acts", act="disqualify", confirmed="1", id=ids)
+    )
+    other = site.person("sam")
+    assert post(other, f"{BASE}/submissions/acts", act="delete", confirmed="1", id=ids).status_code == 403
+
+
+def test_people_are_banned_and_let_back(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    pia = site.member("pia")
+    pia.submit()
+    finish(worker, 0.4)
+    with site.services.database.reading() as session:
+        submission = session.scalars(select(Submission)).one()
+        member = find_membership(session, submission.competition_id, pia.id)
+        assert member is not None
+        path = f"{BASE}/people/{member.id}"
+    assert post(owner, f"{path}/ban", reason="two accounts").status_code == 303
+    assert site.board("free")["rows"] == []
+    assert pia.submit(make_zip(salt="again")).status_code == 403
+    post(owner, f"{path}/approve")
+    assert len(site.board("free")["rows"]) == 1
+    post(owner, f"{path}/quota", day="5", phase="0", reason="asked")
+    post(owner, f"{path}/note", note="met at the conference")
+    assert "met at the conference" in page(owner, f"{BASE}/people").text
+    assert acts(site)[-4:] == ["member.ban", "member.approve", "team.change", "member.note"]
+
+
+def test_a_final_phase_from_preview_to_publication(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    people = {name: site.member(name) for name in ("pia", "quin", "rob")}
+    for person in people.values():
+        assert person.submit().status_code == 201
+    finish(worker, 0.9, 0.6, 0.2)
+    final = phase_form(
+        title="Final", key="final", kind="final", **{"entries.phase": "feedback", "scoring.runs": "3"}
+    )
+    final |= {"shown.board": "organizers", "shown.after_publishing": "1"}
+    del final["accepts_uploads"]
+    assert post(owner, f"{BASE}/phases/new", **final).status_code == 303
+    post(owner, f"{BASE}/baselines/gates", phase="final", league="free", score="0.5", note="by hand")
+    preview = page(owner, f"{BASE}/final").text
+    assert "Launch 2 entries" in preview
+    assert "0.200 does not beat the gate of 0.500" in preview
+    assert "Launch" not in flash(post(owner, f"{BASE}/final/final/launch", expected="7"))
+    assert flash(post(owner, f"{BASE}/final/final/launch", expected="2")) == "2 entries are queued."
+    assert flash(post(owner, f"{BASE}/final/final/launch", expected="0")) == "0 entries are queued."
+    by_team = {0.9: (0.8, 0.7, 0.75), 0.6: (0.65, 0.72, 0.71)}
+    with site.services.database.reading() as session:
+        finals = session.scalars(select(Submission).where(Submission.kind == "final")).all()
+        scores = {s.id: list(by_team[session.get_one(Submission, s.origin_id).score]) for s in finals}  # pyright: ignore[reportArgumentType]
+    for _ in range(6):
+        job = worker.claim()
+        assert job is not None
+        worker.complete(job, scores[job["submission_id"]].pop())
+    path = f"/api/v1/competitions/{SLUG}/phases/final/leaderboard?league=free"
+    assert site.client.get(path).status_code in (403, 404)
+    looked = page(owner, f"{BASE}/final").text
+    assert "0.700" in looked
+    assert "0.650" in looked
+    flash(post(owner, f"{BASE}/final/final/publish", winners="1"))
+    board = site.client.get(path).json()["rows"]
+    assert [row["score"] for row in board] == [pytest.approx(0.7), pytest.approx(0.65)]
+    post(owner, f"{BASE}/final/final/unpublish")
+    assert site.client.get(path).status_code in (403, 404)
+    assert [act for act in acts(site) if act.startswith("final.")][-2:] == [
+        "final.publish",
+        "final.unpublish",
+    ]
+
+
+def test_exports_are_complete_and_the_bundle_is_imported_again(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.member("pia").submit()
+    finish(worker, 0.4)
+    for table in ("submissions", "leaderboards", "results"):
+        for form in ("csv", "json", "parquet"):
+            answer = owner.call("GET", f"{BASE}/exports/{table}.{form}")
+            assert answer.status_code == 200, (table, form)
+    rows = owner.call("GET", f"{BASE}/exports/leaderboards.json").json()
+    assert [(row["league"], row["rank"], row["team"], row["score"]) for row in rows] == [
+        ("free", 1, "pia", 0.4)
+    ]
+    parquet = owner.call("GET", f"{BASE}/exports/submissions.parquet").content
+    assert pq.read_table(io.BytesIO(parquet)).num_rows == 1
+    archive = zipfile.ZipFile(io.BytesIO(owner.call("GET", f"{BASE}/exports/archive.zip").content))
+    assert {"README.md", "bundle.zip", "results.parquet", "reproduce.py"} <= set(archive.namelist())
+    whole = owner.call("GET", f"{BASE}/bundle-with-seeds.zip").content
+    assert read_bundle(whole).spec.phases[0].tasks.test_seeds == [94]
+    answer = owner.call(
+        "POST",
+        "/organize/import",
+        data={"slug": "copy"},
+        files={"bundle": ("copy.zip", whole)},
+        headers={"accept": "text/html"},
+    )
+    assert answer.status_code == 200, answer.text
+    again = owner.call("GET", "/competitions/copy/manage/bundle-with-seeds.zip").content
+    assert read_bundle(again).spec == read_bundle(whole).spec.model_copy(update={"slug": "copy"})
+
+
+def test_a_broken_bundle_is_shown_with_all_its_problems(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    broken = make_zip({"competition.yaml": b"anyshot: 1\nslug: Bad Slug\nfases: []\n"})
+    answer = owner.call(
+        "POST", "/organize/import", files={"bundle": ("x.zip", broken)}, headers={"accept": "text/html"}
+    )
+    assert answer.status_code == 422
+    for words in (
+        "line 2: slug",
+        "did you mean `phases`?",
+        "title: this key is needed",
+        "Nothing was imported",
+    ):
+        assert words in answer.text.replace("&#39;", "'"), words
+
+
+def test_ten_seeds_of_a_baseline_propose_the_gate(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    files = {"file": ("proto.zip", make_zip(salt="baseline"))}
+    added = owner.call(
+        "POST",
+        f"{BASE}/baselines",
+        data={"name": "Proto", "leagues": "free"},
+        files=files,
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    assert flash(added) == "The baseline is kept."
+    assert "10 seeds" in flash(post(owner, f"{BASE}/baselines/proto/measure", phase="feedback"))
+    seeds = set()
+    for index in range(10):
+        job = worker.claim()
+        assert job is not None
+        seeds.add((job["train_seed"], job["test_seed"]))
+        worker.complete(job, 0.30 + index / 100)
+    assert len(seeds) == 10
+    assert "0.345" in page(owner, f"{BASE}/baselines").text
+    assert site.board("free")["rows"] == []
+    post(owner, f"{BASE}/baselines/proto/run", phase="feedback")
+    finish(worker, 0.31)
+    assert [row["rank"] for row in site.board("free")["rows"]] == [None]
+
+
+def test_competitions_are_deleted_by_name_and_restored(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    assert "Type small" in flash(post(owner, f"{BASE}/delete", confirm_name="smal"))
+    post(owner, f"{BASE}/delete", confirm_name="small")
+    assert site.client.get(f"/competitions/{SLUG}").status_code == 404
+    assert "This competition is deleted" in page(owner, BASE).text
+    post(owner, f"{BASE}/restore")
+    assert site.client.get(f"/competitions/{SLUG}").status_code == 200

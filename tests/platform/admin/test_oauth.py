@@ -1,0 +1,128 @@
+"""Log-in by another site, against a server that plays it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import func, select
+
+from anyshot_platform.app import create_app
+from anyshot_platform.users import oauth
+from anyshot_platform.users.models import OAuthIdentity, User
+from anyshot_platform.web.services import Services
+
+
+class FakeGitHub(BaseHTTPRequestHandler):
+    """Gives a token for the code `good`, and says who it belongs to."""
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+        good = (
+            form["code"] == ["good"]
+            and len(form["code_verifier"][0]) == 48
+            and form["client_secret"] == ["s3cret"]
+        )
+        self._answer(
+            200 if good else 400, {"access_token": "t", "token_type": "bearer"} if good else {"error": "bad"}
+        )
+
+    def do_GET(self) -> None:
+        assert self.headers["authorization"] == "Bearer t"
+        self._answer(200, {"id": 583231, "login": "octo cat"})
+
+    def _answer(self, status: int, body: dict[str, object]) -> None:
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def client(sqlite_services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+    """The site, with GitHub set up and played by a server of the test."""
+    server = HTTPServer(("127.0.0.1", 0), FakeGitHub)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    fake = oauth.Provider(
+        "github",
+        "GitHub",
+        f"{address}/authorize",
+        f"{address}/token",
+        "read:user",
+        f"{address}/user",
+        "id",
+        "login",
+    )
+    monkeypatch.setitem(oauth.PROVIDERS, "github", fake)
+    settings = sqlite_services.settings.model_validate(
+        {
+            **sqlite_services.settings.model_dump(),
+            "github_client_id": "us",
+            "github_client_secret": "s3cret",
+        }
+    )
+    services = replace(sqlite_services, settings=settings)
+    with TestClient(create_app(settings, services), follow_redirects=False) as made:
+        yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def begin(client: TestClient) -> str:
+    """Start a log-in; the state that the provider would send back."""
+    answer = client.get("/oauth/github/start", params={"next": "/competitions"})
+    assert answer.status_code == 303
+    query = parse_qs(urlsplit(answer.headers["location"]).query)
+    assert query["code_challenge_method"] == ["S256"]
+    assert query["redirect_uri"] == ["http://testserver/oauth/github/callback"]
+    return query["state"][0]
+
+
+def test_the_first_log_in_makes_an_account_and_the_second_finds_it(
+    client: TestClient, sqlite_services: Services
+) -> None:
+    assert "Continue with GitHub" in client.get("/login").text
+    assert "ORCID" not in client.get("/login").text
+    for _ in range(2):
+        state = begin(client)
+        answer = client.get("/oauth/github/callback", params={"code": "good", "state": state})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/competitions")
+        assert "anyshot_session" in answer.cookies
+        client.cookies.delete("anyshot_session")
+    with sqlite_services.database.reading() as session:
+        assert session.scalars(select(User)).one().username == "octo-cat"
+        assert session.scalar(select(func.count(OAuthIdentity.id))) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "state", "cookie"),
+    [("bad", None, True), ("good", "another state", True), ("good", None, False)],
+)
+def test_what_was_not_begun_here_or_not_confirmed_signs_nobody_in(
+    client: TestClient, sqlite_services: Services, code: str, state: str | None, cookie: bool
+) -> None:
+    right = begin(client)
+    if not cookie:
+        client.cookies.clear()
+    answer = client.get("/oauth/github/callback", params={"code": code, "state": state or right})
+    assert answer.status_code == 403
+    assert "anyshot_session" not in answer.cookies
+    with sqlite_services.database.reading() as session:
+        assert session.scalar(select(func.count(User.id))) == 0
+
+
+def test_a_provider_that_is_not_set_up_is_not_there(client: TestClient) -> None:
+    assert client.get("/oauth/orcid/start").status_code == 404
+    assert client.get("/oauth/elsewhere/start").status_code == 404

@@ -1,0 +1,112 @@
+"""A site for each test, on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.app import make_services
+from anyshot_platform.database import Database
+from anyshot_platform.migration import migrate
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.services import Services
+from tests.platform.site import Site
+from tests.services.databases import PostgresServer
+
+SECRET = "a secret for tests, forty characters long"
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file, to be copied: migrating takes a second, copying none."""
+    path = tmp_path_factory.mktemp("migrated") / "template.sqlite3"
+    database = Database(f"sqlite:///{path}")
+    migrate(database)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.dispose()
+    return path
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_server: PostgresServer) -> str:
+    """The name of a migrated PostgreSQL database, to be used as a template."""
+    import psycopg
+
+    name = f"template_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    database = Database(postgres_server.url(name))
+    migrate(database)
+    database.dispose()
+    return name
+
+
+def _admin(server: PostgresServer) -> str:
+    return f"host={server.host} port={server.port} user=postgres dbname=postgres"
+
+
+def make_settings(home: Path, **changes: object) -> PlatformSettings:
+    """Settings of a test's site: quick leases, no limits on log-ins."""
+    values = {
+        "secret_key": SECRET,
+        "home": home,
+        "base_url": "http://testserver",
+        "rate_limit_logins": 0,
+        "rate_limit_sign_ups": 0,
+        "rate_limit_uploads": 0,
+        "retry_seconds": 0.0,
+        **changes,
+    }
+    return PlatformSettings.model_validate(values)
+
+
+@pytest.fixture
+def sqlite_services(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Services]:
+    """Services on a fresh SQLite database."""
+    shutil.copy(migrated_sqlite, tmp_path / "anyshot.sqlite3")
+    services = make_services(make_settings(tmp_path))
+    yield services
+    services.database.dispose()
+
+
+@pytest.fixture
+def postgres_services(
+    tmp_path: Path, postgres_server: PostgresServer, migrated_postgres: str
+) -> Iterator[Services]:
+    """Services on a fresh PostgreSQL database."""
+    import psycopg
+
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{migrated_postgres}"')
+    services = make_services(make_settings(tmp_path, database_url=postgres_server.url(name)))
+    yield services
+    services.database.dispose()
+    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def services(request: pytest.FixtureRequest) -> Services:
+    """Services on either database: a test that takes this holds for both set-ups."""
+    return request.getfixturevalue(f"{request.param}_services")
+
+
+@pytest.fixture
+def site(services: Services) -> Iterator[Site]:
+    """A running site on either database, with a small competition."""
+    with Site(services) as made:
+        yield made
+
+
+@pytest.fixture
+def embedded_site(sqlite_services: Services) -> Iterator[Site]:
+    """A running site on SQLite."""
+    with Site(sqlite_services) as made:
+        yield made

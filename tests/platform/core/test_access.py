@@ -1,0 +1,206 @@
+"""Deny by default: every route, for every role."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute
+
+from anyshot_platform.app import feature_routers
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.web.access import policies_of, public, refuse_open_routes
+from anyshot_platform.web.viewer import Scope
+from tests.platform.site import Person, Site
+
+UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
+# Routes that anyone may call, by policy; a new one has to be added here, and so be thought about.
+PUBLIC_WRITES = {
+    ("POST", "/api/v1/users"),
+    ("POST", "/api/v1/tokens/log-in"),
+    ("POST", "/login"),
+    ("POST", "/sign-up"),
+}
+
+
+def all_routes() -> list[APIRoute]:
+    """Every route of the application, with its full path."""
+    return [route for router in feature_routers() for route in router.routes if isinstance(route, APIRoute)]
+
+
+ROUTES = all_routes()
+
+
+def fill(path: str, values: dict[str, str]) -> str:
+    """The path with its parameters filled in; unknown ones get a value that exists nowhere."""
+    return re.sub(r"{(\w+)(?::\w+)?}", lambda match: values.get(match[1], "0" * 32), path)
+
+
+def call(site: Site, person: Person | None, method: str, path: str) -> int:
+    options: dict[str, Any] = {"json": {}} if method in UNSAFE else {}
+    headers = {"accept": "application/json"}
+    if person is None:
+        return site.client.request(
+            method, path, headers=headers, follow_redirects=False, **options
+        ).status_code
+    return person.call(method, path, headers=headers, follow_redirects=False, **options).status_code
+
+
+def test_a_route_without_a_policy_is_refused() -> None:
+    router = APIRouter()
+
+    @router.get("/open")
+    def forgotten() -> None: ...
+
+    with pytest.raises(RuntimeError, match="/open"):
+        refuse_open_routes(router.routes)
+
+    closed = APIRouter()
+
+    @closed.get("/public", dependencies=[Depends(public)])
+    def thought_about() -> None: ...
+
+    refuse_open_routes(closed.routes)
+
+
+def test_what_the_public_may_change_is_listed() -> None:
+    reset = re.compile(r"^/(reset|password|forgot|oauth|log-in|verify)")
+    found = {
+        (method, route.path)
+        for route in ROUTES
+        for method in (route.methods or set()) & UNSAFE
+        if policies_of(route) == ["public"] and not reset.match(route.path)
+    }
+    assert found <= PUBLIC_WRITES
+
+
+def test_no_get_route_takes_a_body() -> None:
+    """State never changes by GET: a GET session cannot take SQLite's write lock, and no GET reads a body."""
+    assert [route.path for route in ROUTES if "GET" in (route.methods or ()) and route.body_field] == []
+
+
+@pytest.fixture
+def people(embedded_site: Site) -> dict[str, Person | None]:
+    """One person for each standing."""
+    site = embedded_site
+    people: dict[str, Person | None] = {
+        "nobody": None,
+        "stranger": site.person("stranger"),
+        "participant": site.member("petra"),
+        "other": site.member("otto"),
+        "reviewer": site.member("rita", Role.REVIEWER),
+        "organizer": site.member("oscar", Role.ORGANIZER),
+        "owner": site.owner(),
+        "reading": site.person("reader", scopes=(Scope.READ,)),
+    }
+    banned = site.member("bea")
+    with site.services.database.writing() as session:
+        row = session.query(Membership).filter_by(user_id=banned.id).one()
+        row.status = MemberStatus.BANNED
+    people["banned"] = banned
+    return people
+
+
+def test_every_route_for_every_role(embedded_site: Site, people: dict[str, Person | None]) -> None:
+    """Walk all routes with the ids of somebody else's objects: no role gets in where its policy does not let it."""
+    site = embedded_site
+    petra = people["participant"]
+    assert petra is not None
+    shown = petra.submit().json()
+    run_id = shown["runs"][0]["id"]
+    values = {
+        "slug": "small",
+        "phase_slug": "feedback",
+        "submission_id": shown["id"],
+        "run_id": run_id,
+        "name": "log.txt",
+        "league_slug": "free",
+    }
+    wrong, fives = [], []
+    for route in ROUTES:
+        policies = set(policies_of(route))
+        if "{path" in route.path or "/stream" in route.path:
+            continue
+        for method in sorted(route.methods or ()):
+            path = fill(route.path, values)
+            for standing, person in people.items():
+                if _lets_in(policies, standing, method):
+                    continue
+                status = call(site, person, method, path)
+                if status >= 500:
+                    fives.append((method, route.path, standing, status))
+                elif status not in (401, 403, 404, 405):
+                    wrong.append((method, route.path, standing, status, sorted(policies)))
+    assert fives == []
+    assert wrong == []
+
+
+def _lets_in(policies: set[str], standing: str, method: str) -> bool:
+    """Whether a policy lets a standing in, written down independently of the code that decides it."""
+    if policies & {"public", "visible_competition"}:
+        # These let others in by design; what they show is tested by feature.
+        rest = policies - {"public", "visible_competition"}
+        if not rest:
+            return True
+        policies = rest
+    if "metrics" in policies:
+        return False
+    members = {"participant", "other", "reviewer", "organizer", "owner"}
+    let_in = {
+        "worker": set(),
+        "site_admin": set(),
+        "browser_session": set(),  # tokens never
+        "signed_in": members | {"stranger", "banned"} | ({"reading"} if method == "GET" else set()),
+        "competition_participant": members,
+        "competition_reviewer": {"reviewer", "organizer", "owner"},
+        "competition_organizer": {"organizer", "owner"},
+        "competition_owner": {"owner"},
+        "submission_reader": {"participant", "reviewer", "organizer", "owner"},
+        "submission_owner": {"participant", "organizer", "owner"},
+    }
+    return all(standing in let_in.get(name, members | {"stranger", "banned", "reading"}) for name in policies)
+
+
+def test_a_draft_is_known_to_its_organizers_only(
+    embedded_site: Site, people: dict[str, Person | None]
+) -> None:
+    with embedded_site.services.database.writing() as session:
+        embedded_site.competition(session).state = CompetitionState.DRAFT
+    seen = {
+        standing: call(embedded_site, person, "GET", "/api/v1/competitions/small")
+        for standing, person in people.items()
+    }
+    insiders = {"reviewer", "organizer", "owner"}
+    assert seen == {standing: 200 if standing in insiders else 404 for standing in people}
+
+
+def test_others_submissions_do_not_exist(embedded_site: Site, people: dict[str, Person | None]) -> None:
+    petra, other = people["participant"], people["other"]
+    assert petra is not None and other is not None
+    shown = petra.submit().json()
+    path = f"/api/v1/submissions/{shown['id']}"
+    for suffix in ("", "/log", "/archive", "/stream"):
+        assert other.call("GET", path + suffix).status_code == 404
+    assert other.call("POST", f"{path}/cancel").status_code == 404
+    listed = other.call("GET", "/api/v1/competitions/small/submissions", params={"everyone": True}).json()
+    assert listed["items"] == []
+    upload_id = petra.upload(b"bytes")
+    assert other.call("GET", f"/api/v1/uploads/{upload_id}").status_code == 404
+    assert other.call("PUT", f"/api/v1/uploads/{upload_id}?offset=5", content=b"x").status_code == 404
+
+
+def test_a_token_does_what_its_scopes_say(embedded_site: Site) -> None:
+    site = embedded_site
+    reader = site.person("reader", scopes=(Scope.READ,))
+    assert reader.call("GET", "/api/v1/me").status_code == 200
+    assert reader.call("PATCH", "/api/v1/me", json={"about": "x"}).status_code == 403
+    assert reader.call("POST", "/api/v1/uploads", json={"filename": "a.zip", "size": 3}).status_code == 403
+    everything = site.person("every")
+    made = everything.call("POST", "/api/v1/tokens", json={"name": "more", "scopes": ["read"]})
+    assert made.status_code == 403  # a token cannot make tokens
+    mine = everything.call("GET", "/api/v1/tokens").json()[0]
+    assert everything.call("DELETE", f"/api/v1/tokens/{mine['id']}").status_code == 204
+    assert everything.call("GET", "/api/v1/me").status_code == 401

@@ -1,0 +1,136 @@
+"""Passwords, cookies, CSRF, rate limits."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.errors import PlatformError, TooMany
+from anyshot_platform.users import service
+from anyshot_platform.users.limits import count_hit
+from anyshot_platform.users.models import ApiToken, LoginSession, User
+from anyshot_platform.users.pages import safe_next
+from anyshot_platform.users.passwords import check_password
+from tests.platform.site import PASSWORD, Site
+
+BROWSER = {"accept": "text/html"}
+
+
+def token_on(page: str) -> str:
+    found = re.search(r'name="csrf_token"[^>]*value="([0-9a-f]+)"', page)
+    assert found is not None
+    return found[1]
+
+
+def log_in(site: Site, username: str) -> None:
+    with site.services.database.writing() as session:
+        service.create_user(session, username=username, email=f"{username}@example.org", password=PASSWORD)
+    page = site.client.get("/login", headers=BROWSER)
+    form = {"csrf_token": token_on(page.text), "username": username, "password": PASSWORD}
+    assert site.client.post("/login", data=form, headers=BROWSER, follow_redirects=False).status_code == 303
+
+
+def test_log_in_and_out_with_a_browser(embedded_site: Site) -> None:
+    site = embedded_site
+    log_in(site, "alice")
+    cookie = next(c for c in site.client.cookies.jar if c.name == "anyshot_session")
+    assert cookie.has_nonstandard_attr("HttpOnly")
+    assert site.client.get("/api/v1/me").json()["username"] == "alice"
+    with site.services.database.reading() as session:
+        stored = session.scalars(select(LoginSession)).one()
+    assert cookie.value not in (stored.digest, stored.id)
+    page = site.client.get("/", headers=BROWSER)
+    out = site.client.post("/logout", data={"csrf_token": token_on(page.text)}, follow_redirects=False)
+    assert out.status_code == 303
+    site.client.cookies.set("anyshot_session", str(cookie.value))
+    assert (
+        site.client.get("/api/v1/me").status_code == 401
+    )  # ended on our side, not only forgotten by the browser
+
+
+def test_a_cookie_alone_changes_nothing(embedded_site: Site) -> None:
+    site = embedded_site
+    log_in(site, "alice")
+    forged = [
+        site.client.patch("/api/v1/me", json={"about": "x"}),
+        site.client.post("/api/v1/tokens", json={"name": "x", "scopes": ["read"]}),
+        site.client.post("/logout", data={"csrf_token": "0" * 64}),
+        site.client.post("/logout", content=b"", headers={"content-type": "text/plain"}),
+    ]
+    assert {(answer.status_code, answer.json()["error"]) for answer in forged} == {(403, "csrf_failed")}
+    page = site.client.get("/", headers=BROWSER)
+    headers = {"x-csrf-token": token_on(page.text)}
+    assert site.client.patch("/api/v1/me", json={"about": "x"}, headers=headers).status_code == 200
+
+
+def test_a_log_in_form_from_elsewhere_is_refused(embedded_site: Site) -> None:
+    form = {"username": "mallory", "password": PASSWORD}
+    assert embedded_site.client.post("/login", data=form).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb", ""],
+)
+def test_log_in_does_not_lead_elsewhere(target: str) -> None:
+    assert safe_next(target) == "/"
+
+
+@pytest.mark.parametrize("password", ["short", "1234567890", "aaaaaaaaaaaa", "alice12345", "x" * 300])
+def test_weak_passwords_are_refused(password: str) -> None:
+    with pytest.raises(PlatformError):
+        check_password(password, "alice")
+
+
+def test_a_changed_password_signs_others_out(embedded_site: Site) -> None:
+    with embedded_site.services.database.writing() as session:
+        user = service.create_user(session, username="alice", email="a@example.org", password=PASSWORD)
+        kept, other = (service.begin_session(session, user, user_agent="", days=1) for _ in range(2))
+        service.change_password(
+            session, user, old=PASSWORD, new="another passphrase", keep_session=kept.session.id
+        )
+        assert [row.id for row in service.list_sessions(session, user.id)] == [kept.session.id]
+        assert other.session.id != kept.session.id
+        with pytest.raises(service.WrongPassword):
+            service.authenticate(session, "alice", PASSWORD)
+
+
+def test_a_link_works_once(embedded_site: Site) -> None:
+    with embedded_site.services.database.writing() as session:
+        user = service.create_user(session, username="alice", email="a@example.org", password=None)
+        old = service.issue_one_time_token(session, user, "reset", hours=1)
+        new = service.issue_one_time_token(session, user, "reset", hours=1)
+        for secret in (old, "guess"):
+            with pytest.raises(PlatformError):
+                service.redeem_one_time_token(session, secret, "reset")
+        with pytest.raises(PlatformError):
+            service.redeem_one_time_token(session, new, "verify")
+        assert service.redeem_one_time_token(session, new, "reset")[0].id == user.id
+        with pytest.raises(PlatformError):
+            service.redeem_one_time_token(session, new, "reset")
+
+
+def test_an_erased_account_leaves_a_pseudonym(embedded_site: Site) -> None:
+    person = embedded_site.person("alice")
+    with embedded_site.services.database.writing() as session:
+        service.erase_user(session, session.get_one(User, person.id))
+    with embedded_site.services.database.reading() as session:
+        user = session.get_one(User, person.id)
+        assert user.username.startswith("deleted-") and user.email is None
+        assert session.scalars(select(ApiToken.revoked_at)).all() != [None]
+    assert person.call("GET", "/api/v1/me").status_code == 401
+
+
+def test_rate_limits_count_over_processes(site: Site) -> None:
+    def hit(who: str) -> None:
+        with site.services.database.writing() as session:
+            count_hit(session, "login", who, limit=3, seconds=3600)
+
+    for _ in range(3):
+        hit("alice")
+    hit("bob")
+    with pytest.raises(TooMany) as refused:
+        hit("alice")
+    assert 0 < refused.value.details["retry_after"] <= 3600

@@ -1,0 +1,226 @@
+"""Leases, epochs, sweeper, cancel: nothing gets lost, nothing gets stuck."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from anyshot_platform.database import now
+from anyshot_platform.operations.alerts import list_open
+from anyshot_platform.queue.models import OutboxRing
+from anyshot_platform.queue.sweeper import ring_again, sweep, take_back_lost, take_duty
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RunState
+from tests.platform.site import Site, make_zip
+
+
+def let_leases_run_out(site: Site) -> None:
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(lease_expires_at=now() - timedelta(seconds=1)))
+
+
+def only_run(site: Site) -> Run:
+    with site.services.database.reading() as session:
+        return session.scalars(select(Run)).one()
+
+
+def claimed(site: Site, name: str = "paper") -> tuple[Any, dict[str, Any]]:
+    worker = site.worker(name)
+    job = worker.claim()
+    assert job is not None
+    return worker, job
+
+
+def test_a_lost_lease_goes_to_another_worker_and_the_old_one_is_refused(site: Site) -> None:
+    shown = site.member("alice").submit().json()
+    dead, old = claimed(site, "dead")
+    let_leases_run_out(site)
+    assert take_back_lost(site.services) == 1
+    assert only_run(site).state == RunState.QUEUED
+    late = [
+        dead.beat(old),
+        dead.complete(old, 0.99),
+        dead.fail(old, "RUNTIME_ERROR"),
+        dead.put(old, "log.txt", b"late"),
+        dead.call("POST", f"/runs/{old['run_id']}/events", json={"epoch": old["epoch"], "events": []}),
+        dead.call("POST", f"/runs/{old['run_id']}/release", json={"epoch": old["epoch"]}),
+    ]
+    assert {(answer.status_code, answer.json()["error"]) for answer in late} == {(409, "stale_epoch")}
+    alive, new = claimed(site, "alive")
+    assert new["epoch"] > old["epoch"] and new["attempt"] == 2
+    assert alive.complete(new, 0.5).status_code == 204
+    assert dead.complete(old, 0.99).status_code == 409
+    assert site.submission(shown["id"]).score == 0.5
+
+
+def test_a_heartbeat_extends_the_lease(site: Site) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    let_leases_run_out(site)
+    assert worker.beat(job).json()["lease_seconds"] == 30.0
+    assert take_back_lost(site.services) == 0
+    run = only_run(site)
+    assert run.lease_expires_at is not None and run.lease_expires_at > now() + timedelta(seconds=25)
+
+
+def test_a_late_heartbeat_does_not_take_a_run_back(site: Site) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    worker.beat(job, "scoring")
+    assert worker.beat(job, "meta_training").status_code == 200
+    assert only_run(site).state == RunState.SCORING
+
+
+def test_a_run_that_takes_workers_down_is_quarantined(site: Site) -> None:
+    shown = site.member("alice").submit().json()
+    for number in range(3):
+        claimed(site, f"worker{number}")
+        let_leases_run_out(site)
+        take_back_lost(site.services)
+    run = only_run(site)
+    assert (run.state, run.quarantined, run.workers_lost) == (RunState.FAILED, True, 3)
+    submission = site.submission(shown["id"])
+    assert (submission.quarantined, submission.counts_quota) == (True, False)
+    with site.services.database.reading() as session:
+        assert [row.outcome for row in session.scalars(select(Attempt))] == ["WORKER_LOST"] * 3
+        assert [alert.kind for alert in list_open(session)] == ["run_lost"]
+
+
+def test_a_worker_that_stops_gives_its_lease_back(site: Site) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    body = {"epoch": job["epoch"]}
+    assert worker.call("POST", f"/runs/{job['run_id']}/release", json=body).status_code == 204
+    run = only_run(site)
+    assert (run.state, run.infrastructure_failures) == (RunState.QUEUED, 0)
+    _, again = claimed(site, "another")
+    assert again["run_id"] == job["run_id"]
+
+
+def test_back_off_keeps_a_failed_run_away_for_a_while(embedded_site: Site) -> None:
+    settings = embedded_site.services.settings.model_copy(update={"retry_seconds": 60.0})
+    object.__setattr__(embedded_site.services, "settings", settings)
+    embedded_site.member("alice").submit()
+    worker, job = claimed(embedded_site)
+    worker.fail(job, "DOCKER_ERROR")
+    assert worker.claim() is None
+    run = only_run(embedded_site)
+    assert run.available_at > now() + timedelta(seconds=50)
+
+
+def test_five_at_once_get_one_run(site: Site) -> None:
+    site.member("alice").submit()
+    workers = [site.worker(f"w{number}") for number in range(5)]
+    with ThreadPoolExecutor(5) as pool:
+        jobs = list(pool.map(lambda worker: worker.claim(), workers))
+    assert sum(job is not None for job in jobs) == 1
+    assert only_run(site).epoch == 1
+
+
+def test_cancelling_a_queued_run_ends_it_at_once(site: Site) -> None:
+    alice = site.member("alice")
+    shown = alice.submit().json()
+    answer = alice.call("POST", f"/api/v1/submissions/{shown['id']}/cancel")
+    assert (answer.status_code, answer.json()["status"]) == (200, "cancelled")
+    assert site.worker().claim() is None
+    assert alice.call("POST", f"/api/v1/submissions/{shown['id']}/cancel").status_code == 409
+
+
+def test_cancelling_a_running_run_reaches_its_worker_by_the_next_heartbeat(site: Site) -> None:
+    alice = site.member("alice")
+    shown = alice.submit().json()
+    worker, job = claimed(site)
+    alice.call("POST", f"/api/v1/submissions/{shown['id']}/cancel")
+    assert worker.beat(job).json()["cancel"] is True
+    assert worker.complete(job, 0.9).status_code == 204  # the result crossed the wish: it does not count
+    submission = site.submission(shown["id"])
+    assert (submission.status, submission.score, submission.counts_quota) == ("cancelled", None, True)
+
+
+def test_cancelled_and_then_lost_ends_too(site: Site) -> None:
+    alice = site.member("alice")
+    shown = alice.submit().json()
+    claimed(site)
+    alice.call("POST", f"/api/v1/submissions/{shown['id']}/cancel")
+    let_leases_run_out(site)
+    take_back_lost(site.services)
+    assert site.submission(shown["id"]).status == "cancelled"
+
+
+def test_a_wiped_broker_is_rung_again(site: Site) -> None:
+    site.member("alice").submit()
+    with site.services.database.writing() as session:
+        session.execute(update(OutboxRing).values(sent_at=now()))  # sent, and wiped
+        early = now() - timedelta(minutes=1)
+        session.execute(update(Run).values(queued_at=early, available_at=early))
+    assert ring_again(site.services) == 1
+    assert ring_again(site.services) == 0  # not again before its time
+
+
+def test_one_of_several_sweepers_sweeps(site: Site) -> None:
+    assert take_duty(site.services, "sweep", "a", 10.0)
+    assert not take_duty(site.services, "sweep", "b", 10.0)
+    assert take_duty(site.services, "another", "b", 10.0)
+
+
+def test_operators_hear_of_a_queue_without_workers(site: Site) -> None:
+    site.member("alice").submit()
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(queued_at=now() - timedelta(minutes=5)))
+    sweep(site.services)
+    with site.services.database.reading() as session:
+        assert [(alert.kind, alert.subject) for alert in list_open(session)] == [("no_workers", "cpu")]
+    claimed(site)
+    sweep(site.services)
+    with site.services.database.reading() as session:
+        assert list_open(session) == []
+
+
+def test_fair_share_then_priority_then_age(site: Site) -> None:
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice, bob = site.member("alice"), site.member("bob")
+    first = [alice.submit(make_zip(salt=f"a{number}")).json()["id"] for number in range(2)]
+    second = bob.submit(make_zip(salt="b")).json()["id"]
+    smoke = bob.submit(make_zip(salt="s"), smoke=True).json()["id"]
+    worker = site.worker()
+    order = [job["submission_id"] for _ in range(4) if (job := worker.claim()) is not None]
+    # The smoke test has priority; bob has a run then, so both of alice's... the first is fair, then the oldest goes.
+    assert order == [smoke, first[0], first[1], second]
+
+
+def test_a_team_without_a_running_evaluation_goes_first(site: Site) -> None:
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice, bob = site.member("alice"), site.member("bob")
+    first = [alice.submit(make_zip(salt=f"a{number}")).json()["id"] for number in range(2)]
+    second = bob.submit(make_zip(salt="b")).json()["id"]
+    worker = site.worker()
+    order = [job["submission_id"] for _ in range(3) if (job := worker.claim()) is not None]
+    assert order == [first[0], second, first[1]]
+
+
+def test_a_worker_gets_only_what_fits_it(site: Site) -> None:
+    site.set_version(hardware_class="gpu", image="torch-2022", gpus=1)
+    site.member("alice").submit()
+    assert site.worker("c").claim() is None
+    assert site.worker("g", hardware_class="gpu").claim() is None
+    worker = site.worker("i", hardware_class="gpu", images=("torch-2022",))
+    assert worker.claim() is None  # no GPU
+    info = {"name": "full", "hardware_class": "gpu", "images": ["torch-2022"], "gpus": ["T4"]}
+    answer = worker.call("POST", "/claim", json={"worker": info})
+    assert answer.status_code == 200
+
+
+def test_bulk_work_leaves_a_slot(site: Site) -> None:
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice = site.member("alice")
+    for number in range(3):
+        alice.submit(make_zip(salt=f"a{number}"))
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(bulk=True, priority=0))
+    workers = [site.worker("one"), site.worker("two")]
+    jobs = [worker.claim() for worker in workers]
+    jobs.append(workers[1].claim())
+    assert [job is not None for job in jobs] == [True, False, False]

@@ -1,0 +1,97 @@
+"""One run's meta-test split over several workers."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anyshot_platform.queue.sweeper import sweep
+from anyshot_scoring.summary import summarize
+from anyshot_scoring.table import COLUMNS, TaskTable
+from anyshot_starting_kit.results import write_results
+from tests.platform.site import PaperWorker, Site
+
+
+def make_table(start: int, stop: int) -> TaskTable:
+    """Results that depend on the task alone."""
+    tasks = np.arange(start, stop)
+    columns: dict[str, Any] = {}
+    for name in COLUMNS:
+        if name in ("dataset", "domain"):
+            columns[name] = np.array([f"d{task % 2}" for task in tasks])
+        elif name in ("task", "ways", "shots", "queries"):
+            columns[name] = tasks if name == "task" else np.full(len(tasks), 5)
+        else:
+            columns[name] = np.sin(tasks) / 2 + 0.5
+    return TaskTable.from_columns(columns)
+
+
+def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> None:
+    start, stop = job["shard"] or (0, job["tasks"])
+    table = make_table(start, stop)
+    path = folder / "results.parquet"
+    write_results(path, table, {"tasks": stop - start})
+    content = path.read_bytes()
+    artifacts = []
+    for name, body in (("results.parquet", content), ("learner.bin", b"a learner")):
+        assert worker.put(job, name, body).status_code == 204
+        artifacts.append({"name": name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
+    summary = summarize(table, range(start, stop)).to_dict()
+    done = worker.complete(
+        job, 0.0, summary=summary, artifacts=artifacts, usage={"participant_seconds": 60.0}
+    )
+    assert done.status_code == 204, done.text
+
+
+def test_shards_give_the_result_of_one_worker(site: Site, tmp_path: Path) -> None:
+    site.set_version(shards=3)
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    first = worker.claim()
+    assert first is not None and (first["kind"], first["shard"], first["keep_learner"]) == (
+        "evaluate",
+        [0, 3],
+        True,
+    )
+    assert worker.claim() is None  # the others wait for the first one's learner
+    hand_in(worker, first, tmp_path)
+    others = [worker.claim(), worker.claim()]
+    assert [(job["kind"], job["shard"]) for job in others if job] == [
+        ("meta_test", [3, 6]),
+        ("meta_test", [6, 10]),
+    ]
+    for job in others:
+        assert job is not None
+        assert site.client.get(job["learner"]["url"]).content == b"a learner"
+        left = 600.0 - 60.0
+        share = (job["shard"][1] - job["shard"][0]) / 7
+        assert abs(job["budget"]["run_seconds"] - left * share) < 1e-6
+        hand_in(worker, job, tmp_path)
+    assert sweep(site.services)["combined"] == 1
+    whole = summarize(make_table(0, 10), 10)
+    submission = site.submission(shown["id"])
+    assert (submission.status, submission.score) == ("finished", whole.mean)
+    row = site.board()["rows"][0]
+    assert (row["score"], row["half_width"], row["tasks"]) == (whole.mean, whole.half_width, 10)
+    write_results(tmp_path / "single.parquet", make_table(0, 10), {"tasks": 10})
+    owner = site.owner()
+    path = f"/api/v1/submissions/{shown['id']}/runs/{first['run_id']}/artifacts/results.parquet"
+    combined = owner.call("GET", path)
+    assert combined.content == (tmp_path / "single.parquet").read_bytes()
+
+
+def test_a_failed_first_shard_spares_the_others(site: Site) -> None:
+    site.set_version(shards=3)
+    alice = site.member("alice")
+    shown = alice.submit().json()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    worker.fail(job, "RUNTIME_ERROR")
+    assert worker.claim() is None
+    found = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (found["status"], found["verdict"]) == ("failed", "RUNTIME_ERROR")
+    assert [run["state"] for run in found["runs"]] == ["failed", "cancelled", "cancelled"]

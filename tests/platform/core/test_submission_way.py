@@ -1,0 +1,209 @@
+"""A submission's way: upload, queue, claim, result, row on the leaderboard."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore, SubmissionScore
+from anyshot_platform.submissions.models import Submission
+from tests.platform.site import MODEL, Site, make_zip
+
+
+def test_an_upload_becomes_a_row_on_the_board(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    submitted = alice.submit(comment="first try")
+    assert submitted.status_code == 201, submitted.text
+    shown = submitted.json()
+    assert (shown["status"], shown["queue_place"], shown["number"]) == ("queued", 0, 1)
+    job = worker.claim()
+    assert job is not None and job["submission_id"] == shown["id"]
+    assert (job["epoch"], job["attempt"], job["tasks"]) == (1, 1, 10)
+    zipped = site.client.get(job["submission"]["url"])
+    assert zipped.content == make_zip(salt="alice")
+    assert worker.beat(job, "meta_training", tasks_done=0, tasks_total=10).json()["cancel"] is False
+    assert worker.beat(job, "meta_testing", tasks_done=4, tasks_total=10, seconds_used=2.5).status_code == 200
+    running = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (running["status"], running["runs"][0]["state"], running["runs"][0]["tasks_done"]) == (
+        "running",
+        "meta_testing",
+        4,
+    )
+    results = worker.put(job, "results.parquet", b"rows")
+    assert results.status_code == 204, results.text
+    log = worker.put(job, "log.txt", b"hello")
+    assert log.status_code == 204
+    artifacts = [
+        {
+            "name": "log.txt",
+            "digest": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+            "size": 5,
+        }
+    ]
+    done = worker.complete(job, 0.75, artifacts=artifacts, usage={"participant_seconds": 12.5})
+    assert done.status_code == 204, done.text
+    finished = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (finished["status"], finished["verdict"], finished["score"]) == ("finished", "OK", 0.75)
+    assert finished["runs"][0]["artifacts"] == ["log.txt"]
+    file = alice.call("GET", f"/api/v1/submissions/{shown['id']}/runs/{job['run_id']}/artifacts/log.txt")
+    assert file.content == b"hello"
+    board = site.board()
+    assert [(row["rank"], row["team"], row["score"]) for row in board["rows"]] == [(1, "alice", 0.75)]
+    assert board["rows"][0]["by_dataset"] == {"Dataset 1": 0.75}
+    assert site.board("scratch")["rows"] == []
+
+
+def test_completing_twice_is_harmless(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    alice.submit()
+    job = worker.claim()
+    assert job is not None
+    assert [worker.complete(job, 0.5).status_code for _ in range(3)] == [204, 204, 204]
+    with site.services.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(RunScore)) == 1
+        assert session.scalar(select(func.count()).select_from(SubmissionScore)) == 1
+    assert worker.fail(job, "RUNTIME_ERROR").status_code == 204  # the first final word stands
+    assert site.board()["rows"][0]["score"] == 0.5
+
+
+def test_a_result_over_fewer_tasks_is_refused(site: Site) -> None:
+    site.member("alice").submit()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    refused = worker.complete({**job, "tasks": 9}, 0.9)
+    assert (refused.status_code, refused.json()["error"]) == (422, "bad_summary")
+    with site.services.database.reading() as session:
+        assert session.scalars(select(Run)).one().state == RunState.CLAIMED
+
+
+def test_an_artifact_that_was_not_uploaded_is_refused(site: Site) -> None:
+    site.member("alice").submit()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    named = [{"name": "log.txt", "digest": "0" * 64, "size": 1}]
+    assert worker.complete(job, 0.9, artifacts=named).json()["error"] == "unknown_artifact"
+    assert worker.put(job, "../etc/passwd", b"x").status_code in (404, 405, 422)
+    assert worker.put(job, "other.bin", b"x").json()["error"] == "unknown_artifact"
+
+
+def test_the_score_of_seeded_runs_is_the_worst(site: Site) -> None:
+    site.set_version(train_seeds=[1, 2, 3], test_seeds=[4, 5, 6])
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    jobs = [worker.claim() for _ in range(3)]
+    assert {(job["train_seed"], job["test_seed"]) for job in jobs if job} == {(1, 4), (2, 5), (3, 6)}
+    for job, mean in zip(jobs, (0.6, 0.4, 0.5), strict=True):
+        assert job is not None
+        assert site.board()["rows"] == []
+        worker.complete(job, mean)
+    assert site.board()["rows"][0]["score"] == 0.4
+    assert site.submission(shown["id"]).score == 0.4
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (make_zip({"readme.txt": b"hello"}), "model.py"),
+        (make_zip({"model.py": b"def broken(:\n"}), "line 1"),
+        (make_zip({"model.py": b"class MyMetaLearner: pass\n"}), "MyLearner"),
+        (make_zip({"model.py": MODEL, "config.json": b'{"batch_size": 0}'}), "batch_size"),
+        (make_zip({"../model.py": MODEL}), "climb"),
+        (b"this is text", "zip"),
+    ],
+)
+def test_a_bad_zip_is_refused_with_a_reason_and_costs_nothing(
+    embedded_site: Site, content: bytes, words: str
+) -> None:
+    alice = embedded_site.member("alice")
+    refused = alice.submit(content)
+    assert (refused.status_code, refused.json()["error"]) == (422, "bad_archive")
+    assert words in refused.json()["message"]
+    assert any(check["outcome"] == "failed" for check in refused.json()["checks"])
+    quota = alice.call("GET", "/api/v1/competitions/small/phases/feedback/quota").json()
+    assert quota["day"]["used"] == 0
+    with embedded_site.services.database.reading() as session:
+        assert session.scalar(select(func.count(Submission.id))) == 0
+
+
+def test_failures_say_whose_they_are_and_what_they_cost(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit().json()
+    job = worker.claim()
+    assert job is not None
+    worker.fail(
+        job, "RUNTIME_ERROR", "ValueError in fit", detail="Traceback ...", task_index=3, ways=5, shots=2
+    )
+    failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (failed["status"], failed["verdict"], failed["cause"]) == (
+        "failed",
+        "RUNTIME_ERROR",
+        "participant",
+    )
+    run = failed["runs"][0]
+    assert (run["message"], run["task_index"], run["task_ways"], run["task_shots"]) == (
+        "ValueError in fit",
+        3,
+        5,
+        2,
+    )
+    assert failed["counts_quota"] is True
+    again = alice.submit().json()
+    for _ in range(3):
+        job = worker.claim()
+        assert job is not None
+        worker.fail(job, "DOCKER_ERROR", "the daemon went away")
+    assert worker.claim() is None
+    ours = alice.call("GET", f"/api/v1/submissions/{again['id']}").json()
+    assert (ours["status"], ours["cause"], ours["counts_quota"]) == ("failed", "infrastructure", False)
+    with site.services.database.reading() as session:
+        attempts = session.scalars(
+            select(Attempt.outcome).where(Attempt.run_id == ours["runs"][0]["id"])
+        ).all()
+    assert list(attempts) == ["DOCKER_ERROR"] * 3
+
+
+def test_an_unclear_death_is_tried_once_more_then_the_participants(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit().json()
+    for _ in range(2):
+        job = worker.claim()
+        assert job is not None
+        worker.fail(job, "KILLED", "died by signal 9")
+    assert worker.claim() is None
+    failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (failed["verdict"], failed["cause"], failed["counts_quota"]) == (
+        "RUNTIME_ERROR",
+        "participant",
+        True,
+    )
+
+
+def test_a_smoke_test_costs_no_quota_and_stays_off_the_board(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit(smoke=True).json()
+    job = worker.claim()
+    assert job is not None and (job["kind"], job["tasks"], job["budget"]["run_seconds"]) == (
+        "smoke",
+        5,
+        120.0,
+    )
+    assert worker.complete(job, 0.3).status_code == 204
+    assert alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()["status"] == "finished"
+    assert site.board()["rows"] == []
+    quota = alice.call("GET", "/api/v1/competitions/small/phases/feedback/quota").json()
+    assert (quota["day"]["used"], quota["smoke_day"]["used"]) == (0, 1)
+
+
+def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
+    worker = site.worker()
+    for name, evidence in (("alice", {}), ("bob", {"suspicious": ["weights.pt, 90 MiB"]})):
+        assert site.member(name).submit(leagues=["scratch"]).status_code == 201
+        job = worker.claim()
+        assert job is not None
+        worker.complete(job, 0.5, evidence=evidence)
+    assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
+    assert {row["team"] for row in site.board("free")["rows"]} == {"alice", "bob"}

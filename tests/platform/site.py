@@ -1,0 +1,307 @@
+"""A site with a small competition, its people, and a worker on paper."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from httpx import Response
+from sqlalchemy.orm import Session
+
+from anyshot_platform.app import create_app
+from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.service import add_member, create_competition
+from anyshot_platform.competitions.states import CompetitionState, Role
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import Admission
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
+from anyshot_platform.users.service import create_token, create_user
+from anyshot_platform.web.services import Services
+from anyshot_platform.web.viewer import Scope
+from anyshot_platform.workers.tokens import create_worker_token
+
+PASSWORD = "a passphrase for tests"
+MODEL = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"
+SLUG = "small"
+
+
+def make_zip(files: dict[str, bytes] | None = None, *, salt: str = "") -> bytes:
+    """A submission zip; `salt` makes its digest its own."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in (files or {"model.py": MODEL + f"# {salt}\n".encode()}).items():
+            archive.writestr(zipfile.ZipInfo(name), content)  # a fixed date, so a fixed digest
+    return buffer.getvalue()
+
+
+def summary(mean: float, tasks: int, datasets: dict[str, float] | None = None) -> dict[str, Any]:
+    """A run's summary as a worker sends it."""
+    groups = [
+        {"key": key, "mean": value, "half_width": 0.01, "tasks": tasks}
+        for key, value in (datasets or {"alpha": mean}).items()
+    ]
+    return {
+        "metric": "normalized_accuracy",
+        "mean": mean,
+        "half_width": 0.02,
+        "tasks": tasks,
+        "by_dataset": groups,
+        "by_domain": [],
+        "by_ways": [],
+        "by_shots": [],
+        "metrics": [],
+        "fit_seconds": 1.0,
+        "predict_seconds": 1.0,
+    }
+
+
+@dataclass
+class Person:
+    """A user with an API token."""
+
+    id: str
+    username: str
+    token: str
+    client: TestClient = field(repr=False)
+
+    def call(self, method: str, path: str, **options: Any) -> Response:
+        """An API request as this user."""
+        headers = {"authorization": f"Bearer {self.token}", **options.pop("headers", {})}
+        return self.client.request(method, path, headers=headers, **options)
+
+    def upload(self, content: bytes, filename: str = "submission.zip") -> str:
+        """Upload bytes in one part and return the upload's id."""
+        begun = self.call("POST", "/api/v1/uploads", json={"filename": filename, "size": len(content)})
+        assert begun.status_code == 201, begun.text
+        upload_id = begun.json()["id"]
+        sent = self.call("PUT", f"/api/v1/uploads/{upload_id}", params={"offset": 0}, content=content)
+        assert sent.status_code == 200, sent.text
+        return upload_id
+
+    def submit(self, content: bytes | None = None, *, phase: str = "feedback", **wishes: Any) -> Response:
+        """Upload and submit."""
+        upload_id = self.upload(content if content is not None else make_zip(salt=self.username))
+        path = f"/api/v1/competitions/{SLUG}/phases/{phase}/submissions"
+        return self.call("POST", path, json={"upload_id": upload_id, **wishes})
+
+
+@dataclass
+class PaperWorker:
+    """Speaks the worker API, evaluates nothing."""
+
+    client: TestClient
+    token: str
+    name: str = "paper"
+    hardware_class: str = "cpu"
+    images: tuple[str, ...] = ()
+
+    def call(self, method: str, path: str, **options: Any) -> Response:
+        """A worker API request."""
+        headers = {"authorization": f"Bearer {self.token}", **options.pop("headers", {})}
+        return self.client.request(method, f"/api/worker/v1{path}", headers=headers, **options)
+
+    def claim(self, run_id: str | None = None) -> dict[str, Any] | None:
+        """Claim a run; None if there is nothing."""
+        worker = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
+        answer = self.call("POST", "/claim", json={"worker": worker, "run_id": run_id})
+        assert answer.status_code in (200, 204), answer.text
+        return answer.json() if answer.status_code == 200 else None
+
+    def beat(self, job: dict[str, Any], stage: str = "meta_testing", **progress: Any) -> Response:
+        """A heartbeat."""
+        body = {"epoch": job["epoch"], "progress": {"stage": stage, **progress}}
+        return self.call("POST", f"/runs/{job['run_id']}/heartbeat", json=body)
+
+    def put(self, job: dict[str, Any], name: str, content: bytes) -> Response:
+        """Upload an artifact."""
+        return self.call(
+            "PUT",
+            f"/runs/{job['run_id']}/artifacts/{name}",
+            params={"epoch": job["epoch"]},
+            content=content,
+            headers={"x-digest": hashlib.sha256(content).hexdigest()},
+        )
+
+    def complete(self, job: dict[str, Any], mean: float, **changes: Any) -> Response:
+        """Hand in a result without artifacts."""
+        start, stop = job["shard"] or (0, job["tasks"])
+        body = {
+            "epoch": job["epoch"],
+            "summary": summary(mean, stop - start),
+            "artifacts": [],
+            **changes,
+        }
+        return self.call("POST", f"/runs/{job['run_id']}/complete", json=body)
+
+    def fail(self, job: dict[str, Any], verdict: str, message: str = "it failed", **more: Any) -> Response:
+        """Hand in a failure."""
+        body = {"epoch": job["epoch"], "verdict": verdict, "message": message, **more}
+        return self.call("POST", f"/runs/{job['run_id']}/fail", json=body)
+
+
+_APPS: list[FastAPI] = []
+
+
+def _the_app(services: Services) -> FastAPI:
+    """One application for all tests, on each test's own services: building its routes takes a second."""
+    if not _APPS:
+        _APPS.append(create_app(services.settings, services))
+    _APPS[0].state.services = services
+    return _APPS[0]
+
+
+class Site:
+    """The web service in this process, and a competition `small` with a feedback phase of ten tasks."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.app = _the_app(services)
+        self.client = TestClient(self.app)
+
+    def __enter__(self) -> Site:
+        self.client.__enter__()
+        with self.services.database.writing() as session:
+            self.owner_id = self._make_user(session, "olga").id
+        self.phase_id = make_small_competition(self.services, self.owner_id)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.client.__exit__(kind, error, trace)
+
+    def _make_user(self, session: Session, username: str, **changes: Any) -> User:
+        # Without a password unless a test logs in: argon2 is slow on purpose.
+        options = {"password": None, **changes}
+        return create_user(session, username=username, email=f"{username}@example.org", **options)
+
+    def person(self, username: str, *, scopes: tuple[Scope, ...] = tuple(Scope), **changes: Any) -> Person:
+        """A new user who is in no competition."""
+        with self.services.database.writing() as session:
+            user = self._make_user(session, username, **changes)
+            token = create_token(session, user.id, name="tests", scopes=scopes).secret
+            return Person(user.id, username, token, self.client)
+
+    def owner(self) -> Person:
+        """The competition's owner."""
+        with self.services.database.writing() as session:
+            token = create_token(session, self.owner_id, name="tests", scopes=tuple(Scope)).secret
+        return Person(self.owner_id, "olga", token, self.client)
+
+    def member(self, username: str, role: Role = Role.PARTICIPANT) -> Person:
+        """A new user with a role in the competition."""
+        person = self.person(username)
+        with self.services.database.writing() as session:
+            add_member(session, self.competition(session), session.get_one(User, person.id), role)
+        return person
+
+    def worker(self, name: str = "paper", **changes: Any) -> PaperWorker:
+        """A worker with a token of its own."""
+        with self.services.database.writing() as session:
+            token = create_worker_token(session, name)
+        return PaperWorker(self.client, token, name, **changes)
+
+    def competition(self, session: Session) -> Competition:
+        """The competition."""
+        return session.get_one(Phase, self.phase_id).competition
+
+    def set_phase(self, **values: Any) -> None:
+        """Change the phase."""
+        with self.services.database.writing() as session:
+            phase = session.get_one(Phase, self.phase_id)
+            for name, value in values.items():
+                setattr(phase, name, value)
+
+    def set_version(self, **values: Any) -> None:
+        """Change the phase's live version, as no organizer could."""
+        with self.services.database.writing() as session:
+            for name, value in values.items():
+                setattr(session.get_one(Phase, self.phase_id).versions[0], name, value)
+
+    def submission(self, submission_id: str) -> Submission:
+        """A submission as it is in the database now."""
+        with self.services.database.reading() as session:
+            return session.get_one(Submission, submission_id)
+
+    def board(self, league: str | None = None) -> dict[str, Any]:
+        """The public leaderboard."""
+        path = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard"
+        answer = self.client.get(path, params={"league": league} if league else {})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+def make_small_competition(services: Services, owner_id: str, *, slug: str = SLUG) -> str:
+    """Create a published competition with one open phase and two leagues; returns the phase's id."""
+    pack_id = make_paper_pack(services)
+    with services.database.writing() as session:
+        owner = session.get_one(User, owner_id)
+        competition = create_competition(session, owner, slug=slug, title="A small competition")
+        competition.state = CompetitionState.PUBLISHED
+        session.add_all(
+            [
+                League(competition_id=competition.id, slug="free", name="Free style", position=0),
+                League(
+                    competition_id=competition.id,
+                    slug="scratch",
+                    name="From scratch",
+                    position=1,
+                    admission=Admission.FROM_SCRATCH,
+                ),
+            ]
+        )
+        pool = create_pool(session, slug=f"{slug}-pool", name="Pool", owner_id=owner.id)
+        version = create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=owner.id)
+        phase = Phase(
+            competition_id=competition.id,
+            slug="feedback",
+            name="Feedback",
+            starts_at=now() - timedelta(days=1),
+            ends_at=now() + timedelta(days=30),
+            quota_day=3,
+            quota_phase=100,
+            quota_concurrent=3,
+        )
+        phase.versions = [
+            PhaseVersion(
+                number=1,
+                meta_train_pool_version_id=version.id,
+                meta_test_pool_version_id=version.id,
+                protocol={"name": "any_way_any_shot"},
+                tasks=10,
+                train_seeds=[93],
+                test_seeds=[94],
+                run_seconds=600.0,
+            )
+        ]
+        session.add(phase)
+        session.flush()
+        return phase.id
+
+
+def make_paper_pack(services: Services, name: str = "alpha") -> str:
+    """A row for a pack whose content nobody reads; returns its id."""
+    folder = Path(services.settings.home)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.anyshot-pack"
+    path.write_bytes(f"a pack named {name}".encode())
+    blob = keep_file(services, path)
+    with services.database.writing() as session:
+        row = Pack(name=name, domain="paper", digest=blob.digest, size=blob.size, images=400, classes=20)
+        session.add(row)
+        session.flush()
+        return row.id

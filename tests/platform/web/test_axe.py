@@ -1,0 +1,70 @@
+"""axe finds nothing serious on the main pages, at desktop and phone width, light and dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from axe_selenium_python import Axe
+from selenium import webdriver
+
+from tests.platform.web.conftest import LiveSite
+
+PUBLIC = ("/", "/login", "/sign-up", "/reset", "/competitions", "/nowhere", "/design", "/api/docs", "/docs")
+# axe-core as its authors publish it: the copy in axe-selenium-python is of 2018 and cannot read today's colours.
+SCRIPT = Path(__file__).parent / "axe" / "axe.min.js"
+SERIOUS = ("serious", "critical")
+
+
+def private_pages(live: LiveSite) -> list[str]:
+    base = f"/competitions/{live.scene.competition.slug}"
+    ids = {name: one.id for name, one in live.scene.submissions.items()}
+    return [
+        "/",
+        *(
+            base + part
+            for part in ("", "/join", "/phases/feedback", "/phases/feedback/submit", "/submissions")
+        ),
+        *(
+            base + part
+            for part in ("/leaderboard", "/discussion", "/discussion/new", "/team", "/announcements")
+        ),
+        *(f"/submissions/{ids[name]}" for name in ("queued", "running", "failed", "lost", "finished")),
+        "/submissions",
+        f"/compare?id={ids['finished']}&id={ids['older']}",
+        "/notifications",
+        *("/account" + part for part in ("", "/teams", "/tokens", "/notifications", "/security", "/delete")),
+    ]
+
+
+def look(browser: webdriver.Chrome, address: str) -> list[str]:
+    """What axe finds wrong on a page, and whether the page is wider than the window."""
+    browser.get(address)
+    axe = Axe(browser, script_url=str(SCRIPT))
+    axe.inject()
+    results = axe.run({"exclude": [["dialog:not([open])"]]}, {"resultTypes": ["violations"]})
+    found = [
+        f"{address}: {one['id']}: {one['nodes'][0]['html'][:160]} ({len(one['nodes'])} nodes)"
+        for one in results["violations"]
+        if one["impact"] in SERIOUS
+    ]
+    width = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    if width[0] > width[1]:
+        found.append(f"{address}: {width[0]} pixels wide in a window of {width[1]}")
+    errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    return found + [f"{address}: {message}" for message in errors if "status of 404" not in message]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe(live: LiveSite, browser: webdriver.Chrome, width: int, scheme: str) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    found = [fault for path in PUBLIC for fault in look(browser, live.address + path)]
+    live.sign_in(browser, live.scene.ada)
+    found += [fault for path in private_pages(live) for fault in look(browser, live.address + path)]
+    assert not found, "\n".join(found)

@@ -1,0 +1,204 @@
+"""A new participant's way in a real browser: from signing up to the row on the leaderboard."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+from sqlalchemy import select
+
+from anyshot_platform.runs.models import Run
+from anyshot_platform.submissions.models import Submission
+from tests.platform.site import summary
+from tests.platform.web.conftest import LiveSite
+from tests.platform.web.scene import TASKS
+
+HOSTILE = "<script>alert(1)</script>"
+CODE = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"
+
+
+def wait(browser: webdriver.Chrome, seconds: float = 40) -> WebDriverWait:
+    return WebDriverWait(browser, seconds, poll_frequency=0.1)
+
+
+def write_zip(path: Path, files: dict[str, bytes]) -> Path:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    path.write_bytes(buffer.getvalue())
+    return path
+
+
+def fill(browser: webdriver.Chrome, **fields: str) -> None:
+    for name, text in fields.items():
+        box = browser.find_element(By.NAME, name)
+        box.clear()
+        box.send_keys(text)
+
+
+def press(browser: webdriver.Chrome, words: str) -> None:
+    for button in browser.find_elements(By.CSS_SELECTOR, "main button, main a.btn, dialog[open] button"):
+        if button.text.strip() == words and button.is_displayed():
+            browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+            button.click()
+            return
+    raise AssertionError(
+        f"no button {words!r} on {browser.current_url}: {browser.find_element(By.TAG_NAME, 'main').text}"
+    )
+
+
+def text_of(browser: webdriver.Chrome) -> str:
+    return browser.find_element(By.TAG_NAME, "main").text
+
+
+def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
+    slug = live.scene.competition.slug
+    browser.get(f"{live.address}/competitions/{slug}/join")
+    press(browser, "Make an account")
+    fill(browser, username="grace", email="grace@example.org", password="four quiet blue whales")
+    press(browser, "Sign up")
+    wait(browser).until(lambda b: b.current_url.endswith(f"/competitions/{slug}/join"))
+    fill(browser, team_name="COBOL Learners")
+    browser.find_element(By.NAME, "accept").click()
+    press(browser, "Join the competition")
+    wait(browser).until(lambda b: "You take part now" in text_of(b))
+
+    press(browser, "Submit")
+    wrong = write_zip(tmp_path / "wrong.zip", {"readme.txt": b"nothing here"})
+    browser.find_element(By.ID, "file").send_keys(str(wrong))
+    wait(browser).until(lambda b: "would be refused" in text_of(b))
+    assert "model.py" in text_of(browser)
+    assert not browser.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled()
+    press(browser, "Choose another file")
+
+    good = write_zip(tmp_path / "good.zip", {"model.py": CODE, "weights.bin": os.urandom(9_000_000)})
+    browser.find_element(By.ID, "file").send_keys(str(good))
+    wait(browser).until(lambda b: b.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled())
+    assert browser.find_elements(By.CSS_SELECTOR, "#check-list .check--good")
+    fill(browser, comment="hand made")
+    press(browser, "Submit for scoring")
+    wait(browser).until(lambda b: "/submissions/" in b.current_url)
+    assert "good.zip" in text_of(browser)
+    assert "in the queue" in text_of(browser).lower()
+    with live.services.database.reading() as session:
+        row = session.scalars(select(Submission).where(Submission.comment == "hand made")).one()
+        assert row.size > 9_000_000 and row.counts_quota
+    browser.get(f"{live.address}/competitions/{slug}/submissions")
+    assert "1 of 2 left" in text_of(browser)
+
+
+def test_without_scripts_the_same_form_submits(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    live.sign_in(browser, live.scene.bob)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        slug = live.scene.competition.slug
+        browser.get(f"{live.address}/competitions/{slug}/phases/feedback/submit")
+        good = write_zip(tmp_path / "plain.zip", {"model.py": CODE})
+        browser.find_element(By.ID, "file").send_keys(str(good))
+        press(browser, "Smoke test first")
+        wait(browser).until(lambda b: "/submissions/" in b.current_url)
+        assert "smoke test" in text_of(browser)
+        browser.get(f"{live.address}/competitions/{slug}/phases/feedback/submit")
+        bad = write_zip(tmp_path / "bad.zip", {"model.py": b"class MyMetaLearner: pass\n"})
+        browser.find_element(By.ID, "file").send_keys(str(bad))
+        press(browser, "Smoke test first")
+        wait(browser).until(lambda b: "refused, and cost no quota" in text_of(b))
+        assert "MyLearner" in text_of(browser)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriver.Chrome) -> None:
+    """Queue, stages, progress, log lines and the end, without a reload by hand; then the row on the board."""
+    from anyshot_platform.events.service import keep_events
+    from anyshot_platform.runs.states import RunState
+    from anyshot_platform.runs.transitions import write_state
+    from anyshot_platform.scores.service import combine_scores, read_summary, record_score
+    from anyshot_starting_kit.wire.worker_api import Event, Stage
+
+    live.sign_in(browser, live.scene.ada)
+    submission_id = live.scene.submissions["queued"].id
+    browser.get(live.path("queued"))
+    assert "in the queue" in text_of(browser).lower()
+
+    def change(state: RunState, **values: object) -> Run:
+        with live.services.database.writing() as session:
+            run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
+            write_state(session, run, state, **values)
+            return run
+
+    change(RunState.CLAIMED, epoch=1)
+    change(RunState.META_TRAINING, seconds_used=3.0)
+    wait(browser).until(lambda b: "Meta-training: your code learns" in text_of(b))
+    lines = [
+        Event(
+            seq=seq,
+            at=1.8e9,
+            stream="stdout",
+            stage=Stage.META_TRAINING,
+            text=f"epoch {seq} <script>alert(1)</script>",
+        )
+        for seq in range(300)
+    ]
+    with live.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
+        keep_events(session, live.services.settings, run, lines)
+    wait(browser).until(lambda b: f"epoch 299 {HOSTILE}" in b.find_element(By.ID, "log").text)
+    change(RunState.META_TESTING, tasks_done=50, seconds_used=9.0)
+    wait(browser).until(lambda b: f"50 of {TASKS}" in text_of(b))
+    with live.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
+        record_score(session, run, read_summary(summary(0.7, TASKS), expected_tasks=TASKS))
+        write_state(session, run, RunState.FINISHED)
+        submission = session.get_one(Submission, submission_id)
+        submission.status = "finished"  # pyright: ignore[reportAttributeAccessIssue]
+        combine_scores(session, submission, run.phase_version_id, [run])
+    wait(browser).until(lambda b: b.find_elements(By.ID, "results-title"))
+    assert "0.700" in text_of(browser)
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
+    assert "0.700" in browser.find_element(By.ID, f"row-{live.scene.team.id}").text
+
+
+def test_cancel_asks_once_and_says_what_it_costs(live: LiveSite, browser: webdriver.Chrome) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.path("queued"))
+    press(browser, "Cancel")
+    assert "counts towards" in browser.find_element(By.CSS_SELECTOR, "dialog[open]").text
+    press(browser, "Cancel the submission")
+    wait(browser).until(lambda b: "This submission was cancelled" in text_of(b))
+
+
+def test_a_failure_says_whose_fault_it_was(live: LiveSite, browser: webdriver.Chrome) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.path("failed"))
+    page = text_of(browser)
+    assert "Your code raised an error." in page
+    assert "number 42, 5 ways, 3 shots" in page
+    assert "It counts as one submission" in page
+    own = [line.text for line in browser.find_elements(By.CSS_SELECTOR, ".trace__line--own")]
+    assert any("model.py" in line for line in own) and not any("dist-packages" in line for line in own)
+    assert "anyshot dry-run" in browser.find_element(By.ID, "reproduce").text
+    browser.get(live.path("lost"))
+    assert "This was our fault, not yours." in text_of(browser)
+
+
+def test_theme_and_menu_by_keyboard(live: LiveSite, browser: webdriver.Chrome) -> None:
+    browser.get(live.address)
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
+    )
+    light = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    browser.find_element(By.CSS_SELECTOR, "[data-theme-toggle]").click()
+    dark = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+    assert light != dark
+    browser.get(f"{live.address}/competitions")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    browser.execute_script("localStorage.clear()")

@@ -1,0 +1,257 @@
+"""The pages without a browser: forms, what may be seen by whom, large boards."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import new_id, now
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.notifications.models import Email, NotificationChoice
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import ApiToken, User
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import DATASETS, PASSWORD, Scene
+
+
+def test_a_page_needs_the_forms_token(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    answer = visitor.client.post("/account", data={"display_name": "x"}, headers={"accept": "text/html"})
+    assert answer.status_code == 403
+
+
+def test_password_reset_by_mail(visitor: Visitor, scene: Scene) -> None:
+    told = visitor.send("/reset", "/reset", 200, email="ada@example.org").text
+    assert (
+        told == visitor.send("/reset", "/reset", 200, email="nobody@example.org").text
+        or "If the address" in told
+    )
+    with visitor.services.database.reading() as session:
+        mails = session.scalars(select(Email)).all()
+    assert [mail.to for mail in mails] == ["ada@example.org"]
+    link = re.search(r"(/reset/[\w-]+)", mails[0].body)
+    assert link is not None
+    visitor.send(link[1], link[1], 422, password="short")
+    visitor.send(link[1], link[1], password="seven sleeping owls")
+    visitor.send("/login", "/login", username="ada", password="seven sleeping owls", next="/account")
+    assert "ada@example.org" in visitor.see("/account")
+    visitor.send("/account/security", link[1], 404, password="another long one")
+
+
+def test_tokens_are_shown_once_and_revoked(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    page = visitor.send(
+        "/account/tokens", "/account/tokens", 200, name="cluster", scope=["read", "submit"], days="30"
+    ).text
+    secret = re.search(r"any_[\w-]+", page)
+    assert secret is not None and secret[0] not in visitor.see("/account/tokens")
+    header = {"authorization": f"Bearer {secret[0]}"}
+    assert (
+        visitor.client.get(f"/api/v1/submissions/{scene.submissions['older'].id}", headers=header).status_code
+        == 200
+    )
+    with visitor.services.database.reading() as session:
+        token = session.scalars(select(ApiToken).where(ApiToken.name == "cluster")).one()
+    visitor.send("/account/tokens", f"/account/tokens/{token.id}/revoke")
+    assert visitor.client.get("/api/v1/me", headers=header).status_code == 401
+
+
+def test_deleting_the_account_erases_the_person(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    visitor.send("/account/delete", "/account/delete", 422, confirm_name="adx", password=PASSWORD)
+    visitor.send("/account/delete", "/account/delete", 422, confirm_name="ada", password="wrong")
+    visitor.send("/account/delete", "/account/delete", confirm_name="ada", password=PASSWORD)
+    with visitor.services.database.reading() as session:
+        user = session.get_one(User, scene.ada.id)
+        assert (
+            user.deleted_at and user.email is None and user.display_name == "" and "ada" not in user.username
+        )
+    assert "Analytical Engines" in visitor.see(f"/competitions/{scene.competition.slug}/leaderboard")
+
+
+def test_notification_choices_are_kept(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    visitor.send("/account/notifications", "/account/notifications", **{"page:announcement": "1"})
+    with visitor.services.database.reading() as session:
+        row = session.get_one(NotificationChoice, (scene.ada.id, "announcement"))
+        assert row.page and not row.email
+
+
+def test_profile_refuses_bad_values_and_keeps_what_was_typed(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    sent = {"display_name": "Ada K.", "time_zone": "UTC", "homepage": "javascript:alert(1)"}
+    page = visitor.send("/account", "/account", 422, **sent).text
+    assert "Ada K." in page and "Homepage" in page
+    visitor.send("/account", "/account", **{**sent, "homepage": "https://example.org"})
+    assert "Ada K." in visitor.see("/")
+
+
+def test_strangers_see_no_submission_of_others(visitor: Visitor, scene: Scene) -> None:
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    assert (
+        visitor.client.get(path, headers={"accept": "text/html"}, follow_redirects=False).status_code == 303
+    )
+    for user in (scene.visitor, scene.bob):
+        visitor.sign_in(user)
+        for part in ("", "/stream", "/log.txt", "/tasks.csv", "/report.html", "/cancel"):
+            visitor.see(path + part, 404)
+        assert "There is no such submission" in visitor.see(
+            f"/compare?id={scene.submissions['finished'].id}&id=x"
+        )
+
+
+def test_hidden_dataset_names_stay_hidden(visitor: Visitor, scene: Scene) -> None:
+    """Names that are not anonymous yet never reach a participant's pages or downloads; organizers see them."""
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    secret = "SECRET_SET"
+    with visitor.services.database.writing() as session:
+        for score in session.scalars(select(SubmissionScore)):
+            score.by_dataset = {
+                name.replace("Dataset", secret): value for name, value in score.by_dataset.items()
+            }
+        for row in session.scalars(select(BoardRow)):
+            row.by_dataset = {
+                name.replace("Dataset", secret): value for name, value in row.by_dataset.items()
+            }
+    board = f"/competitions/{scene.competition.slug}/leaderboard"
+    visitor.sign_in(scene.ada)
+    assert "Hidden dataset" in visitor.see(board)
+    visible = re.sub(r'href="[^"]*"', "", visitor.see(board))
+    assert secret not in visible
+    assert "Animals" not in visitor.see(path) and "Animals" not in visitor.see(f"{path}/tasks.csv")
+    visitor.sign_in(scene.organizer)
+    assert secret in visitor.see(board)
+
+
+def test_scores_that_the_phase_hides_are_on_no_page(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).scores_visible = False
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    shown = f"{scene.submissions['finished'].score:.3f}"
+    assert shown not in visitor.see(path) and shown not in visitor.see("/submissions")
+    visitor.see(f"{path}/tasks.csv", 404)
+
+
+def test_tasks_can_be_taken_home(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    lines = visitor.see(f"/submissions/{scene.submissions['finished'].id}/tasks.csv").splitlines()
+    assert lines[0].startswith("run,task,dataset,domain,ways,shots") and len(lines) == 201
+    assert DATASETS[0] in lines[1]
+
+
+def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    ids = [scene.submissions[name].id for name in ("finished", "older")]
+    page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
+    assert "is better by" in page and "different" in page and "Dataset 10" in page
+    assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
+
+
+def test_discussion(visitor: Visitor, scene: Scene) -> None:
+    base = f"/competitions/{scene.competition.slug}/discussion"
+    visitor.sign_in(scene.visitor)
+    visitor.see(f"{base}/new", 403)
+    visitor.sign_in(scene.bob)
+    visitor.send(f"{base}/new", f"{base}/new", 422, title="x", body="long enough")
+    made = visitor.send(
+        f"{base}/new", f"{base}/new", title="How many seeds?", body="<b onclick=x>One</b> or three?"
+    )
+    thread = made.headers["location"]
+    assert "onclick" not in visitor.see(thread)
+    visitor.sign_in(scene.ada)
+    visitor.send(thread, f"{thread}/reply", body="Three, in the final.")
+    post = re.search(r'id="post-(\w+)"', visitor.see(thread))
+    assert post is not None
+    visitor.send(thread, f"{thread}/posts/{post[1]}/remove", 403)
+    visitor.sign_in(scene.bob)
+    assert "answered in" in visitor.see("/notifications")
+    visitor.sign_in(scene.organizer)
+    visitor.send(thread, f"{thread}/posts/{post[1]}/remove")
+    assert "This post was removed" in visitor.see(thread)
+    visitor.send(thread, f"{thread}/posts/{post[1]}/restore")
+    visitor.send(thread, f"{thread}/moderate", locked="1")
+    visitor.sign_in(scene.ada)
+    visitor.send(thread, f"{thread}/reply", 409, body="One more thing")
+
+
+def test_teams_share_one_quota_so_those_who_submitted_cannot_move(visitor: Visitor, scene: Scene) -> None:
+    base = f"/competitions/{scene.competition.slug}"
+    visitor.sign_in(scene.visitor)
+    visitor.send(f"{base}/join", f"{base}/join", 422, team_name="Vera")
+    visitor.send(f"{base}/join", f"{base}/join", team_name="Vera alone", accept="1")
+    visitor.sign_in(scene.ada)
+    visitor.send(f"{base}/team", f"{base}/team/invite", username="vera")
+    visitor.send(f"{base}/team", f"{base}/team/name", 409, name="Another name")
+    visitor.sign_in(scene.visitor)
+    page = visitor.see(f"{base}/team")
+    accept = re.search(r"/team/invitations/\w+/accept", page)
+    assert accept is not None and "invites you" in page
+    visitor.send(f"{base}/team", base + accept[0])
+    assert "Analytical Engines" in visitor.see(f"{base}/team")
+    visitor.send(f"{base}/team", f"{base}/team/leave", 409)
+    with visitor.services.database.reading() as session:
+        assert session.scalars(select(Team).where(Team.name == "Vera alone")).one().deleted_at is not None
+
+
+def test_a_board_of_ten_thousand_rows(visitor: Visitor, scene: Scene) -> None:
+    """Every order, search and page of it works; `python -m benchmarks.pages` measures how quickly."""
+    with visitor.services.database.writing() as session:
+        fill_board(session, scene, 10_000)
+    path = f"/competitions/{scene.competition.slug}/leaderboard?phase=feedback&league=free-style"
+    visitor.sign_in(scene.ada)
+    for query in ("", "&sort=-score", "&sort=d:Dataset+3", "&q=Team+77", "&page=150", "&sort=submitted"):
+        assert "Your team is on rank" in visitor.see(path + query), query
+    assert "Team 7777" in visitor.see(f"{path}&q=Team+7777")
+    assert "10,008 rows" in visitor.see(path)
+    own = re.search(r'href="([^"]+#row-[^"]+)"', visitor.see(path))
+    assert own is not None
+    assert f'id="row-{scene.team.id}"' in visitor.see(own[1].replace("&amp;", "&").partition("#")[0])
+
+
+def fill_board(session: Session, scene: Scene, count: int) -> None:
+    league = scene.leagues["free-style"]
+    template = session.scalars(
+        select(BoardRow).where(BoardRow.league_id == league.id, BoardRow.ranked).limit(1)
+    ).one()
+    teams = [
+        {"id": new_id(), "competition_id": scene.competition.id, "name": f"Team {n}", "name_key": f"team {n}"}
+        for n in range(count)
+    ]
+    session.execute(insert(Team), teams)
+    moment = now()
+    values = {
+        name: getattr(template, name)
+        for name in (
+            "phase_version_id",
+            "league_id",
+            "submission_id",
+            "submission_score_id",
+            "tasks",
+            "runs",
+            "seconds",
+        )
+    }
+    rows = [
+        {
+            **values,
+            "id": new_id(),
+            "seconds": float(n),
+            "row_key": team["id"],
+            "team_id": team["id"],
+            "ranked": True,
+            "sort_value": -n / count,
+            "value": n / count,
+            "half_width": 0.01,
+            "by_dataset": dict.fromkeys(DATASETS, n / count),
+            "submitted_at": moment,
+            "updated_at": moment,
+        }
+        for n, team in enumerate(teams)
+    ]
+    session.execute(insert(BoardRow), rows)
+    assert (session.scalar(select(func.count(BoardRow.id))) or 0) > count

@@ -1,0 +1,173 @@
+"""How values become words, Markdown becomes harmless, and rows become brackets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from anyshot_platform.leaderboards.board_view import find_brackets
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.submissions.failures import is_own_file, mark_traceback
+from anyshot_platform.submissions.training import summarize_rows
+from anyshot_platform.submissions.words import blame
+from anyshot_platform.web.filters import count, duration, interval, ordinal, score, size, when
+from anyshot_platform.web.markdown import markdown
+from anyshot_platform.web.paging import page_of
+from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+from tests.platform.web.scene import TRACEBACK
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.05, "50 ms"),
+        (0.4, "0.4 s"),
+        (59.6, "1 min"),
+        (185, "3 min 5 s"),
+        (18600, "5 h 10 min"),
+        (90000, "1 d 1 h"),
+    ],
+)
+def test_duration(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_values_without_meaning_are_a_dash() -> None:
+    for function in (duration, size, score):
+        assert "–" in str(function(None))
+    assert "–" in str(score(float("nan"))) and interval(None) == ""
+
+
+def test_other_words() -> None:
+    assert score(-0.0312) == "−0.031"
+    assert size(1 << 20) == "1.0 MiB" and size(3) == "3 B"
+    assert count(1, "task") == "1 task" and count(3000, "task") == "3,000 tasks"
+    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22, 113)] == [
+        "1st",
+        "2nd",
+        "3rd",
+        "4th",
+        "11th",
+        "22nd",
+        "113th",
+    ]
+    naive = when(datetime(2026, 7, 1, 12, 0))
+    assert 'datetime="2026-07-01T12:00:00+00:00"' in naive and "1 Jul 2026, 12:00 UTC" in naive
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[x](javascript:alert(1))",
+        '<a href="JaVaScRiPt:alert(1)">x</a>',
+        "<svg onload=alert(1)>",
+        '<iframe src="https://elsewhere.example"></iframe>',
+        "<style>body{display:none}</style>",
+        '<form action="https://elsewhere.example"><input name=password></form>',
+        "![pixel](https://elsewhere.example/pixel.png)",
+        '<img src="//elsewhere.example/pixel.png">',
+    ],
+)
+def test_markdown_is_harmless(hostile: str) -> None:
+    page = str(markdown(f"before\n\n{hostile}\n\nafter")).lower()
+    for word in (
+        "<script",
+        "onerror",
+        "onload",
+        'href="javascript',
+        "<iframe",
+        "<style",
+        "<form",
+        "<input",
+        'src="http',
+    ):
+        assert word not in page
+    assert 'src="//' not in page and "before" in page and "after" in page
+
+
+def test_markdown_keeps_what_organizers_write() -> None:
+    page = str(markdown("# Title\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n[link](https://example.org) ~~old~~"))
+    assert "<h2>Title</h2>" in page and "<table>" in page and "<s>old</s>" in page
+    assert 'rel="noopener nofollow ugc"' in page
+
+
+def place(value: float, half_width: float | None, rank: int | None = 1) -> Place:
+    row = BoardRow(
+        row_key=f"{value}",
+        team_id="t",
+        submission_id="s",
+        value=value,
+        half_width=half_width,
+        by_dataset={},
+        submitted_at=datetime.now(UTC),
+        sort_value=-value,
+    )
+    return Place(rank, row, "team", 1, "name", rank is None)
+
+
+def test_brackets_join_what_cannot_be_told_apart() -> None:
+    places = [place(0.60, 0.01), place(0.59, 0.01), place(0.50, 0.01), place(0.40, 0.01)]
+    assert find_brackets(places) == ["start", "end", "", ""]
+    chain = [place(0.60, 0.01), place(0.59, 0.01), place(0.58, 0.01), place(0.30, 0.01)]
+    assert find_brackets(chain) == ["start", "middle", "end", ""]
+
+
+def test_a_baseline_between_two_rows_does_not_break_their_bracket() -> None:
+    assert find_brackets([place(0.6, 0.01), place(0.595, 0.01, None), place(0.59, 0.01)]) == [
+        "start",
+        "middle",
+        "end",
+    ]
+    assert find_brackets([place(0.6, 0.01), place(0.5, 0.01, None), place(0.4, 0.01)]) == ["", "", ""]
+
+
+def test_a_score_without_an_interval_is_in_no_bracket() -> None:
+    assert find_brackets([place(0.6, None), place(0.6, None)]) == ["", ""]
+    assert find_brackets([]) == []
+
+
+def test_own_lines_of_a_traceback_are_marked() -> None:
+    marked = mark_traceback(TRACEBACK)
+    own = [line.text.strip() for line in marked if line.own]
+    assert own[0].startswith('File "/scratch/run/program/model.py"') and len(own) == 4
+    assert marked[-1].error and not marked[-1].own
+    hidden = mark_traceback("model.py, line 57\nlayers.py, line 12\nRuntimeError")
+    assert [line.own for line in hidden] == [True, True, False]
+    assert not is_own_file("/usr/lib/python3/dist-packages/torch/nn.py") and is_own_file("model.py")
+
+
+@pytest.mark.parametrize("verdict", [verdict for verdict in Verdict if verdict != Verdict.OK])
+def test_every_verdict_has_a_sentence_that_says_whose_fault(verdict: Verdict) -> None:
+    words = blame(verdict, verdict.cause)
+    assert words.sentence.endswith(".") and words.next_step
+    if verdict.cause == Cause.INFRASTRUCTURE:
+        assert "our fault" in words.sentence
+    if verdict.cause == Cause.PARTICIPANT:
+        assert "Your" in words.sentence or "zip" in words.sentence
+
+
+def test_pages_of_a_list() -> None:
+    page = page_of(9, 50, 120)
+    assert (page.number, page.pages, page.first, page.last) == (3, 3, 101, 120)
+    assert page_of(1, 50, 0).pages == 1
+
+
+def test_rows_of_the_logger_become_curves() -> None:
+    header = "step,iteration,dataset,ways,shots,loss,accuracy,normalized_accuracy"
+    rows = [f"0,{place},D,5,1,1.0,0.6,{0.5 + place / 10_000}" for place in range(1, 1001)]
+    groups, words = summarize_rows("\n".join([header, *rows]), "iteration")
+    assert words == "Normalized accuracy" and len(groups) == 40
+    assert groups[0].key == 25 and groups[0].tasks == 25 and groups[0].mean < groups[-1].mean
+    batches, words = summarize_rows(f"{header}\n0,1,,,,2.0,0.25,\n0,2,,,,1.9,0.35,", "iteration")
+    assert words == "Accuracy" and [round(group.mean, 2) for group in batches] == [0.25, 0.35]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a,b\n1,2", "iteration,accuracy\n1e400,nan\nx,y\n" + "9" * 400 + ",1", "\x00\x00"]
+)
+def test_broken_tables_of_the_logger_draw_nothing(text: str) -> None:
+    assert summarize_rows(text, "iteration") == ((), "")

@@ -1,0 +1,83 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.reliability import Flips, count_flips, plan_size, predict_flip, subset_flips
+from anyshot_scoring.undefined import Undefined
+
+
+def known(result: Flips | Undefined) -> Flips:
+    assert isinstance(result, Flips)
+    return result
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 8])
+def test_flips_and_exaggerations_are_those_of_all_subsets(size):
+    differences = np.array([0.3, -0.2, 0.1, 0.05, -0.15, 0.02, 0.21, -0.04])
+    lead = differences.mean()
+    means = np.array([differences[list(chosen)].mean() for chosen in combinations(range(8), size)])
+    result = known(subset_flips(differences, size, subsets=40_000))
+    assert result.lead == pytest.approx(lead)
+    assert result.flip == pytest.approx((means < 0).mean(), abs=0.01)
+    assert result.exaggeration == pytest.approx((means > lead + 0.005).mean(), abs=0.01)
+
+
+def test_the_sign_of_the_lead_does_not_matter():
+    differences = np.random.default_rng(0).normal(0.02, 0.1, 40)
+    there, back = known(subset_flips(differences, 10)), known(subset_flips(-differences, 10))
+    assert there.flip == pytest.approx(back.flip)
+
+
+def test_the_planning_formula_predicts_the_flips_of_normal_differences():
+    differences = np.random.default_rng(1).normal(0.02, 0.1, 200)
+    result = known(subset_flips(differences, 20, subsets=40_000))
+    deviation = differences.std(ddof=1) * np.sqrt((1 - 20 / 200) / 20)
+    assert result.predicted_flip == pytest.approx(stats.norm.cdf(-abs(differences.mean()) / deviation))
+    assert result.flip == pytest.approx(result.predicted_flip, abs=0.015)
+    assert predict_flip(differences, 20) == pytest.approx(result.predicted_flip)
+
+
+def test_strata_draw_of_each_dataset():
+    differences = np.array([0.1, 0.2, 0.3, -0.1, 0.0, 0.1])
+    strata = np.array([0, 0, 0, 1, 1, 1])
+    means = [(a + b) / 2 for a in differences[:3] for b in differences[3:]]
+    result = known(subset_flips(differences, 1, strata=strata, subsets=40_000))
+    assert result.lead == pytest.approx(0.1)
+    assert result.exaggeration == pytest.approx(np.mean([m > 0.105 for m in means]), abs=0.01)
+    assert result.flip == 0.0
+
+
+def test_all_units_never_flip():
+    result = known(subset_flips([0.3, -0.1, 0.1], 3))
+    assert (result.flip, result.exaggeration, result.predicted_flip) == (0.0, 0.0, 0.0)
+
+
+def test_both_counts_are_strict():
+    assert count_flips([0.0, -0.1, 0.2, 0.105, 0.1], 0.1) == (0.2, 0.2)
+
+
+def test_no_lead_is_undefined_and_too_few_subsets_are_refused():
+    assert isinstance(subset_flips([0.1, -0.1], 1), Undefined)
+    assert isinstance(predict_flip([0.1], 1), Undefined)
+    assert predict_flip([0.1, 0.1], 1) == 0.0
+    assert isinstance(predict_flip([0.0, 0.0], 1), Undefined)
+    with pytest.raises(ScoringError, match="at least 1000"):
+        subset_flips([0.1, 0.2], 1, subsets=100)
+    with pytest.raises(ScoringError, match="cannot be drawn"):
+        subset_flips([0.1, 0.2], 3)
+    with pytest.raises(ScoringError, match="finite"):
+        subset_flips([0.1, np.nan], 1)
+
+
+def test_a_planned_number_of_new_units_keeps_flips_below_what_was_asked():
+    rng = np.random.default_rng(2)
+    size = plan_size(rng.normal(0.0, 0.1, 5_000), lead=0.02)
+    assert isinstance(size, int)
+    assert size == pytest.approx((1.6449 * 0.1 / 0.02) ** 2, rel=0.1)
+    drawn = rng.normal(0.02, 0.1, (20_000, size)).mean(axis=1)
+    assert count_flips(drawn, 0.02)[0] == pytest.approx(0.05, abs=0.01)
+    assert isinstance(plan_size([0.1, 0.2], lead=0.0), Undefined)
+    assert isinstance(plan_size([0.1], lead=0.1), Undefined)

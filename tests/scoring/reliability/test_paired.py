@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+from anyshot_scoring.reliability import Interval, Population, align, align_classes, compare, judge
+from anyshot_scoring.reliability.paired import expansion, percentile_interval
+from anyshot_scoring.undefined import Undefined
+from tests.scoring.simulated import draw_matrix, draw_run_by_class
+
+
+def test_the_difference_is_paired():
+    matrix = draw_matrix(0, [0.5, 0.5], dataset_sd=0.2)
+    matrix.scores[:, 1] = matrix.scores[:, 0] - 0.01
+    result = compare(matrix, "s0", "s1", replicates=500)
+    assert result.mean == pytest.approx(0.01)
+    assert isinstance(result.plain, Interval)
+    assert result.plain.high - result.plain.low < 1e-9
+
+
+def test_swapping_the_two_turns_the_sign():
+    matrix = draw_matrix(1, [0.5, 0.52], dataset_sd=0.05)
+    there, back = (compare(matrix, a, b, replicates=500) for a, b in (("s0", "s1"), ("s1", "s0")))
+    assert there.mean == -back.mean
+    for one, other in ((there.plain, back.plain), (there.by_dataset, back.by_dataset)):
+        assert isinstance(one, Interval)
+        assert isinstance(other, Interval)
+        assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
+
+
+@pytest.mark.parametrize(
+    ("dataset_sd", "covered"),
+    [
+        (0.0, {"plain": (0.91, 0.985), Population.TASKS: (0.91, 0.985)}),
+        (0.06, {"by_dataset": (0.91, 0.985), Population.DATASETS: (0.92, 0.995), "plain": (0.0, 0.75)}),
+    ],
+)
+def test_intervals_cover_the_true_difference_as_often_as_they_say(dataset_sd, covered):
+    """With datasets that differ, the plain interval shows what ignoring the clusters does."""
+    hits = dict.fromkeys(covered, 0)
+    for seed in range(300):
+        matrix = draw_matrix(seed, [0.50, 0.53], tasks=30, dataset_sd=dataset_sd, task_sd=0.15)
+        result = compare(matrix, "s1", "s0", replicates=400, seed=seed + 10_000)
+        for kind in covered:
+            interval = result.bootstrap[kind] if isinstance(kind, Population) else getattr(result, kind)
+            hits[kind] += interval.holds(0.03)
+    for kind, (low, high) in covered.items():
+        assert low <= hits[kind] / 300 <= high, (kind, hits[kind] / 300)
+
+
+def test_intervals_over_classes_cover_the_mean_over_all_classes_of_a_large_population():
+    hits = plain = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        gap = 0.05 + 0.12 * rng.standard_normal((3, 12))  # the classes drawn; their population mean is 0.05
+        base = np.full((3, 12), 0.6)
+        runs = [draw_run_by_class(2 * seed + i, seed, s, tasks=60) for i, s in enumerate((base + gap, base))]
+        matrix = align({"a": [runs[0].score()], "b": [runs[1].score()]})
+        classes = align_classes({"a": [runs[0].class_table()], "b": [runs[1].class_table()]}, matrix)
+        result = compare(matrix, "a", "b", classes=classes, replicates=400, seed=seed)
+        interval, naive = result.bootstrap[Population.CLASSES], result.plain
+        assert isinstance(interval, Interval)
+        assert isinstance(naive, Interval)
+        truth = 0.05 / (1 - 1 / 5)  # a gap in recall is 1.25 as wide in normalized recall at five ways
+        hits, plain = hits + interval.holds(truth), plain + naive.holds(truth)
+    assert hits / 150 >= 0.90
+    assert plain / 150 < 0.85
+
+
+def test_what_is_undefined_says_why():
+    result = compare(draw_matrix(0, [0.5, 0.6], datasets=1, tasks=1), "s0", "s1", replicates=10)
+    assert result.plain == Undefined("a single task has no interval")
+    assert result.by_dataset == Undefined("a single dataset says nothing about others")
+    assert all(isinstance(value, Undefined) and value.reason for value in result.bootstrap.values())
+
+
+def test_expansion_is_large_for_few_units_and_none_for_many():
+    assert expansion(10) == pytest.approx(np.sqrt(10 / 9) * 2.262157 / 1.959964, rel=1e-5)
+    assert expansion(100_000) == pytest.approx(1.0, abs=1e-4)
+    normal = np.random.default_rng(0).standard_normal(200_000)
+    interval = percentile_interval(normal, 10)
+    assert (interval.low, interval.high) == pytest.approx((-2.385, 2.385), abs=0.03)
+
+
+def test_a_verdict_needs_an_interval_that_excludes_zero_or_lies_within_the_margin():
+    def interval(low: float, high: float) -> Interval:
+        return Interval(low, high, 0.95, 100)
+
+    assert judge(interval(0.01, 0.05), interval(0.014, 0.046)) == "different"
+    assert judge(interval(-0.006, 0.008), interval(-0.005, 0.007)) == "equivalent"
+    assert judge(interval(-0.02, 0.03), interval(-0.01, 0.02)) == "undecided"
+    assert judge(interval(0.001, 0.007), interval(0.002, 0.006)) == "equivalent"

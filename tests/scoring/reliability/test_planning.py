@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from anyshot_scoring.reliability import Components, align, align_classes, estimate_components, plan_top
+from anyshot_scoring.undefined import Undefined
+from tests.scoring.simulated import draw_matrix, draw_run_by_class
+
+PAIR = Components(lead=0.02, dataset=0.001, klass=0.002, task=0.04, datasets=10, classes=20, tasks=100)
+
+
+def test_components_are_those_of_the_model():
+    found = [
+        estimate_components(
+            draw_matrix(seed, [0.5, 0.55], datasets=12, dataset_sd=0.06, task_sd=0.15), "s0", "s1"
+        )
+        for seed in range(60)
+    ]
+    known = [c for c in found if isinstance(c, Components)]
+    assert len(known) == 60
+    assert np.mean([c.task for c in known]) == pytest.approx(2 * 0.15**2, rel=0.05)
+    assert np.mean([c.dataset for c in known]) == pytest.approx(2 * 0.06**2, rel=0.15)
+    assert np.mean([c.lead for c in known]) == pytest.approx(0.05, abs=0.012)
+
+
+def test_the_variance_between_classes_is_found():
+    rng = np.random.default_rng(0)
+    gap = 0.1 * rng.standard_normal((4, 30))
+    runs = {
+        key: [draw_run_by_class(100 * i + r, r, 0.6 + sign * gap / 2, tasks=150) for r in range(3)]
+        for i, (key, sign) in enumerate((("a", 1), ("b", -1)))
+    }
+    matrix = align({key: [run.score() for run in own] for key, own in runs.items()})
+    classes = align_classes({key: [run.class_table() for run in own] for key, own in runs.items()}, matrix)
+    found = estimate_components(matrix, "a", "b", classes)
+    assert isinstance(found, Components)
+    assert found.classes == 30
+    assert found.klass == pytest.approx((1.25 * 0.1) ** 2, rel=0.35)
+
+
+def test_a_plan_reaches_its_aim_and_no_less_does():
+    plan = plan_top([PAIR], flip=0.05)
+    for unit in ("tasks", "classes"):
+        count = getattr(plan, unit)
+        fixed = Components(**{**vars(PAIR), "dataset": 0.0})
+        assert fixed.flip(**{unit: count}) <= 0.05 < fixed.flip(**{unit: count - 1})
+    assert isinstance(plan.datasets, int)
+    assert PAIR.flip(datasets=plan.datasets) <= 0.05 < PAIR.flip(datasets=plan.datasets - 1)
+    assert plan.now == pytest.approx(PAIR.flip())
+
+
+def test_the_hardest_pair_decides():
+    close = Components(**{**vars(PAIR), "lead": 0.005})
+    assert plan_top([PAIR, close]).datasets == plan_top([close]).datasets
+
+
+def test_what_no_number_settles_says_why():
+    tied = Components(**{**vars(PAIR), "lead": 0.0})
+    assert plan_top([PAIR, tied]).datasets == Undefined("two submissions have the same score")
+    noisy = Components(**{**vars(PAIR), "klass": 5.0})
+    assert isinstance(plan_top([noisy]).tasks, Undefined)
+    unknown = Components(**{**vars(PAIR), "klass": 0.0})
+    assert isinstance(plan_top([unknown]).classes, Undefined)
+    assert isinstance(estimate_components(draw_matrix(0, [0.5, 0.6], tasks=1), "s0", "s1"), Undefined)
+
+
+def test_no_spread_and_no_lead():
+    still = Components(lead=0.1, dataset=0, klass=0, task=0, datasets=1, classes=1, tasks=1)
+    assert still.flip() == 0.0
+    assert Components(**{**vars(still), "lead": 0.0}).flip() == 0.5

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.reliability import (
+    SeedModel,
+    fit_seed_model,
+    simulate_rules,
+    tau_b,
+    tau_between,
+    tau_between_runs,
+)
+from anyshot_scoring.undefined import Undefined, as_json
+from tests.scoring.simulated import draw_matrix
+
+
+def test_tau_b_by_hand_and_with_ties():
+    assert tau_b([1, 2, 3], [1, 2, 3]) == 1.0
+    assert tau_b([1, 2, 3], [3, 2, 1]) == -1.0
+    assert tau_b([1, 1, 2, 3], [1, 2, 2, 3]) == pytest.approx(4 / 5)
+
+
+def test_a_constant_side_or_a_single_submission_is_undefined():
+    assert tau_b([1, 1], [1, 2]) == Undefined("all scores of one side are equal")
+    assert isinstance(tau_b([1], [2]), Undefined)
+    assert as_json(tau_b([1], [2])) == {"undefined": "fewer than two submissions have no order"}
+    with pytest.raises(ScoringError):
+        tau_b([1, 2], [1, np.nan])
+
+
+def test_tau_between_phases_takes_those_that_stand_in_both():
+    assert tau_between({"a": 1, "b": 2, "c": 3}, {"b": 5, "a": 6, "d": 0}) == -1.0
+
+
+def test_tau_between_runs():
+    steady = draw_matrix(0, [0.2, 0.5, 0.8], runs=3)
+    assert tau_between_runs(steady) == 1.0
+    assert isinstance(tau_between_runs(draw_matrix(0, [0.2, 0.5])), Undefined)
+    noise = [tau_between_runs(draw_matrix(seed, [0.5] * 4, runs=2, tasks=3)) for seed in range(200)]
+    assert np.mean([tau for tau in noise if not isinstance(tau, Undefined)]) == pytest.approx(0.0, abs=0.1)
+
+
+def test_the_seed_model_finds_what_the_scores_were_drawn_from():
+    rng = np.random.default_rng(0)
+    scores = 0.5 + 0.03 * rng.standard_normal((400, 1)) + 0.01 * rng.standard_normal((400, 6))
+    model = fit_seed_model(scores)
+    assert isinstance(model, SeedModel)
+    assert model.common == pytest.approx(0.03, rel=0.1)
+    assert model.noise == pytest.approx([0.01] * 6, rel=0.1)
+    own = fit_seed_model(0.5 + np.array([0.01, 0.05]) * rng.standard_normal((400, 2)), pooled=False)
+    assert isinstance(own, SeedModel)
+
+
+def test_a_single_run_or_a_single_submission():
+    assert isinstance(fit_seed_model([[0.5, 0.6]]), Undefined)
+    alone = fit_seed_model([[0.5], [0.7]])
+    assert isinstance(alone, SeedModel)
+    (worst,) = simulate_rules(alone, rules=["worst"], competitions=500)
+    assert worst.best_wins == 1.0
+    assert isinstance(worst.tau, Undefined)
+    with pytest.raises(ScoringError):
+        fit_seed_model([[np.nan, 0.1]])
+
+
+def test_the_worst_of_three_costs_what_theory_says():
+    model = SeedModel(np.array([0.5, 0.4]), 0.0, np.array([0.02, 0.02]))
+    worst, mean, _ = simulate_rules(model, competitions=20_000)
+    expected = 3 / (2 * np.sqrt(np.pi)) * 0.02  # of the lowest of three normal draws
+    assert worst.penalty == pytest.approx([expected] * 2, abs=0.0005)
+    assert mean.penalty == pytest.approx([0.0] * 2, abs=0.0005)
+
+
+def test_the_mean_finds_the_best_more_often_than_the_worst_run_at_equal_noise():
+    model = SeedModel(np.array([0.52, 0.50]), 0.0, np.array([0.02, 0.02]))
+    worst, mean, median = simulate_rules(model, competitions=20_000)
+    assert mean.best_wins == pytest.approx(stats.norm.cdf(0.02 / (0.02 * np.sqrt(2 / 3))), abs=0.01)
+    assert mean.best_wins > median.best_wins
+    assert mean.best_wins > worst.best_wins + 0.01
+    assert mean.tau == pytest.approx(2 * mean.best_wins - 1)
+    assert mean.same_winner_as_mean == 1.0
+
+
+def test_the_worst_run_favours_the_steady():
+    model = SeedModel(np.array([0.500, 0.505]), 0.0, np.array([0.001, 0.03]))
+    worst, mean, _ = simulate_rules(model, competitions=5_000)
+    assert worst.best_wins < 0.2 < 0.5 < mean.best_wins

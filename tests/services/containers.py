@@ -1,0 +1,41 @@
+"""The Docker daemon: the one that runs, or one started for the session where we are root."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.services.processes import find_program, running, wait_until
+
+
+def docker_answers() -> bool:
+    """Whether a daemon answers on the default address."""
+    program = find_program("docker")
+    if program is None:
+        return False
+    asked = subprocess.run([program, "version", "--format", "{{.Server.Version}}"], capture_output=True)
+    return asked.returncode == 0 and bool(asked.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def docker_daemon() -> Iterator[None]:
+    """A Docker daemon that answers."""
+    if docker_answers():
+        yield
+        return
+    program = find_program("dockerd")
+    if program is None:
+        pytest.skip("Docker is not installed (Debian: apt-get install docker.io iptables)")
+    if os.geteuid() != 0:
+        pytest.skip("no Docker daemon answers, and starting one takes root")
+    with (
+        tempfile.TemporaryDirectory(prefix="anyshot-dockerd-") as folder,
+        running([program], Path(folder) / "log.txt"),
+    ):
+        wait_until(docker_answers, "the Docker daemon", 60)
+        yield

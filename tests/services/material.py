@@ -1,0 +1,37 @@
+"""Small data for the whole suite: generated packs and baseline zips."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from anyshot_starting_kit.data.pack import pack_dataset
+from anyshot_starting_kit.demo_data import make_demo_data
+
+BASELINES = Path(__file__).parents[2] / "baselines"
+TRAIN, TEST = ("OCR_LAT", "SHP_FIL"), ("TXT_SQR", "SHP_LIN")
+
+
+@pytest.fixture(scope="session")
+def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four generated datasets of 8 classes x 30 images, in Meta-Album format."""
+    folder = tmp_path_factory.mktemp("demo-data")
+    return make_demo_data(folder, classes=8, images=30, datasets=TRAIN + TEST)
+
+
+@pytest.fixture(scope="session")
+def demo_packs(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Packs of those datasets, by name."""
+    target = tmp_path_factory.mktemp("packs")
+    return {name: pack_dataset(demo_folder / name, target).path for name in TRAIN + TEST}
+
+
+def zip_folder(folder: Path, target: Path) -> Path:
+    """A bundle folder as the zip that a participant would upload."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(folder))
+    return target

@@ -1,0 +1,34 @@
+"""Long lists of which CI runs a slice that rotates: mark a test `rotating`.
+
+`ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices; without it, everything runs.
+A test that is left to another slice is deselected, and the summary says how many were.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+import pytest
+
+
+def slice_of(node_id: str, slices: int) -> int:
+    """The slice that a test falls into: stable, whatever else is in the list."""
+    return int.from_bytes(hashlib.sha256(node_id.encode()).digest()[:4], "big") % slices
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the rotating tests of the other slices."""
+    wanted = os.environ.get("ANYSHOT_ROTATE", "all")
+    if wanted == "all":
+        return
+    number, _, slices = wanted.partition("/")
+    kept, left = [], []
+    for item in items:
+        mine = item.get_closest_marker("rotating") is None or slice_of(item.nodeid, int(slices)) == int(
+            number
+        )
+        (kept if mine else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept

@@ -1,0 +1,78 @@
+"""init, check, pack, and the group itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from anyshot_starting_kit.bundle import check_bundle
+from anyshot_starting_kit.cli import group
+from anyshot_starting_kit.cli.group import main
+from anyshot_starting_kit.dryrun.reproduce import reproduce_command
+from tests.starting_kit.bundle.archives import MODEL
+
+
+def test_help_lists_commands_without_importing_torch() -> None:
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom anyshot_starting_kit.cli import main\n"
+        "result = CliRunner().invoke(main, ['--help'])\nprint(result.output)\nassert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    for name in ("init", "check", "pack", "dry-run", "submit", "status", "log", "results", "cancel", "login"):
+        assert f"  {name} " in done.stdout
+
+
+def test_every_command_has_help_and_every_option_is_explained() -> None:
+    for name in group._available():
+        command = main.get_command(click.Context(main), name)
+        assert command is not None and command.help, name
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"{name} {option.name}"
+
+
+def test_init_makes_a_bundle_that_passes(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    result = CliRunner().invoke(main, ["init", str(folder)])
+    assert result.exit_code == 0 and "dry-run" in result.output
+    assert check_bundle(folder).ok
+    assert {path.name for path in folder.iterdir()} == {
+        "model.py",
+        "network.py",
+        "config.json",
+        "metadata",
+        "README.md",
+    }
+    assert CliRunner().invoke(main, ["init", str(folder)]).exit_code == 2  # never over somebody's files
+
+
+def test_check_and_pack(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "model.py").write_bytes(MODEL)
+    assert CliRunner().invoke(main, ["check", str(folder)]).exit_code == 0
+    packed = CliRunner().invoke(main, ["pack", str(folder)])
+    assert packed.exit_code == 0 and (tmp_path / "mine.zip").is_file()
+    (folder / "model.py").write_text("class MyLearner: pass")
+    result = CliRunner().invoke(main, ["check", str(folder), "--json"])
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert [check["name"] for check in report["checks"] if check["outcome"] == "failed"] == ["classes"]
+    text = CliRunner().invoke(main, ["check", str(folder)]).output
+    assert "FAILED" in text and "-> Define or import the class" in text
+
+
+def test_reproduce_command_is_a_dry_run_that_parses() -> None:
+    words = reproduce_command(
+        "my method.zip", train_seed=5, ways=7, shots=3, task_seconds=2.5, isolated_tasks=True
+    )
+    assert (
+        words
+        == "anyshot dry-run 'my method.zip' --seed 5 --ways 7 --shots 3 --tasks 5 --task-seconds 2.5 --isolated"
+    )

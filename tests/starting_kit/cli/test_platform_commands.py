@@ -1,0 +1,200 @@
+"""login, submit, status, log, results, cancel against the real web service over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from click.testing import CliRunner, Result
+
+from anyshot_starting_kit.cli.account import account_file, read_account
+from anyshot_starting_kit.cli.group import main
+from anyshot_starting_kit.client import Client, NotAllowed, Refused, Unreachable
+from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
+from tests.platform.site import PASSWORD, Site, make_zip
+from tests.services.processes import accepts, free_port, wait_until
+from tests.starting_kit.bundle.archives import MODEL
+
+
+@pytest.fixture
+def site(sqlite_services) -> Iterator[Site]:  # noqa: F811
+    with Site(sqlite_services) as made:
+        yield made
+
+
+@pytest.fixture
+def address(site: Site) -> Iterator[str]:
+    """The site on a port of loopback."""
+    port = free_port()
+    server = uvicorn.Server(
+        uvicorn.Config(site.app, host="127.0.0.1", port=port, lifespan="off", log_level="error")
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: accepts(port), "uvicorn")
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A submission's folder; the account file is the test's own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("ANYSHOT_SERVER", "ANYSHOT_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.py").write_bytes(MODEL)
+    return tmp_path / "mine"
+
+
+def call(*words: str) -> Result:
+    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+
+
+def logged_in(site: Site, address: str, name: str = "ann") -> None:
+    token = site.member(name).token
+    result = call("login", "--server", address, "--token", token)
+    assert result.exit_code == 0, result.output
+
+
+def test_log_in_by_password_keeps_a_token_only_its_owner_reads(
+    site: Site, address: str, folder: Path
+) -> None:
+    site.person("ben", password=PASSWORD)
+    result = call("login", "--server", address, "--username", "ben", "--password", PASSWORD)
+    assert result.exit_code == 0 and "as ben" in result.output
+    assert account_file().stat().st_mode & 0o777 == 0o600
+    assert PASSWORD not in account_file().read_text()
+    assert (
+        call("login", "--server", address, "--username", "ben", "--password", "wrong words here").exit_code
+        == 3
+    )
+
+
+def test_submit_status_results_of_a_finished_run(
+    site: Site, address: str, folder: Path, tmp_path: Path
+) -> None:
+    logged_in(site, address)
+    result = call("submit", str(folder), "--league", "free", "--comment", "first")
+    assert result.exit_code == 0, result.output
+    assert "2 of 3 submissions left today." in result.output
+    assert call("status").exit_code == 5
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    worker.beat(job, tasks_done=4, tasks_total=10, seconds_used=12.0)
+    running = json.loads(call("status", "--json").output)
+    assert running["runs"][0]["tasks_done"] == 4
+    worker.put(job, "log.txt", b"hello")
+    digest = {"name": "log.txt", "digest": _digest(b"hello"), "size": 5}
+    assert worker.complete(job, 0.5, artifacts=[digest]).is_success
+    done = call("results", "-o", str(tmp_path / "out"))
+    assert done.exit_code == 0 and "score 0.5000 ± 0.0200" in done.output
+    assert (tmp_path / "out" / "log.txt").read_bytes() == b"hello"
+    followed = call("status", "--follow", read_account().last)
+    assert followed.exit_code == 0 and "finished" in followed.output
+
+
+def _digest(content: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_a_failed_run_shows_the_fault_and_the_command_to_repeat_it(
+    site: Site, address: str, folder: Path
+) -> None:
+    logged_in(site, address)
+    assert call("submit", str(folder), "--json").exit_code == 0
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    answer = worker.fail(
+        job, "RUNTIME_ERROR", "KeyError in fit.", detail="model.py, line 3", task_index=2, ways=7, shots=4
+    )
+    assert answer.is_success, answer.text
+    result = call("status")
+    assert result.exit_code == 1
+    assert "RUNTIME_ERROR: KeyError in fit." in result.output
+    assert "at task 2: 7-way, 4-shot" in result.output
+    assert "anyshot dry-run mine.zip" in result.output and "--ways 7 --shots 4 --tasks 5" in result.output
+
+
+def test_log_and_cancel(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    call("submit", str(folder), "--to", "small/feedback")
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    events = [
+        {"seq": n, "at": time.time(), "stream": "stdout", "stage": "meta_training", "text": f"line {n}"}
+        for n in range(3)
+    ]
+    assert worker.call(
+        "POST", f"/runs/{job['run_id']}/events", json={"epoch": job["epoch"], "events": events}
+    ).is_success
+    result = call("log")
+    assert [line.split("| ")[1] for line in result.output.splitlines()] == ["line 0", "line 1", "line 2"]
+    cancelled = call("cancel")
+    assert cancelled.exit_code == 0 and "quota" in cancelled.output
+
+
+def test_a_bad_bundle_is_not_even_uploaded(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    (folder / "model.py").write_text("def f(:")
+    result = call("submit", str(folder), "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["ok"] is False
+
+
+def test_exit_codes_of_what_cannot_be_reached(site: Site, address: str, folder: Path) -> None:
+    assert call("status", "x").exit_code == 2  # which platform?
+    assert call("status", "x", "--server", f"http://127.0.0.1:{free_port()}", "--token", "t").exit_code == 3
+    assert call("status", "x", "--server", address, "--token", "any_wrong").exit_code == 3
+    logged_in(site, address)
+    assert call("status", "no-such-submission").exit_code == 1
+
+
+def test_upload_goes_on_where_a_connection_broke(site: Site, address: str, tmp_path: Path) -> None:
+    """The second part is cut off once; the client asks how much arrived and goes on."""
+    import httpx
+
+    class Breaking(httpx.HTTPTransport):
+        broken = 0
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.method == "PUT" and "offset=0" not in str(request.url) and not Breaking.broken:
+                Breaking.broken = 1
+                raise httpx.ReadError("cable pulled", request=request)
+            return super().handle_request(request)
+
+    content = make_zip({"model.py": MODEL, "weights.bin": bytes(range(256)) * 100_000})
+    path = tmp_path / "large.zip"
+    path.write_bytes(content)
+    sent: list[int] = []
+    with Client(address, site.member("ann").token, transport=Breaking(), wait=0.01) as client:
+        part = client.upload(path)["part_bytes"]
+        made = client.submit(path, "small", "feedback", on_sent=lambda done, total: sent.append(done))
+    assert made["size"] == len(content) and sent[-1] == len(content)
+    if len(content) > part:
+        assert Breaking.broken == 1
+
+
+def test_client_errors_are_told_apart(site: Site, address: str, tmp_path: Path) -> None:
+    with Client(address) as client, pytest.raises(NotAllowed):
+        client.me()
+    path = tmp_path / "bad.zip"
+    path.write_bytes(make_zip({"readme.txt": b"no model"}))
+    with Client(address, site.member("ann").token) as client:
+        with pytest.raises(Refused) as refused:
+            client.submit(path, "small", "feedback")
+        assert refused.value.code == "bad_archive"
+        assert any(check["outcome"] == "failed" for check in refused.value.details["checks"])
+    with Client(f"http://127.0.0.1:{free_port()}", wait=0.001) as client, pytest.raises(Unreachable):
+        client.competitions()

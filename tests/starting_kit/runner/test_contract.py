@@ -1,0 +1,180 @@
+"""What submissions of 2022 rely on, written as submissions that check it themselves."""
+
+from __future__ import annotations
+
+import tomllib
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anyshot_starting_kit.bundle import check_bundle
+from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_starting_kit.taskserver.scores import collect
+from anyshot_starting_kit.taskserver.server import serve
+from tests.starting_kit.conftest import HONEST, Runs
+
+BUNDLES = Path(__file__).parents[2] / "bundles"
+META_FIT = "        return MyLearner()\n"
+
+
+def checking(code: str, prelude: str = "") -> str:
+    """A submission whose meta_fit runs `code`."""
+    body = "\n".join(f"        {line}" for line in code.strip().splitlines())
+    return prelude + HONEST.replace(META_FIT, f"{body}\n{META_FIT}")
+
+
+PLACES = """
+import os, sys
+program = os.path.dirname(os.path.abspath(__file__))
+assert sys.path[1] == program, sys.path
+assert os.path.basename(program) == "program" and os.path.dirname(program) == os.getcwd()
+assert open("notes.txt").read() == open("program/notes.txt").read() == "hello"
+open("scratch.bin", "w").write("x")
+open(program + "/own.bin", "w").write("x")
+open(program + "/../../log.txt", "w").write("x")
+home = os.path.expanduser("~")
+for folder in (home, os.environ["TORCH_HOME"], os.environ["XDG_CACHE_HOME"], os.environ["TMPDIR"], logger.logs_dir):
+    open(os.path.join(folder, "probe"), "w").write("x")
+assert os.environ["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] == "1"
+import helper, api
+assert helper.__file__ == os.path.join(program, "helper.py")
+assert api.MetaLearner is MetaLearner
+"""
+
+
+def test_places(runs: Runs) -> None:
+    model = checking("assert True").replace(
+        "class MyMetaLearner(MetaLearner):",
+        "class MyMetaLearner(MetaLearner):\n    def __init__(self, train_classes, total_classes, logger):\n"
+        "        super().__init__(train_classes, total_classes, logger)\n"
+        + "\n".join(f"        {line}" for line in PLACES.strip().splitlines())
+        + "\n",
+    )
+    outcome = runs.run(model, files={"notes.txt": "hello", "helper.py": "x = 1\r\ny = 2\r\n"})
+    assert outcome.failure is None, outcome.failure
+
+
+TASKS = """
+import inspect
+assert self.train_classes == 2 and self.total_classes == 5, (self.train_classes, self.total_classes)
+first, second = list(meta_train_generator(4)), list(meta_train_generator(3))
+assert len(first) == 4 and len(second) == 3
+assert all(torch.equal(a.support_set[0], b.support_set[0]) for a, b in zip(first, second))
+task = first[0]
+assert task.num_ways == 2 and task.num_shots == 1 and task.original_class_idx.shape == (2,)
+for images, labels, original in (task.support_set, task.query_set):
+    assert images.dtype == torch.float32 and images.shape[1:] == (3, 128, 128)
+    assert 0 <= images.min() and images.max() <= 1
+    assert labels.dtype == torch.int64 and original.dtype == torch.int64
+    assert [int(task.original_class_idx[l]) for l in labels] == original.tolist()
+assert len(task.query_set[0]) == 4
+assert task.dataset in ("Dataset 1", "Dataset 2")
+valid = list(meta_valid_generator(2))
+assert [t.num_ways for t in valid] == [3, 3]
+"""
+
+
+def test_task_format(runs: Runs) -> None:
+    config = """{"validation_datasets": 1, "train_config": {"N": 2, "k": 1, "query_images_per_class": 2},
+                 "valid_config": {"N": 3, "k": 1, "query_images_per_class": 2}, "own": 5}"""
+    outcome = runs.run(checking(TASKS), files={"config.json": config})
+    assert outcome.failure is None, outcome.failure
+
+
+BATCHES = """
+assert self.train_classes == self.total_classes == 10
+assert meta_valid_generator is None
+seen, sizes = [], []
+for count in (3, 4, 3):
+    for batch in meta_train_generator(count):
+        assert isinstance(batch, list) and batch[0].dtype == torch.float32
+        assert batch[1].dtype == torch.int64 and batch[1].shape == (len(batch[0]),)
+        sizes.append(len(batch[0]))
+        seen += batch[1].tolist()
+assert sizes == [16] * 7 + [8] + [16] * 2, sizes
+assert sorted(seen[:120]) == sorted(list(range(10)) * 12)
+"""
+
+
+def test_batch_format_goes_on_from_call_to_call(runs: Runs) -> None:
+    outcome = runs.run(checking(BATCHES), files={"config.json": '{"train_data_format": "batch"}'})
+    assert outcome.failure is None, outcome.failure
+
+
+def test_a_trial_run_yields_no_more_than_it_may(runs: Runs) -> None:
+    code = "assert len(list(meta_train_generator(30000))) == 2"
+    outcome = runs.run(checking(code), files={"config.json": '{"train_data_format": "batch"}'}, max_items=2)
+    assert outcome.failure is None, outcome.failure
+
+
+ONE_PROCESS = """
+import os
+import torch
+pid = os.getpid()
+torch.manual_seed(98)
+drawn = [torch.rand(1).item() for _ in range(3)]
+torch.manual_seed(98)
+seen = []
+"""
+
+
+def test_one_process_from_import_to_the_last_prediction(runs: Runs) -> None:
+    model = ONE_PROCESS + HONEST.replace(
+        "        X, y, original_y",
+        "        assert os.getpid() == pid\n        seen.append(torch.rand(1).item())\n"
+        "        assert seen == drawn[: len(seen)] or len(seen) > 3\n        X, y, original_y",
+    )
+    model = model.replace(
+        "        means = torch.stack",
+        "        assert torch.equal(y, original_y)\n        means = torch.stack",
+    )
+    assert runs.run(model).failure is None
+
+
+PICKLED = HONEST.replace(
+    'open(path_to_save + "/learner", "w").close()', 'torch.save(helper.Net(), path_to_save + "/net.pt")'
+).replace(
+    'open(path_to_load + "/learner").close()',
+    'assert type(torch.load(path_to_load + "/net.pt")).__module__ == "helper"',
+)
+
+
+def test_whole_modules_are_pickled_under_top_level_names(runs: Runs) -> None:
+    helper = "import torch\n\n\nclass Net(torch.nn.Module):\n    pass\n"
+    assert runs.run("import helper\n" + PICKLED, files={"helper.py": helper}).failure is None
+    assert runs.run("import helper\n" + PICKLED, files={"helper.py": helper}, isolated=True).failure is None
+
+
+def test_predictor_without_base_class_and_learner_without_super(runs: Runs) -> None:
+    model = HONEST.replace("class MyPredictor(Predictor)", "class Odd").replace(
+        "MyPredictor(means)", "Odd(means)"
+    )
+    assert runs.run(model).failure is None
+
+
+@pytest.mark.parametrize("folder", sorted(path.name for path in BUNDLES.iterdir() if path.is_dir()))
+@pytest.mark.parametrize("top", ["", "my_submission/"], ids=["flat", "in a folder"])
+def test_sample_bundles_end_as_they_state(runs: Runs, tmp_path: Path, folder: str, top: str) -> None:
+    expected = tomllib.loads((BUNDLES / folder / "expected.toml").read_text())
+    flat = tmp_path / "flat.zip"
+    pack_folder(BUNDLES / folder, flat)
+    path = tmp_path / "sample.zip"
+    with zipfile.ZipFile(flat) as source, zipfile.ZipFile(path, "w") as target:
+        for name in source.namelist():
+            target.writestr(top + name, source.read(name))
+    assert check_bundle(path).ok is (expected["verdict"] != "BAD_ARCHIVE")
+    if expected["verdict"] == "BAD_ARCHIVE":
+        return
+    job = replace(runs.job, bundle=path, packs=runs.job.packs * 2)
+    channel = runs.open_channel()
+    try:
+        outcome = serve(channel, job)
+    finally:
+        channel.close()
+    assert outcome.verdict == expected["verdict"], outcome.failure
+    if outcome.failure is None:
+        pool = job.tasks.pool
+        table = collect(outcome.results, job.tasks, pool.names, [p.domain for p in pool]).score()
+        assert (table.normalized_accuracy.mean() > 0.2) == expected["above_chance"]

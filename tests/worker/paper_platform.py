@@ -1,0 +1,82 @@
+"""A platform on paper: what a worker's client sees of one, kept in memory, so that an attempt can be watched."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyshot_starting_kit.wire.worker_api import (
+    ArtifactRef,
+    Assignment,
+    BlobRef,
+    Complete,
+    Event,
+    Fail,
+    HeartbeatReply,
+    Progress,
+    WorkerInfo,
+)
+from anyshot_worker.client import StaleEpoch, digest_of
+
+
+@dataclass
+class PaperPlatform:
+    """Records what a worker says; `cancel`, `stale` and `queue` are what it answers."""
+
+    blobs: dict[str, Path] = field(default_factory=dict)
+    queue: list[Assignment] = field(default_factory=list)
+    cancel: bool = False
+    stale: bool = False
+    progress: list[Progress] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    artifacts: dict[str, bytes] = field(default_factory=dict)
+    completed: list[Complete] = field(default_factory=list)
+    failed: list[Fail] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+
+    def keep(self, path: Path) -> BlobRef:
+        """Make a file available to the worker."""
+        digest = digest_of(path)
+        self.blobs[digest] = path
+        return BlobRef(digest=digest, size=path.stat().st_size, url=f"/blobs/{digest}")
+
+    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Assignment | None:
+        del worker, run_id
+        return self.queue.pop(0) if self.queue else None
+
+    def fetch(self, blob: BlobRef, target: Path) -> None:
+        shutil.copyfile(self.blobs[blob.digest], target)
+
+    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+        self._fence(run_id, epoch)
+        self.progress.append(progress)
+        return HeartbeatReply(cancel=self.cancel, lease_seconds=30)
+
+    def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:
+        self._fence(run_id, epoch)
+        self.events += events
+
+    def upload(self, run_id: str, epoch: int, name: str, path: Path) -> ArtifactRef:
+        self._fence(run_id, epoch)
+        content = path.read_bytes()
+        self.artifacts[name] = content
+        return ArtifactRef(name=name, digest=hashlib.sha256(content).hexdigest(), size=len(content))
+
+    def complete(self, run_id: str, result: Complete) -> None:
+        self._fence(run_id, result.epoch)
+        self.completed.append(result)
+
+    def fail(self, run_id: str, failure: Fail) -> None:
+        self._fence(run_id, failure.epoch)
+        self.failed.append(failure)
+
+    def release(self, run_id: str, epoch: int) -> None:
+        self._fence(run_id, epoch)
+        self.released.append(run_id)
+
+    def _fence(self, run_id: str, epoch: int) -> None:
+        assert (run_id, epoch) == ("run", 1)
+        if self.stale:
+            raise StaleEpoch("taken over")

@@ -1,0 +1,33 @@
+"""Fixtures for real boxes on this machine: an image that matches the source, settings that disturb nobody."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from anyshot_worker.images.build import build_image
+from anyshot_worker.sandbox import SandboxSettings
+
+
+def sandbox_settings(
+    folder: Path, runtime: str = "runc", pool_size: int = 0, backend: str = "docker"
+) -> SandboxSettings:
+    """Settings with a state folder, an owner and user ids of this test session's own."""
+    return SandboxSettings.model_validate(
+        {
+            "sandbox": backend,
+            "docker_runtime": runtime,
+            "state_folder": folder,
+            "pool_size": pool_size,
+            "owner": f"test-{os.getpid()}",
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def sandbox_image(docker_daemon: None) -> str:
+    """The CPU image with the present source in it: built on the first use, a second when nothing changed."""
+    build_image("cpu", SandboxSettings().state_folder / "images", say=lambda line: None)
+    return "cpu"

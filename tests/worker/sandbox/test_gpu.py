@@ -1,0 +1,120 @@
+"""GPUs: exclusive, by their own name, not given on while anybody is on them. With a fake device layer."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_worker.sandbox.flags import Placement, environment, host_config, shared_memory_bytes
+from anyshot_worker.sandbox.gpu import Gpu, Gpus, NvidiaDevices
+from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
+
+SMI = """#!/bin/sh
+case "$1" in
+  -L) cat <<END
+GPU 0: NVIDIA H200 (UUID: GPU-aaaa)
+GPU 1: NVIDIA A100 (UUID: GPU-bbbb)
+  MIG 3g.20gb     Device  0: (UUID: MIG-1111)
+  MIG 3g.20gb     Device  1: (UUID: MIG-2222)
+END
+;;
+  --query-gpu=*) printf 'GPU-aaaa, NVIDIA H200, 143771, 0\\nGPU-bbbb, NVIDIA A100, 40960, [N/A]\\n' ;;
+  --query-compute-apps=*) printf 'GPU-aaaa, 4711\\nGPU-bbbb, 4712\\n' ;;
+esac
+"""
+
+
+@dataclass
+class FakeDevices:
+    gpus: list[Gpu]
+    busy: dict[str, list[int]] = field(default_factory=dict)
+
+    def list(self) -> list[Gpu]:
+        return self.gpus
+
+    def processes(self, uuid: str) -> list[int]:
+        return self.busy.get(uuid, [])
+
+
+@pytest.fixture
+def devices() -> FakeDevices:
+    return FakeDevices([Gpu("GPU-a", "card"), Gpu("GPU-b", "card"), Gpu("GPU-sick", "card", healthy=False)])
+
+
+def test_each_run_has_its_own(devices: FakeDevices, tmp_path: Path) -> None:
+    one, other = Gpus(tmp_path, devices), Gpus(tmp_path, devices)  # two worker processes
+    assert one.take(1, "r1") == ("GPU-a",)
+    assert other.take(1, "r2") == ("GPU-b",)
+    with pytest.raises(SandboxError, match="1 GPUs are needed, 0") as caught:
+        one.take(1, "r3")
+    assert caught.value.verdict == Verdict.GPU_UNHEALTHY
+    other.give_back("r2")
+    assert one.take(1, "r3") == ("GPU-b",)
+
+
+def test_too_few_takes_none(devices: FakeDevices, tmp_path: Path) -> None:
+    gpus = Gpus(tmp_path, devices)
+    with pytest.raises(SandboxError):
+        gpus.take(3, "r1")
+    assert gpus.take(2, "r2") == ("GPU-a", "GPU-b")
+
+
+def test_a_device_with_a_process_on_it_is_kept(devices: FakeDevices, tmp_path: Path) -> None:
+    gpus = Gpus(tmp_path, devices, patience=0.2)
+    gpus.take(1, "r1")
+    devices.busy["GPU-a"] = [42]
+    with pytest.raises(SandboxError, match="do not leave GPU GPU-a"):
+        gpus.give_back("r1")
+    devices.busy.clear()
+    assert gpus.take(1, "r2") == ("GPU-b",)
+
+
+def test_a_busy_device_is_not_taken(devices: FakeDevices, tmp_path: Path) -> None:
+    devices.busy["GPU-a"] = [42]
+    assert Gpus(tmp_path, devices).take(1, "r1") == ("GPU-b",)
+
+
+def test_names_leave_sick_ones_out(devices: FakeDevices, tmp_path: Path) -> None:
+    assert Gpus(tmp_path, devices).names() == ["card (GPU-a)", "card (GPU-b)"]
+
+
+def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(SMI)
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = NvidiaDevices().list()
+    assert [gpu.uuid for gpu in found] == ["GPU-aaaa", "MIG-1111", "MIG-2222"]
+    assert found[0].memory_bytes == 143771 << 20
+    assert NvidiaDevices().processes("GPU-aaaa") == [4711]
+
+
+def test_a_machine_without_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert NvidiaDevices().list() == []
+
+
+def test_devices_are_asked_for_by_name() -> None:
+    place = Placement(20000, "/anyshot/x", Path("/a"), Path("/b"), "{}", runtime="nvidia")
+    config = host_config(BoxSpec("gpu", gpu_ids=("GPU-a",)), place)
+    assert config["Runtime"] == "nvidia"
+    assert config["DeviceRequests"] == [
+        {"Driver": "nvidia", "DeviceIDs": ["GPU-a"], "Capabilities": [["gpu", "compute", "utility"]]}
+    ]
+    by_cdi = host_config(BoxSpec("gpu", gpu_ids=("nvidia.com/gpu=0",)), place)
+    assert by_cdi["DeviceRequests"] == [{"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=0"]}]
+    for wrong in ("all", ""):
+        with pytest.raises(ValueError, match="never all"):
+            host_config(BoxSpec("gpu", gpu_ids=(wrong,)), place)
+
+
+def test_a_gpu_box_has_more_shared_memory_and_its_caches_in_tmp() -> None:
+    with_gpu = BoxSpec("gpu", Limits(memory_bytes=8 << 30), gpu_ids=("GPU-a",))
+    assert shared_memory_bytes(with_gpu) > shared_memory_bytes(BoxSpec("cpu", Limits(memory_bytes=8 << 30)))
+    assert environment(with_gpu)["CUDA_CACHE_PATH"] == "/tmp/cuda"

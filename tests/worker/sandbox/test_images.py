@@ -1,0 +1,88 @@
+"""What is in the sandbox image, and that it is built only when something changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from anyshot_worker.commands_sandbox import image
+from anyshot_worker.images.build import build_image
+from anyshot_worker.images.contents import read_sbom, run_inside
+from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
+from anyshot_worker.sandbox import SandboxSettings
+from anyshot_worker.sandbox.docker import DockerBackend
+
+CONTRACT = (
+    "torch torchvision timm numpy scipy sklearn pandas PIL tqdm ot cython requests pytorch_metric_learning"
+)
+OURS = (
+    "import os, json; d = '/usr/local/lib/python3.11/dist-packages'; print(json.dumps(sorted(os.listdir(d))))"
+)
+
+
+def test_of_ours_it_holds_the_kit_and_the_scoring_library(docker_backend: DockerBackend) -> None:
+    names = json.loads(run_inside(docker_backend, "cpu", OURS))
+    ours = {name for name in names if name.startswith("anyshot") and not name.endswith(".dist-info")}
+    assert ours == {"anyshot_scoring", "anyshot_starting_kit"}
+
+
+def test_packages_of_the_contract_are_importable(docker_backend: DockerBackend) -> None:
+    code = "from anyshot_starting_kit.runner.vision import define_missing_operators as d; d(); import "
+    assert run_inside(docker_backend, "cpu", f"{code}{', '.join(CONTRACT.split())}; print('all')") == b"all\n"
+
+
+def test_there_is_no_shell_and_no_program_with_privileges(docker_backend: DockerBackend) -> None:
+    code = (
+        "import os, stat\n"
+        "for top, _, names in os.walk('/'):\n"
+        "    if top.startswith(('/proc', '/sys')): continue\n"
+        "    for name in names:\n"
+        "        mode = os.lstat(os.path.join(top, name)).st_mode\n"
+        "        if mode & (stat.S_ISUID | stat.S_ISGID) and stat.S_ISREG(mode): print('privileged', top, name)\n"
+        "        shells = ('sh', 'bash', 'dash', 'busybox', 'apt', 'dpkg')\n"
+        "        if name in shells and mode & 0o111: print('shell', top, name)\n"
+        "print('looked')"
+    )
+    assert run_inside(docker_backend, "cpu", code) == b"looked\n"
+
+
+def test_bill_of_materials_names_versions(docker_backend: DockerBackend) -> None:
+    sbom = read_sbom(docker_backend, "cpu")
+    versions = {item["name"].lower(): item["version"] for item in sbom["components"]}
+    assert f"numpy=={versions['numpy']}" in PINS
+    assert {"torch", "python3.11-minimal", "libgomp1"} <= set(versions)
+    labels = docker_backend.prepare("cpu").labels
+    assert labels["org.anyshot.torch"] == versions["torch"]
+    assert labels["org.anyshot.sbom"].startswith("sha256:")
+
+
+def test_second_build_does_nothing(sandbox_image: str) -> None:
+    folder = SandboxSettings().state_folder / "images"
+    first = build_image("cpu", folder, say=lambda line: None)
+    second = build_image("cpu", folder, say=lambda line: None)
+    assert first.key == second.key
+    assert not second.built
+
+
+def test_keys_follow_the_inputs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    plain, gpu = choose_recipe("cpu"), choose_recipe("gpu")
+    assert plain.torch == gpu.torch
+    assert plain.key != gpu.key
+    (tmp_path / "torch-9.9.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl").touch()
+    wheel = choose_recipe("cpu", str(tmp_path))
+    assert wheel.torch == "torch==9.9.0+cpu"
+    assert choose_recipe("gpu", str(tmp_path)).torch == plain.torch
+    assert layer_key("one") != layer_key("another")
+
+
+def test_list_shows_what_phases_may_name(sandbox_image: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANYSHOT_SANDBOX", "docker")
+    monkeypatch.setenv("ANYSHOT_SANDBOX_IMAGES", '["cpu", "torch-2022"]')
+    shown = CliRunner().invoke(image, ["list"])
+    assert shown.exit_code == 0, shown.output
+    assert "cpu: sha256:" in shown.output
+    assert "torch-2022: the image 'torch-2022' is not on this machine" in shown.output

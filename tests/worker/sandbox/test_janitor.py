@@ -1,0 +1,70 @@
+"""What a worker leaves behind when it is killed is ended, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.interface import BoxSpec
+from anyshot_worker.sandbox.janitor import own_containers, sweep
+from tests.worker.sandbox.conftest import SMALL, StartBox
+
+WORKER = """
+import sys, time
+from pathlib import Path
+from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.interface import BoxSpec
+from anyshot_worker.sandbox.settings import SandboxSettings
+from anyshot_starting_kit.wire.worker_api import Limits
+settings = SandboxSettings.model_validate_json(sys.argv[1])
+limits = Limits(memory_bytes=256 << 20, processes=64, scratch_bytes=32 << 20)
+box = DockerBackend(settings).start(BoxSpec("cpu", limits, ("-c", "import time; time.sleep(600)")))
+print(box.id, flush=True)
+time.sleep(600)
+"""
+
+
+def test_killed_worker_leaves_nothing(docker_backend: DockerBackend, start_box: StartBox) -> None:
+    settings = docker_backend.settings
+    ours = start_box("import time; time.sleep(600)")
+    command = [sys.executable, "-c", WORKER, settings.model_dump_json()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as worker:
+        assert worker.stdout is not None
+        orphan = worker.stdout.readline().strip()
+        assert set(own_containers(settings, docker_backend.client)) == {ours.id, orphan}
+        assert sweep(settings, docker_backend).containers == []
+        worker.send_signal(signal.SIGKILL)
+        worker.wait(10)
+    assert orphan in own_containers(settings, docker_backend.client)
+    began = time.monotonic()
+    swept = sweep(settings, docker_backend)
+    assert time.monotonic() - began < 15
+    assert swept.containers == [orphan]
+    assert swept.folders == [orphan]
+    assert not (settings.state_folder / "boxes" / orphan).exists()
+    assert not Path(f"/dev/shm/anyshot-{orphan}").exists()
+    assert set(own_containers(settings, docker_backend.client)) == {ours.id}
+    assert ours.alive()
+
+
+def test_sweeping_twice_finds_nothing(docker_backend: DockerBackend) -> None:
+    sweep(docker_backend.settings, docker_backend)
+    swept = sweep(docker_backend.settings, docker_backend)
+    assert (swept.containers, swept.folders) == ([], [])
+
+
+def test_containers_of_others_are_left_alone(docker_backend: DockerBackend, tmp_path_factory) -> None:  # type: ignore[no-untyped-def]
+    other = docker_backend.settings.model_copy(update={"state_folder": tmp_path_factory.mktemp("other")})
+    backend = DockerBackend(other)
+    box = backend.start(BoxSpec("cpu", SMALL, ("-c", "import time; time.sleep(600)")))
+    try:
+        assert sweep(docker_backend.settings, docker_backend).containers == []
+        assert box.alive()
+    finally:
+        box.close()
+        backend.close()

@@ -1,0 +1,97 @@
+"""All boxes of a worker process: which backend, which images, whose boxes end when."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.sandbox.interface import SandboxError
+from anyshot_worker.sandbox.sandboxes import choose_backend
+from tests.worker.sandbox.fake import FakeBackend, FakeBox
+from tests.worker.sandbox.machine import sandbox_settings
+
+
+@contextmanager
+def nobody_answers() -> Iterator[None]:
+    """The client library leaves its socket open when nobody answers the first question: collect it here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
+
+
+@pytest.fixture
+def backend() -> FakeBackend:
+    return FakeBackend()
+
+
+@pytest.fixture
+def sandboxes(backend: FakeBackend, tmp_path: Path) -> Sandboxes:
+    return Sandboxes(backend, sandbox_settings(tmp_path))
+
+
+def test_only_offered_images_are_started(sandboxes: Sandboxes) -> None:
+    with pytest.raises(SandboxError, match="not one that this worker offers") as caught:
+        sandboxes.open("evil", Limits(), "r", 1)
+    assert caught.value.verdict is Verdict.BAD_IMAGE
+    assert caught.value.verdict.cause is Cause.ORGANIZER
+    assert sandboxes.open(None, Limits(), "r", 1).image.name == "cpu"
+
+
+def test_boxes_of_runs_that_are_not_live_end(sandboxes: Sandboxes) -> None:
+    kept, gone = sandboxes.open(None, Limits(), "kept", 1), sandboxes.open(None, Limits(), "gone", 1)
+    sandboxes.keep({"kept"})
+    assert isinstance(kept.box, FakeBox)
+    assert isinstance(gone.box, FakeBox)
+    assert (kept.box.closed, gone.box.closed) == (False, True)
+
+
+def test_outer_limit_is_enforced_by_the_janitor(sandboxes: Sandboxes) -> None:
+    late, early = (
+        sandboxes.open(None, Limits(), "late", 1, seconds=-100),
+        sandboxes.open(None, Limits(), "r", 1, seconds=9),
+    )
+    sandboxes.sweep()
+    assert isinstance(late.box, FakeBox)
+    assert isinstance(early.box, FakeBox)
+    assert (late.box.closed, early.box.closed) == (True, False)
+
+
+def test_close_ends_every_box(sandboxes: Sandboxes, backend: FakeBackend) -> None:
+    for number in range(3):
+        sandboxes.open(None, Limits(), f"r{number}", 1)
+    sandboxes.close()
+    assert [box.closed for box in backend.started] == [True] * 3
+
+
+def test_closing_the_channel_is_closing_the_box(sandboxes: Sandboxes) -> None:
+    opened = sandboxes.open(None, Limits(), "r", 1)
+    opened.channel.close()
+    opened.close()
+    sandboxes.keep(set())
+
+
+def test_no_sandbox_needs_the_operators_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with nobody_answers(), pytest.raises(SandboxError, match="ANYSHOT_TRUST_ALL_SUBMISSIONS"):
+        choose_backend(SandboxSettings(sandbox="auto", docker_host=f"unix://{tmp_path}/no-daemon.sock"))
+    with pytest.raises(SandboxError, match="ANYSHOT_TRUST_ALL_SUBMISSIONS"):
+        choose_backend(SandboxSettings(sandbox="trusted"))
+    backend = choose_backend(SandboxSettings(sandbox="trusted", trust_all_submissions=True))
+    assert backend.name == "trusted"
+    assert backend.reduced
+
+
+def test_named_backend_is_not_replaced_by_a_weaker_one(tmp_path: Path) -> None:
+    daemon = f"unix://{tmp_path}/no-daemon.sock"
+    settings = SandboxSettings(sandbox="docker", state_folder=tmp_path, docker_host=daemon)
+    with nobody_answers(), pytest.raises(SandboxError, match="does not answer"):
+        Sandboxes.from_settings(settings)

@@ -1,0 +1,209 @@
+"""One attempt, from the assignment to what the platform is told, with the submission in a plain child process."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from anyshot_starting_kit.results import read_predictions, read_results
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Assignment, Budget, JobKind, PackRef
+from anyshot_worker.announcement import announce
+from anyshot_worker.attempt import Site, carry_out
+from anyshot_worker.client import WorkerClient
+from anyshot_worker.desk import Desk
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.workspace import Workspace
+from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
+from tests.worker.paper_platform import PaperPlatform
+
+SLOW = """
+import time
+from api import *
+class MyMetaLearner(MetaLearner):
+    def meta_fit(self, train, valid):
+        print("learning", flush=True)
+        time.sleep(60)
+class MyLearner(Learner):
+    def fit(self, s): pass
+    def save(self, p): pass
+    def load(self, p): pass
+"""
+
+
+@pytest.fixture(scope="module")
+def sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandboxes]:
+    settings = SandboxSettings(
+        sandbox="trusted",
+        trust_all_submissions=True,
+        state_folder=tmp_path_factory.mktemp("state"),
+        pool_size=0,
+    )
+    made = Sandboxes.from_settings(settings)
+    yield made
+    made.close()
+
+
+class Stage:
+    """A paper platform, a worker's site on it, and assignments to hand out."""
+
+    def __init__(self, folder: Path, packs: dict[str, Path], sandboxes: Sandboxes) -> None:
+        self.platform, self.packs, self.folder = PaperPlatform(), packs, folder
+        client = cast(WorkerClient, self.platform)
+        workspace = Workspace(folder / "workspace", 1 << 30, client)
+        self.site = Site("tester", client, workspace, sandboxes, threading.Event())
+
+    def assignment(self, bundle: Path, **changes: Any) -> Assignment:
+        values: dict[str, Any] = {
+            "run_id": "run",
+            "epoch": 1,
+            "attempt": 1,
+            "competition": "demo",
+            "phase": "feedback",
+            "submission": self.platform.keep(bundle),
+            "meta_train": self.refs(TRAIN),
+            "meta_test": self.refs(TEST),
+            "protocol": {"name": "any_way_any_shot", "ways": [2, 5], "shots": [1, 3], "query": 10},
+            "tasks": 6,
+            "budget": Budget(run_seconds=60),
+        }
+        return Assignment(**(values | changes))
+
+    def refs(self, names: tuple[str, ...]) -> list[PackRef]:
+        return [PackRef(name=n, domain="d-" + n[:3], blob=self.platform.keep(self.packs[n])) for n in names]
+
+    def baseline(self, name: str) -> Path:
+        return zip_folder(BASELINES / name, self.folder / f"{name}.zip")
+
+    def code(self, text: str) -> Path:
+        folder = self.folder / "code"
+        folder.mkdir()
+        (folder / "model.py").write_text(text)
+        return zip_folder(folder, self.folder / "code.zip")
+
+
+@pytest.fixture
+def stage(tmp_path: Path, demo_packs: dict[str, Path], sandboxes: Sandboxes) -> Stage:
+    return Stage(tmp_path, demo_packs, sandboxes)
+
+
+def in_background(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_a_finished_attempt_announces_its_score_after_its_files(stage: Stage) -> None:
+    carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
+    assert not stage.platform.failed
+    (done,) = stage.platform.completed
+    assert done.summary["tasks"] == 6 and done.summary["mean"] > 0.2
+    assert {a.name for a in done.artifacts} >= {"results.parquet", "predictions.parquet", "log.txt"}
+    table = read_results(io.BytesIO(stage.platform.artifacts["results.parquet"])).table
+    assert table.normalized_accuracy.mean() == pytest.approx(done.summary["mean"])
+    assert set(table.dataset) == set(TEST)
+    predictions = read_predictions(io.BytesIO(stage.platform.artifacts["predictions.parquet"])).predictions
+    assert predictions.classes.min() >= 0
+    assert done.usage.participant_seconds > 0
+    assert {"prepare", "sandbox_start", "scoring"} <= set(done.usage.platform_seconds)
+    assert done.provenance.protocol_digest and done.provenance.worker == "tester"
+
+
+def test_the_same_assignment_gives_the_same_predictions(stage: Stage) -> None:
+    for _ in range(2):
+        carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
+    first, second = stage.platform.completed
+    assert first.summary["by_dataset"] == second.summary["by_dataset"]
+
+
+def test_predictions_can_be_scored_again_without_the_submission(stage: Stage, tmp_path: Path) -> None:
+    carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
+    answers = tmp_path / "predictions.parquet"
+    answers.write_bytes(stage.platform.artifacts["predictions.parquet"])
+    again = stage.assignment(
+        stage.baseline("random"), kind=JobKind.SCORE, predictions=stage.platform.keep(answers)
+    )
+    carry_out(again, stage.site)
+    first, second = stage.platform.completed
+    assert second.summary["mean"] == first.summary["mean"]
+
+
+def test_an_exception_in_the_submission_is_the_participants(stage: Stage) -> None:
+    broken = stage.code(SLOW.replace("time.sleep(60)", "raise ValueError('lost the plot')"))
+    carry_out(stage.assignment(broken), stage.site)
+    (failure,) = stage.platform.failed
+    assert failure.verdict is Verdict.RUNTIME_ERROR
+    assert "lost the plot" in failure.detail + failure.message
+    assert "log.txt" in {a.name for a in failure.artifacts}
+    assert not stage.platform.completed
+
+
+def test_the_budget_is_enforced_from_outside(stage: Stage) -> None:
+    began = time.monotonic()
+    carry_out(stage.assignment(stage.code(SLOW), budget=Budget(run_seconds=3)), stage.site)
+    assert stage.platform.failed[0].verdict is Verdict.TIME_LIMIT
+    assert time.monotonic() - began < 30
+
+
+def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
+    thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
+    while not any("learning" in event.text for event in stage.platform.events):
+        time.sleep(0.05)
+    asked = time.monotonic()
+    stage.platform.cancel = True
+    thread.join(30)
+    assert stage.platform.failed[0].verdict is Verdict.CANCELLED
+    assert time.monotonic() - asked < 5
+
+
+def test_a_draining_worker_gives_its_lease_back(stage: Stage) -> None:
+    thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
+    while not any("learning" in event.text for event in stage.platform.events):
+        time.sleep(0.05)
+    stage.site.draining.set()
+    thread.join(30)
+    assert stage.platform.released == ["run"] and not stage.platform.failed
+
+
+def test_an_attempt_that_lost_its_lease_says_nothing(stage: Stage) -> None:
+    thread = in_background(lambda: carry_out(stage.assignment(stage.code(SLOW)), stage.site))
+    while not any("learning" in event.text for event in stage.platform.events):
+        time.sleep(0.05)
+    stage.platform.stale = True
+    thread.join(30)
+    assert not (stage.platform.failed or stage.platform.completed or stage.platform.released)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({"meta_test": []}, Verdict.BAD_POOL),
+        ({"tasks": 0}, Verdict.BAD_SETTINGS),
+        ({"protocol": {"name": "no_such"}}, Verdict.BAD_SETTINGS),
+        ({"image": "not-offered"}, Verdict.BAD_IMAGE),
+    ],
+)
+def test_what_the_organizer_set_wrong_is_the_organizers(
+    stage: Stage, changes: dict[str, Any], verdict: Verdict
+) -> None:
+    carry_out(stage.assignment(stage.baseline("random"), **changes), stage.site)
+    assert stage.platform.failed[0].verdict is verdict
+
+
+def test_nothing_is_left_behind(stage: Stage) -> None:
+    carry_out(stage.assignment(stage.baseline("random")), stage.site)
+    assert not list(stage.site.workspace.scratch.iterdir())
+
+
+def test_a_desk_works_until_nothing_is_left(stage: Stage) -> None:
+    stage.platform.queue += [stage.assignment(stage.baseline("random")) for _ in range(2)]
+    desk = Desk(stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60)
+    desk.work()
+    assert not stage.platform.failed
+    assert len(stage.platform.completed) == 2 and desk.idle

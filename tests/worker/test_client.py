@@ -1,0 +1,143 @@
+"""The worker's HTTP client: retries, epochs, digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from anyshot_starting_kit.wire.worker_api import BlobRef, Progress, Release, Stage, WorkerInfo
+from anyshot_worker.client import PlatformUnreachable, Refused, StaleEpoch, WorkerClient
+
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+@pytest.fixture
+def client_for() -> Iterator[Callable[[Handler], WorkerClient]]:
+    made: list[WorkerClient] = []
+
+    def make(handler: Handler) -> WorkerClient:
+        made.append(
+            WorkerClient("http://platform", "secret", patience=2.0, transport=httpx.MockTransport(handler))
+        )
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+def test_nothing_to_claim_is_none(client_for: Callable[[Handler], WorkerClient]) -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(204)
+
+    assert client_for(answer).claim(WorkerInfo(name="w")) is None
+    assert asked[0].headers["authorization"] == "Bearer secret"
+    assert asked[0].url.path == "/api/worker/v1/claim"
+
+
+def test_a_restarting_platform_is_waited_for(client_for: Callable[[Handler], WorkerClient]) -> None:
+    answers = iter([httpx.Response(503), httpx.ConnectError("down"), httpx.Response(200)])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        del request
+        match next(answers):
+            case Exception() as error:
+                raise error
+            case response:
+                return response
+
+    client_for(answer).release("r", 1)
+
+
+def test_patience_ends(client_for: Callable[[Handler], WorkerClient]) -> None:
+    calls: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        del request
+        calls.append(1)
+        return httpx.Response(502)
+
+    with pytest.raises(PlatformUnreachable, match="502"):
+        client_for(answer).fetch(BlobRef(digest="0" * 64, size=1, url="/blob"), Path("/dev/null"))
+    assert len(calls) > 1
+
+
+def test_a_heartbeat_is_tried_once(client_for: Callable[[Handler], WorkerClient]) -> None:
+    calls: list[int] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        del request
+        calls.append(1)
+        return httpx.Response(502)
+
+    with pytest.raises(PlatformUnreachable):
+        client_for(answer).heartbeat("r", 1, Progress(stage=Stage.PREPARING))
+    assert calls == [1]
+
+
+def test_a_stale_epoch_is_told_apart(client_for: Callable[[Handler], WorkerClient]) -> None:
+    client = client_for(lambda _: httpx.Response(409, json={"error": "stale_epoch"}))
+    with pytest.raises(StaleEpoch):
+        client.release("r", 1)
+
+
+def test_a_refusal_says_what_the_platform_said(client_for: Callable[[Handler], WorkerClient]) -> None:
+    client = client_for(lambda _: httpx.Response(403, text="this worker was revoked"))
+    with pytest.raises(Refused, match="this worker was revoked"):
+        client.release("r", 1)
+
+
+def test_a_blob_is_verified(client_for: Callable[[Handler], WorkerClient], tmp_path: Path) -> None:
+    content = b"pixels" * 1000
+    client = client_for(lambda _: httpx.Response(200, content=content))
+    good = BlobRef(digest=hashlib.sha256(content).hexdigest(), size=len(content), url="/b")
+    client.fetch(good, tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == content
+    with pytest.raises(Refused, match="not the"):
+        client.fetch(good.model_copy(update={"digest": "0" * 64}), tmp_path / "b")
+    with pytest.raises(Refused):
+        client.fetch(good.model_copy(update={"size": 10}), tmp_path / "c")
+
+
+def test_the_token_goes_to_the_platform_only(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path
+) -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, content=b"x")
+
+    client, digest = client_for(answer), hashlib.sha256(b"x").hexdigest()
+    for url in ("/api/worker/v1/blobs/x", "http://storage/x?signature=y"):
+        client.fetch(BlobRef(digest=digest, size=1, url=url), tmp_path / "x")
+    assert [request.headers.get("authorization") for request in seen] == ["Bearer secret", None]
+
+
+def test_an_upload_states_its_digest_and_epoch(
+    client_for: Callable[[Handler], WorkerClient], tmp_path: Path
+) -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        request.read()
+        seen.append(request)
+        return httpx.Response(200)
+
+    path = tmp_path / "results.parquet"
+    path.write_bytes(b"table")
+    stored = client_for(answer).upload("r", 7, "results.parquet", path)
+    assert stored.digest == hashlib.sha256(b"table").hexdigest() == seen[0].headers["x-digest"]
+    assert seen[0].url.params["epoch"] == "7" and seen[0].content == b"table"
+
+
+def test_messages_refuse_what_they_do_not_know() -> None:
+    with pytest.raises(ValueError, match="extra"):
+        Release.model_validate({"epoch": 1, "label": 3})

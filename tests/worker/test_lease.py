@@ -1,0 +1,93 @@
+"""A lease lives while its attempt does, and tells it when to stop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import cast
+
+import pytest
+
+from anyshot_starting_kit.wire.worker_api import Assignment, HeartbeatReply, Progress, Stage
+from anyshot_worker import lease as lease_module
+from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
+from anyshot_worker.lease import Lease, StopReason
+
+
+class Platform:
+    """Answers heartbeats with what it is told to."""
+
+    def __init__(self, *answers: HeartbeatReply | Exception) -> None:
+        self.answers, self.beats = list(answers), list[Progress]()
+
+    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+        assert (run_id, epoch) == ("r", 3)
+        self.beats.append(progress)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+FINE = HeartbeatReply(cancel=False, lease_seconds=30)
+
+
+@pytest.fixture(autouse=True)
+def quick_beats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_module, "HEARTBEAT_SECONDS", 0.01)
+
+
+def lease_on(
+    platform: Platform, draining: threading.Event | None = None, lease_seconds: float = 30.0
+) -> Lease:
+    assignment = Assignment(
+        run_id="r", epoch=3, attempt=1, competition="c", phase="p", lease_seconds=lease_seconds
+    )
+    return Lease(cast(WorkerClient, platform), assignment, draining or threading.Event())
+
+
+def wait_for_stop(lease: Lease) -> StopReason | None:
+    deadline = time.monotonic() + 5
+    while lease.stop_reason is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return lease.stop_reason
+
+
+def test_beats_carry_the_newest_progress_and_end_with_the_attempt() -> None:
+    platform = Platform(FINE)
+    with lease_on(platform) as lease:
+        lease.report(Progress(stage=Stage.META_TESTING, tasks_done=5))
+        while not platform.beats:
+            time.sleep(0.005)
+        assert lease.stop_reason is None
+    beats = len(platform.beats)
+    time.sleep(0.05)
+    assert len(platform.beats) == beats and platform.beats[-1].tasks_done == 5
+
+
+def test_a_cancel_arrives_with_the_reply() -> None:
+    with lease_on(Platform(FINE, HeartbeatReply(cancel=True, lease_seconds=30))) as lease:
+        assert wait_for_stop(lease) is StopReason.CANCELLED
+
+
+def test_a_lease_that_went_elsewhere_is_lost() -> None:
+    with lease_on(Platform(StaleEpoch("stale"))) as lease:
+        assert wait_for_stop(lease) is StopReason.LOST
+
+
+def test_a_platform_that_is_away_for_a_moment_loses_nothing() -> None:
+    with lease_on(Platform(PlatformUnreachable("away"), PlatformUnreachable("away"), FINE)) as lease:
+        time.sleep(0.1)
+        assert lease.stop_reason is None
+
+
+def test_a_lease_that_nobody_extended_in_time_is_lost() -> None:
+    with lease_on(Platform(PlatformUnreachable("away")), lease_seconds=0.05) as lease:
+        assert wait_for_stop(lease) is StopReason.LOST
+
+
+def test_draining_stops_every_attempt() -> None:
+    draining = threading.Event()
+    with lease_on(Platform(FINE), draining) as lease:
+        draining.set()
+        assert lease.stop_reason is StopReason.DRAINING

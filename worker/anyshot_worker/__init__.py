@@ -1,0 +1,1 @@
+"""Runs submissions in a sandbox."""

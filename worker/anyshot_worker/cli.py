@@ -1,0 +1,45 @@
+"""`anyshot worker ...`: what an operator of a worker types."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import click
+from pydantic import ValidationError
+
+from anyshot_worker.commands_sandbox import COMMANDS
+
+
+@click.group()
+def worker() -> None:
+    """Run submissions in a sandbox (operators)."""
+
+
+@worker.command()
+@click.option("--log-level", default="INFO", show_default=True, help="How much to log.")
+def run(log_level: str) -> None:
+    """Claim and run submissions until told to stop (SIGTERM); settings come from ANYSHOT_*."""
+    from anyshot_worker import process
+    from anyshot_worker.sandbox import SandboxError
+    from anyshot_worker.settings import WorkerSettings
+
+    logging.basicConfig(
+        level=log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr
+    )
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        settings = WorkerSettings()  # pyright: ignore[reportCallIssue] - filled from the environment
+    except ValidationError as error:
+        missing = "; ".join(f"ANYSHOT_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        raise click.ClickException(f"The settings of this worker are not complete: {missing}") from error
+    try:
+        process.run(settings)
+    except SandboxError as error:
+        raise click.ClickException(
+            f"{error}\nRun `anyshot worker doctor` to see which guarantee fails and why."
+        ) from error
+
+
+for command in COMMANDS:
+    worker.add_command(command)

@@ -1,0 +1,190 @@
+"""The worker's side of the worker API: typed calls, retries, and the two answers that end an attempt."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from anyshot_starting_kit.wire.worker_api import (
+    ArtifactRef,
+    Assignment,
+    BlobRef,
+    ClaimRequest,
+    Complete,
+    Event,
+    Events,
+    Fail,
+    Heartbeat,
+    HeartbeatReply,
+    Progress,
+    Release,
+    WorkerInfo,
+)
+
+PREFIX = "/api/worker/v1"
+CHUNK = 1 << 20
+Answer = TypeVar("Answer")
+
+
+class WorkerApiError(Exception):
+    """Base of what can go wrong between worker and platform."""
+
+
+class StaleEpoch(WorkerApiError):
+    """The lease went to another attempt: whatever this one still does is refused."""
+
+
+class PlatformUnreachable(WorkerApiError):
+    """The platform did not answer within the time allowed for retries."""
+
+
+class Refused(WorkerApiError):
+    """The platform refused a request; the text says why."""
+
+
+class WorkerClient:
+    """Calls the worker API of one platform with one worker's token. Safe to use from several threads."""
+
+    def __init__(
+        self, url: str, token: str, *, patience: float = 60.0, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        """`patience`: seconds for which a call is tried again while the platform is away."""
+        self._patience = patience
+        self._http = httpx.Client(
+            base_url=url.rstrip("/"),
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30.0,
+            transport=transport,
+        )
+        # Storage elsewhere is reached by addresses that are signed already; the token is not for its eyes.
+        self._elsewhere = httpx.Client(timeout=30.0, transport=transport)
+
+    def close(self) -> None:
+        """Drop the connections."""
+        self._http.close()
+        self._elsewhere.close()
+
+    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Assignment | None:
+        """Take over a run that is queued or whose lease ran out; None when there is nothing for this worker."""
+        answer = self._post("/claim", ClaimRequest(worker=worker, run_id=run_id))
+        return None if answer.status_code == 204 else Assignment.model_validate_json(answer.content)
+
+    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+        """Extend the lease and learn whether to cancel; tried once only, as the next beat follows soon."""
+        answer = self._post(
+            f"/runs/{run_id}/heartbeat", Heartbeat(epoch=epoch, progress=progress), patience=0.0
+        )
+        return HeartbeatReply.model_validate_json(answer.content)
+
+    def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:
+        """Append to the run's log."""
+        self._post(f"/runs/{run_id}/events", Events(epoch=epoch, events=events))
+
+    def upload(self, run_id: str, epoch: int, name: str, path: Path) -> ArtifactRef:
+        """Store a file as an artifact of this attempt, verified by digest on arrival."""
+        digest, size = digest_of(path), path.stat().st_size
+        self._request(
+            "PUT",
+            f"/runs/{run_id}/artifacts/{name}",
+            params={"epoch": epoch},
+            headers={"X-Digest": digest, "Content-Length": str(size)},
+            body=lambda: _read_chunks(path),
+        )
+        return ArtifactRef(name=name, digest=digest, size=size)
+
+    def complete(self, run_id: str, result: Complete) -> None:
+        """Announce a finished attempt; its artifacts must be stored already."""
+        self._post(f"/runs/{run_id}/complete", result)
+
+    def fail(self, run_id: str, failure: Fail) -> None:
+        """Announce a failed attempt."""
+        self._post(f"/runs/{run_id}/fail", failure)
+
+    def release(self, run_id: str, epoch: int) -> None:
+        """Give a lease back: the run is queued again at once."""
+        self._post(f"/runs/{run_id}/release", Release(epoch=epoch), patience=3.0)
+
+    def fetch(self, blob: BlobRef, target: Path) -> None:
+        """Download a blob to `target` and verify it; raises `Refused` when digest or size differ."""
+        self._patiently(lambda: self._fetch_once(blob, target), self._patience)
+
+    def _fetch_once(self, blob: BlobRef, target: Path) -> None:
+        sha, size = hashlib.sha256(), 0
+        http = self._elsewhere if "://" in blob.url else self._http
+        with http.stream("GET", blob.url) as answer, target.open("wb") as file:
+            _raise_for(answer)
+            for chunk in answer.iter_bytes(CHUNK):
+                size += len(chunk)
+                if size > blob.size:
+                    break
+                sha.update(chunk)
+                file.write(chunk)
+        if size != blob.size or sha.hexdigest() != blob.digest:
+            raise Refused(
+                f"blob {blob.digest[:12]}: {size} bytes came that are not the {blob.size} announced"
+            )
+
+    def _post(self, path: str, message: BaseModel, patience: float | None = None) -> httpx.Response:
+        content = message.model_dump_json().encode()
+        headers = {"Content-Type": "application/json"}
+        return self._request("POST", path, headers=headers, body=lambda: content, patience=patience)
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: dict[str, str],
+        body: Callable[[], bytes | Iterator[bytes]],
+        params: dict[str, Any] | None = None,
+        patience: float | None = None,
+    ) -> httpx.Response:
+        def once() -> httpx.Response:
+            answer = self._http.request(method, PREFIX + path, headers=headers, content=body(), params=params)
+            _raise_for(answer)
+            return answer
+
+        return self._patiently(once, self._patience if patience is None else patience)
+
+    def _patiently(self, call: Callable[[], Answer], patience: float) -> Answer:
+        deadline, pause = time.monotonic() + patience, 0.2
+        while True:
+            try:
+                return call()
+            except (httpx.TransportError, PlatformUnreachable) as error:
+                if time.monotonic() + pause > deadline:
+                    raise PlatformUnreachable(
+                        f"the platform did not answer for {patience:.0f} s: {error}"
+                    ) from error
+            time.sleep(pause)
+            pause = min(pause * 2, 5.0)
+
+
+def digest_of(path: Path) -> str:
+    """The sha-256 of a file, 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def _raise_for(answer: httpx.Response) -> None:
+    if answer.is_success:
+        return
+    answer.read()
+    text = answer.text[:500]
+    if answer.status_code == 409:
+        raise StaleEpoch(text)
+    if answer.status_code >= 500 or answer.status_code == 429:
+        raise PlatformUnreachable(f"{answer.status_code}: {text}")
+    raise Refused(f"{answer.request.method} {answer.request.url.path} answered {answer.status_code}: {text}")

@@ -1,0 +1,121 @@
+"""Commands of an operator about the sandbox: `anyshot worker image ...`, `doctor`, `janitor`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from anyshot_worker.sandbox.interface import Backend, SandboxError
+from anyshot_worker.sandbox.settings import SandboxSettings
+
+
+@click.group()
+def image() -> None:
+    """Sandbox images: build them, list them, look inside."""
+
+
+@image.command("build")
+@click.option("--flavour", type=click.Choice(["cpu", "gpu"]), default="cpu", show_default=True)
+@click.option("--name", default="", help="name that phases use; the flavour if left out")
+@click.option("--as-folder", is_flag=True, help="a plain folder for Bubblewrap instead of a Docker image")
+def build(flavour: str, name: str, as_folder: bool) -> None:
+    """Build a sandbox image from nothing, unless it is there."""
+    from anyshot_worker.images.build import build_folder, build_image
+
+    settings, target = SandboxSettings(), SandboxSettings().state_folder / "images"
+    with plain_errors():
+        if as_folder:
+            click.echo(build_folder(flavour, target, settings.wheelhouse, say=click.echo))  # type: ignore[arg-type]
+            return
+        built = build_image(flavour, target, settings.wheelhouse, name, say=click.echo)  # type: ignore[arg-type]
+        click.echo(f"{'built' if built.built else 'already there'}: {built.name} = {built.tag}")
+
+
+@image.command("list")
+def list_images() -> None:
+    """The images that phases may name, with digest, flavour and bill of materials."""
+    from anyshot_worker.sandbox.sandboxes import choose_backend
+
+    settings = SandboxSettings()
+    with plain_errors():
+        backend = choose_backend(settings)
+        for name in settings.sandbox_images:
+            click.echo(describe_image(backend, name))
+
+
+@image.command("sbom")
+@click.argument("name", default="cpu")
+def sbom(name: str) -> None:
+    """The bill of materials (CycloneDX JSON) of an image."""
+    from anyshot_worker.images.contents import read_sbom
+    from anyshot_worker.sandbox.sandboxes import choose_backend
+
+    with plain_errors():
+        click.echo(json.dumps(read_sbom(choose_backend(SandboxSettings()), name), indent=1))
+
+
+@click.command()
+@click.option("--image", "image_name", default="", help="image to prove it with; the settings' if left out")
+@click.option("--as-json", is_flag=True, help="one JSON object instead of a table")
+def doctor(image_name: str, as_json: bool) -> None:
+    """Prove every guarantee of the sandbox on this machine, and say what to do about one that fails."""
+    from anyshot_worker.sandbox.preflight import check_guarantees
+    from anyshot_worker.sandbox.sandboxes import choose_backend
+
+    settings = SandboxSettings()
+    with plain_errors():
+        backend = choose_backend(settings)
+        findings = check_guarantees(backend, image_name or settings.sandbox_image)
+    if as_json:
+        click.echo(json.dumps({f.guarantee.name: f.wrong or None for f in findings}))
+    else:
+        click.echo(f"Sandbox: {backend.name}{' (reduced)' if backend.reduced else ''}")
+        for finding in findings:
+            item = finding.guarantee
+            click.echo(f"{'proved' if finding.holds else 'FAILED':7} {item.promise} ({item.proof_in_words})")
+            if not finding.holds:
+                click.echo(f"        {finding.wrong}. What to do: {item.remedy}.")
+        for name in sorted(backend.not_promised):
+            click.echo(f"{'missing':7} {name}: this backend cannot promise it")
+    if any(not finding.holds for finding in findings):
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+def janitor() -> None:
+    """End what dead workers left on this machine: containers, control groups, folders."""
+    from anyshot_worker.sandbox.docker import DockerBackend
+    from anyshot_worker.sandbox.janitor import sweep
+
+    settings = SandboxSettings()
+    docker = DockerBackend(settings)
+    with plain_errors():
+        swept = sweep(settings, docker if docker.answers() else None)
+    click.echo(f"ended {len(swept.containers)} containers, removed {len(swept.folders)} folders")
+
+
+def describe_image(backend: Backend, name: str) -> str:
+    """One line about an image, or what is wrong with it."""
+    try:
+        info = backend.prepare(name)
+    except SandboxError as error:
+        return f"{name}: {error}"
+    labels = info.labels
+    known = {key: labels.get(f"org.anyshot.{key}") for key in ("flavour", "torch", "sbom")}
+    details = ", ".join(f"{key} {value}" for key, value in known.items() if value)
+    return f"{name}: {info.digest[:19]} {details}"
+
+
+class plain_errors:
+    """Show a SandboxError as one line and end with status 1."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, SandboxError):
+            raise click.ClickException(f"{error.verdict}: {error}") from error
+
+
+COMMANDS = [image, doctor, janitor]

@@ -1,0 +1,190 @@
+"""Meta-train and meta-test a submission in a sandbox, and score it outside."""
+
+from __future__ import annotations
+
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_starting_kit.taskserver.scores import collect
+from anyshot_starting_kit.taskserver.server import serve, serve_isolated
+from anyshot_starting_kit.taskserver.tasks import PoolTasks
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import (
+    Assignment,
+    Budget,
+    Complete,
+    JobKind,
+    Progress,
+    Provenance,
+    Stage,
+    Usage,
+)
+from anyshot_worker import evidence
+from anyshot_worker.attempt import Attempt, Failed
+from anyshot_worker.materials import BadAssignment, Materials, gather_materials
+from anyshot_worker.sandbox import OpenBox
+from anyshot_worker.scoring import score_and_keep
+
+DEFAULT_SECONDS = 3600.0
+SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
+
+
+def evaluate(attempt: Attempt) -> Complete:
+    """Everything from the claim to the message that completes the run."""
+    attempt.say(Stage.PREPARING, "Fetching the submission and the datasets")
+    with attempt.step("prepare"):
+        materials = gather_materials(attempt.assignment, attempt.site.workspace)
+    found = _inspect(attempt, materials)
+    tasks = _tasks(attempt, materials)
+    outcome = _run(attempt, materials, tasks)
+    _keep_logger_tables(attempt, outcome)
+    if outcome.failure is not None:
+        raise Failed(outcome.failure)
+    summary = _score(attempt, materials, tasks, outcome)
+    attempt.keep("log.txt", attempt.log.close())
+    return Complete(
+        epoch=attempt.assignment.epoch,
+        summary=summary,
+        artifacts=attempt.artifacts,
+        usage=attempt.use(),
+        provenance=attempt.provenance,
+        evidence=found,
+    )
+
+
+def _inspect(attempt: Attempt, materials: Materials) -> dict[str, object]:
+    with attempt.step("evidence"):
+        return evidence.inspect(attempt.site.sandboxes, materials.submission)
+
+
+def _run(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Outcome:
+    job = _job(attempt, materials, tasks)
+    hooks = Hooks(
+        on_progress=lambda progress: attempt.lease.report(_progress(progress)),
+        on_log=attempt.log.add,
+        cancelled=lambda: attempt.lease.stop_reason is not None,
+    )
+    opened: list[OpenBox] = []
+
+    def open_channel():
+        box = _open_box(attempt)
+        opened.append(box)
+        return box.channel
+
+    try:
+        if attempt.assignment.isolated_tasks:
+            outcome = serve_isolated(open_channel, job, hooks)
+        else:
+            outcome = serve(open_channel(), job, hooks)
+    finally:
+        for box in opened:
+            box.channel.close()
+    _note(attempt, materials, outcome, opened)
+    attempt.check()
+    return outcome
+
+
+def _open_box(attempt: Attempt) -> OpenBox:
+    assignment = attempt.assignment
+    with attempt.step("sandbox_start"):
+        return attempt.site.sandboxes.open(
+            assignment.image,
+            assignment.limits,
+            assignment.run_id,
+            assignment.epoch,
+            seconds=outer_seconds(assignment),
+            eager=assignment.isolated_tasks,
+        )
+
+
+def outer_seconds(assignment: Assignment) -> float:
+    """The hard limit of a sandbox on the wall clock: the participant's budget and ample room for what is ours."""
+    budget = assignment.budget.run_seconds if assignment.budget else DEFAULT_SECONDS
+    return 1.2 * budget + 600.0 + 0.5 * assignment.tasks
+
+
+def _tasks(attempt: Attempt, materials: Materials) -> PoolTasks:
+    assignment = attempt.assignment
+    start, stop = assignment.shard or (0, assignment.tasks)
+    if stop <= start:
+        raise BadAssignment(Verdict.BAD_SETTINGS, "The phase has no tasks: set their number.")
+    return PoolTasks(materials.test_pool, materials.protocol, assignment.test_seed, start, stop)
+
+
+def _job(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Job:
+    assignment = attempt.assignment
+    return Job(
+        bundle=materials.submission,
+        packs=materials.train_packs,
+        tasks=tasks,
+        budget=assignment.budget or Budget(run_seconds=DEFAULT_SECONDS),
+        train_seed=assignment.train_seed,
+        query_secret=materials.query_secret,
+        learner=materials.learner,
+        keep_learner=attempt.folder / "learner.bin" if assignment.keep_learner else None,
+        hide_dataset_names=assignment.hide_dataset_names,
+        log_policy=assignment.log_policy,
+        cpus=max(1, round(assignment.limits.cpus)),
+        max_items=SMOKE_ITEMS if assignment.kind is JobKind.SMOKE else None,
+        device="cuda" if assignment.limits.gpus else "cpu",
+    )
+
+
+def _note(attempt: Attempt, materials: Materials, outcome: Outcome, opened: list[OpenBox]) -> None:
+    """Usage and provenance, whatever the outcome."""
+    used = [box.usage() for box in opened]
+    for name, seconds in outcome.time.platform.items():
+        attempt.platform_seconds[name] = attempt.platform_seconds.get(name, 0.0) + seconds
+    spent = outcome.time.participant
+    training = spent.get("meta_fit", 0.0)
+    attempt.usage = Usage(
+        participant_seconds=outcome.time.participant_seconds,
+        meta_train_seconds=training,
+        meta_test_seconds=sum(spent.get(name, 0.0) for name in ("load", "fit", "predict")),
+        cpu_seconds=sum(use.cpu_seconds for use in used),
+        memory_peak_bytes=max((use.memory_peak_bytes or 0 for use in used), default=0),
+    )
+    image = opened[0].image if opened else None
+    attempt.provenance = Provenance(
+        image=image.name if image else "",
+        image_digest=image.digest if image else "",
+        sandbox=attempt.site.sandboxes.name,
+        kit_version=version("anyshot-starting-kit"),
+        hardware=", ".join(attempt.site.sandboxes.gpu_names()) or "CPU",
+        worker=attempt.site.name,
+        protocol_digest=materials.protocol_digest,
+    )
+
+
+def _score(attempt: Attempt, materials: Materials, tasks: PoolTasks, outcome: Outcome) -> dict[str, object]:
+    assignment = attempt.assignment
+    packs = list(materials.test_pool)
+    names = [ref.name for ref in assignment.meta_test]
+    domains = [ref.domain or pack.domain for ref, pack in zip(assignment.meta_test, packs, strict=True)]
+    predictions = collect(outcome.results, tasks, names, domains)
+    summary = score_and_keep(attempt, predictions, materials.protocol_digest)
+    if assignment.keep_learner:
+        attempt.keep("learner.bin", attempt.folder / "learner.bin")
+    return summary
+
+
+def _keep_logger_tables(attempt: Attempt, outcome: Outcome) -> None:
+    """The participant's own training curves come back as CSV files in one zip."""
+    if not outcome.logger_tables:
+        return
+    target = attempt.folder / "logger.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(outcome.logger_tables.items()):
+            archive.writestr(Path(name).name, content)
+    attempt.keep(target.name, target)
+
+
+def _progress(progress: ServerProgress) -> Progress:
+    return Progress(
+        stage=progress.stage,
+        tasks_done=progress.tasks_done,
+        tasks_total=progress.tasks_total,
+        seconds_used=progress.seconds_used,
+    )

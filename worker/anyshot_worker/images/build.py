@@ -1,0 +1,148 @@
+"""From a folder of files to an image: one import for the packages, one small layer for our own code."""
+
+from __future__ import annotations
+
+import compileall
+import fcntl
+import importlib.metadata
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_worker.images.inventory import digest_of
+from anyshot_worker.images.recipe import (
+    PYTHON,
+    UIDS,
+    Flavour,
+    Recipe,
+    choose_recipe,
+    layer_key,
+    package_folders,
+)
+from anyshot_worker.images.root import SBOM_INSIDE, SITE, build_root
+from anyshot_worker.sandbox.interface import SandboxError
+
+BASE_REPOSITORY = "anyshot/sandbox-base"
+REPOSITORY = "anyshot/sandbox"
+LABEL = "org.anyshot"
+_PACKAGED = Path(__file__).parent / "Dockerfile"  # where a wheel carries it
+_SOURCE = Path(__file__).parents[3] / "docker" / "sandbox" / "Dockerfile"
+
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished image: its tag by content, its short name, and whether anything had to be done."""
+
+    tag: str
+    name: str
+    key: str
+    built: bool
+
+
+def build_image(
+    flavour: Flavour, folder: Path, wheelhouse: str = "", name: str = "", say: Say = print
+) -> Built:
+    """The Docker image of a flavour, made only if absent; also tagged `anyshot/sandbox:NAME`."""
+    recipe = choose_recipe(flavour, wheelhouse)
+    with building(folder):
+        base = _ensure_base(recipe, folder, say)
+        key = layer_key(recipe.key)
+        tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or flavour}"
+        absent = not _exists(tag)
+        if absent:
+            say(f"adding the starting kit and the scoring library: {tag}")
+            _build_layer(base, tag, key, recipe)
+        _docker("tag", tag, short)
+    return Built(tag, short, key, absent)
+
+
+def build_folder(flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say = print) -> Path:
+    """The same files as a plain folder, for backends without a daemon."""
+    recipe = choose_recipe(flavour, wheelhouse)
+    with building(folder):
+        say(f"root of {recipe.key}")
+        root = build_root(recipe, folder / f"root-{recipe.key}")
+        copy_ours(root / SITE)
+    return root
+
+
+def copy_ours(site: Path) -> None:
+    """Put the starting kit and the scoring library into a site folder, compiled where the versions agree."""
+    for name, source in package_folders().items():
+        shutil.rmtree(site / name, ignore_errors=True)
+        _write_metadata(site, name)
+        shutil.copytree(source, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+        if f"{sys.version_info[0]}.{sys.version_info[1]}" == PYTHON:
+            compileall.compile_dir(site / name, quiet=2, stripdir=str(site), prependdir=f"/{SITE}")
+
+
+def _write_metadata(site: Path, module: str) -> None:
+    """Name and version, which is all that `importlib.metadata` is asked for inside."""
+    version = importlib.metadata.version(module.replace("_", "-"))
+    folder = site / f"{module}-{version}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n")
+
+
+@contextmanager
+def building(folder: Path) -> Iterator[None]:
+    """One build at a time on this machine."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "building.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
+    tag = f"{BASE_REPOSITORY}:{recipe.flavour}-{recipe.key}"
+    if _exists(tag):
+        return tag
+    say(f"collecting Debian's Python, {recipe.torch} and the packages of the contract")
+    root = build_root(recipe, folder / f"root-{recipe.key}")
+    say(f"importing {tag}")
+    labels = {
+        f"{LABEL}.flavour": recipe.flavour,
+        f"{LABEL}.torch": recipe.torch.partition("==")[2],
+        f"{LABEL}.sbom": f"sha256:{digest_of(root / SBOM_INSIDE)}",
+        f"{LABEL}.uids": f"{UIDS.start}-{UIDS.stop - 1}",
+        f"{LABEL}.base": recipe.key,
+    }
+    changes = [
+        argument for name, value in labels.items() for argument in ("--change", f"LABEL {name}={value}")
+    ]
+    archive = subprocess.Popen(
+        ["tar", "-C", str(root), "--numeric-owner", "--owner=0", "--group=0", "-c", "."],
+        stdout=subprocess.PIPE,
+    )
+    with archive:
+        _docker("import", *changes, "-", tag, stdin=archive.stdout)
+    shutil.rmtree(root, ignore_errors=True)
+    return tag
+
+
+def _build_layer(base: str, tag: str, key: str, recipe: Recipe) -> None:
+    with tempfile.TemporaryDirectory(prefix="anyshot-image-") as name:
+        context = Path(name)
+        shutil.copy(_PACKAGED if _PACKAGED.exists() else _SOURCE, context / "Dockerfile")
+        copy_ours(context / "ours")
+        arguments = {"BASE": base, "KEY": key, "FLAVOUR": recipe.flavour}
+        options = [text for pair in arguments.items() for text in ("--build-arg", "=".join(pair))]
+        _docker("build", "--quiet", "--tag", tag, *options, str(context))
+
+
+def _exists(tag: str) -> bool:
+    return subprocess.run(["docker", "image", "inspect", tag], capture_output=True).returncode == 0
+
+
+def _docker(*arguments: str, stdin: object = None) -> None:
+    done = subprocess.run(["docker", *arguments], stdin=stdin, capture_output=True, text=True)  # type: ignore[call-overload]
+    if done.returncode:
+        raise SandboxError(f"docker {arguments[0]} failed: {done.stderr[-2000:]}", Verdict.IMAGE_MISSING)

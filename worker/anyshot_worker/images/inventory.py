@@ -1,0 +1,64 @@
+"""What is in an image, as a CycloneDX bill of materials."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
+
+from anyshot_worker.images.recipe import Recipe
+
+CHANGELOGS = ("changelog.Debian.gz", "changelog.gz")
+FIRST_LINE = re.compile(r"[a-z0-9.+-]+ \((?P<version>[^)]+)\)")
+
+
+def list_packages(root: Path, site: str, recipe: Recipe) -> dict[str, Any]:
+    """Debian's packages from their changelogs, Python's from their metadata; both sorted, so equal roots agree."""
+    components = [*_debian(root / "usr/share/doc"), *_python(root / site)]
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "component": {
+                "type": "container",
+                "name": f"anyshot-sandbox-{recipe.flavour}",
+                "version": recipe.key,
+            }
+        },
+        "components": components,
+    }
+
+
+def digest_of(path: Path) -> str:
+    """sha256 of a file, 64 hex digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _debian(documents: Path) -> list[dict[str, str]]:
+    """Packages that were only extracted are in no status file, but each brings its changelog, or a link to one."""
+    found = []
+    for folder in sorted(documents.iterdir()) if documents.is_dir() else []:
+        changelogs = [path for name in CHANGELOGS if (path := folder / name).exists()]
+        match = FIRST_LINE.match(gzip.decompress(changelogs[0].read_bytes()).decode()) if changelogs else None
+        if match:
+            version = match["version"]
+            found.append(_component(folder.name, version, f"pkg:deb/debian/{folder.name}@{version}"))
+    return found
+
+
+def _python(site: Path) -> list[dict[str, str]]:
+    found = []
+    for path in sorted(site.glob("*.dist-info/METADATA")):
+        item = HeaderParser().parsestr(path.read_text(errors="replace"))
+        found.append(
+            _component(item["Name"], item["Version"], f"pkg:pypi/{item['Name'].lower()}@{item['Version']}")
+        )
+    return found
+
+
+def _component(name: str, version: str, purl: str) -> dict[str, str]:
+    return {"type": "library", "name": name, "version": version, "purl": purl}

@@ -1,0 +1,88 @@
+"""Keeping a lease alive while an attempt runs, and noticing when it must stop."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from enum import StrEnum
+from types import TracebackType
+
+from anyshot_starting_kit.wire.worker_api import (
+    HEARTBEAT_SECONDS,
+    Assignment,
+    HeartbeatReply,
+    Progress,
+    Stage,
+)
+from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
+
+log = logging.getLogger(__name__)
+
+
+class StopReason(StrEnum):
+    """Why an attempt must end before it is done."""
+
+    CANCELLED = "cancelled"
+    LOST = "lost"  # the lease went to another attempt, or ran out while the platform was away
+    DRAINING = "draining"  # this worker is being stopped
+
+
+class Lease:
+    """Beats in a thread of its own from entering to leaving; `stop_reason` is set once and stays.
+
+    The participant's code never runs in this process, so a beat is late only when the whole worker is; then the
+    platform takes the run back, and the next beat is told so.
+    """
+
+    def __init__(self, client: WorkerClient, assignment: Assignment, draining: threading.Event) -> None:
+        self._client, self._assignment, self._draining = client, assignment, draining
+        self._progress = Progress(stage=Stage.PREPARING)
+        self._ended = threading.Event()
+        self._stop_reason: StopReason | None = None
+        self._expires = time.monotonic() + assignment.lease_seconds
+        self._thread = threading.Thread(target=self._beat, name=f"lease-{assignment.run_id}", daemon=True)
+
+    def __enter__(self) -> Lease:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join(timeout=HEARTBEAT_SECONDS + 1)
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why to stop now; None to go on."""
+        if self._stop_reason is None and self._draining.is_set():
+            self._stop_reason = StopReason.DRAINING
+        return self._stop_reason
+
+    def report(self, progress: Progress) -> None:
+        """What the next beat tells the platform."""
+        self._progress = progress
+
+    def _beat(self) -> None:
+        while not self._ended.wait(HEARTBEAT_SECONDS):
+            asked = time.monotonic()
+            try:
+                reply = self._client.heartbeat(
+                    self._assignment.run_id, self._assignment.epoch, self._progress
+                )
+            except StaleEpoch:
+                self._stop_reason = StopReason.LOST
+                return
+            except PlatformUnreachable as error:
+                log.warning("no heartbeat for run %s: %s", self._assignment.run_id, error)
+                if time.monotonic() > self._expires:
+                    self._stop_reason = StopReason.LOST
+                    return
+                continue
+            self._heed(reply, asked)
+
+    def _heed(self, reply: HeartbeatReply, asked: float) -> None:
+        self._expires = asked + reply.lease_seconds
+        if reply.cancel and self._stop_reason is None:
+            self._stop_reason = StopReason.CANCELLED

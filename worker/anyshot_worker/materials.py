@@ -1,0 +1,93 @@
+"""From an assignment to what the task server needs: packs, pools, protocol, submission, all verified by digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.data.problems import DataError
+from anyshot_starting_kit.protocols import Protocol, protocol_from_dict
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Assignment, PackRef
+from anyshot_worker.workspace import Workspace
+
+PACK_SUFFIX = ".anyshot-pack"
+
+
+class BadAssignment(Exception):
+    """What the organizer set cannot be run; the text says what to change."""
+
+    def __init__(self, verdict: Verdict, message: str) -> None:
+        super().__init__(message)
+        self.verdict = verdict
+
+
+@dataclass(frozen=True)
+class Materials:
+    """Everything an attempt works on, on this machine."""
+
+    submission: Path
+    train_packs: tuple[Path, ...]
+    test_pool: Pool
+    protocol: Protocol
+    learner: Path | None
+    query_secret: bytes
+
+    @property
+    def protocol_digest(self) -> str:
+        """Two runs with the same protocol digest and seeds were tested on the same tasks."""
+        text = json.dumps([self.protocol.to_dict(), self.test_pool.digest], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
+    """Fetch and open everything; raises `BadAssignment` for what only the organizer can mend."""
+    if assignment.submission is None:
+        raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment names no submission.")
+    test_packs = _fetch_packs(assignment.meta_test, workspace)
+    test_pool = _open_pool(assignment.meta_test, test_packs)
+    return Materials(
+        submission=workspace.get(assignment.submission, ".zip"),
+        train_packs=tuple(_fetch_packs(assignment.meta_train, workspace)),
+        test_pool=test_pool,
+        protocol=_read_protocol(assignment, test_pool),
+        learner=workspace.get(assignment.learner) if assignment.learner else None,
+        query_secret=_query_secret(assignment),
+    )
+
+
+def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
+    return [workspace.get(pack.blob, PACK_SUFFIX) for pack in packs]
+
+
+def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:
+    if not paths:
+        raise BadAssignment(Verdict.BAD_POOL, "The phase has no meta-test pool: assign one to the phase.")
+    try:
+        # The workspace has verified every byte against the digest of the blob.
+        return Pool([Pack.open(path, verify=False) for path in paths])
+    except (DataError, OSError) as error:
+        names = ", ".join(ref.name for ref in refs)
+        raise BadAssignment(
+            Verdict.BAD_POOL, f"The meta-test pool ({names}) cannot be read: {error}"
+        ) from error
+
+
+def _read_protocol(assignment: Assignment, pool: Pool) -> Protocol:
+    try:
+        protocol = protocol_from_dict(assignment.protocol)
+        protocol.check(pool)
+        return protocol
+    except DataError as error:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS, f"The phase's task protocol cannot be used: {error}"
+        ) from error
+
+
+def _query_secret(assignment: Assignment) -> bytes:
+    """Keys the order of each query set; the same for every entrant of a phase, so that runs stay comparable."""
+    return hashlib.sha256(f"anyshot query order {assignment.test_seed}".encode()).digest()

@@ -1,0 +1,73 @@
+"""The worker process: put together from its settings, run until told to stop."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+
+from anyshot_worker.announcement import announce
+from anyshot_worker.app import make_app
+from anyshot_worker.attempt import Site
+from anyshot_worker.client import WorkerClient
+from anyshot_worker.desk import Desk
+from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.settings import WorkerSettings
+from anyshot_worker.workspace import Workspace
+
+log = logging.getLogger(__name__)
+
+DRAIN_SECONDS = 20.0
+
+
+def run(settings: WorkerSettings) -> None:
+    """Serve until SIGTERM or SIGINT; then give the leases back, kill the sandboxes and return.
+
+    Raises `SandboxError` before anything is claimed when the sandbox does not keep its promises.
+    """
+    draining = threading.Event()
+    client = WorkerClient(settings.platform_url, settings.worker_token.get_secret_value())
+    sandboxes = Sandboxes.from_settings(settings)
+    try:
+        workspace = Workspace(settings.workspace, settings.workspace_bytes, client)
+        site = Site(settings.worker_name, client, workspace, sandboxes, draining)
+        desk = Desk(
+            site,
+            announce(settings.worker_name, settings.hardware_class, sandboxes),
+            settings.concurrency,
+            settings.poll_seconds,
+        )
+        desk.open()
+        log.info("worker %s is ready: sandbox %s", settings.worker_name, sandboxes.name)
+        _listen(settings, desk, draining)
+    finally:
+        draining.set()
+        sandboxes.close()
+        client.close()
+
+
+def _listen(settings: WorkerSettings, desk: Desk, draining: threading.Event) -> None:
+    """Let Celery listen for bells in its own thread; this one waits for a signal and drains.
+
+    Celery's own warm shutdown would wait for running tasks to end; ours gives their leases back instead.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: draining.set())
+    app = make_app(settings, desk)
+    listener = app.Worker(
+        pool="threads",
+        concurrency=settings.concurrency,
+        loglevel="WARNING",
+        hostname=f"{settings.worker_name}@%h",
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    threading.Thread(target=listener.start, name="celery", daemon=True).start()
+    draining.wait()
+    log.info("worker %s is stopping", settings.worker_name)
+    deadline = time.monotonic() + DRAIN_SECONDS
+    while not desk.idle and time.monotonic() < deadline:
+        time.sleep(0.05)

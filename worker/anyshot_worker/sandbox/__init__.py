@@ -1,0 +1,21 @@
+"""Where participants' code runs: one interface, three backends.
+
+`interface` is what the worker process uses; `docker` is the backend that keeps every promise of the sandbox
+page, `bubblewrap` a reduced one for machines without a daemon, `trusted` none at all, for code one wrote oneself.
+"""
+
+from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, ImageInfo, SandboxError, Usage
+from anyshot_worker.sandbox.sandboxes import OpenBox, Sandboxes
+from anyshot_worker.sandbox.settings import SandboxSettings
+
+__all__ = [
+    "Backend",
+    "Box",
+    "BoxSpec",
+    "ImageInfo",
+    "OpenBox",
+    "SandboxError",
+    "SandboxSettings",
+    "Sandboxes",
+    "Usage",
+]

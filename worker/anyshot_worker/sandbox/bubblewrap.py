@@ -1,0 +1,157 @@
+"""The Bubblewrap backend, for machines without a Docker daemon: namespaces, the same system-call filter, control
+groups where this user may make them. Shown as *reduced*, with what it cannot promise.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_worker.images.inventory import digest_of
+from anyshot_worker.images.root import SBOM_INSIDE
+from anyshot_worker.sandbox.filter import compile_profile
+from anyshot_worker.sandbox.flags import MAX_FILE_BYTES, NPROC_ROOM, environment, shared_memory_bytes
+from anyshot_worker.sandbox.interface import (
+    INPUT_INSIDE,
+    OPEN_FILES,
+    PIXELS_INSIDE,
+    SCRATCH_INSIDE,
+    TMP_BYTES,
+    BoxSpec,
+    ImageInfo,
+    SandboxError,
+)
+from anyshot_worker.sandbox.local_groups import LocalGroup
+from anyshot_worker.sandbox.processes import ProcessBox
+from anyshot_worker.sandbox.settings import SandboxSettings
+from anyshot_worker.sandbox.slots import take_slot
+from anyshot_worker.sandbox.stage import Stage, new_name
+
+ALWAYS_MISSING = frozenset(
+    {"kernel_files", "scratch"}
+)  # no masked paths; tmpfs without noexec and file limit
+WITHOUT_GROUPS = frozenset({"memory", "cpus", "processes", "counters"})
+WITHOUT_ROOT = frozenset({"user"})  # every box has the worker's own user id
+
+
+class BubblewrapBackend:
+    """Boxes as process trees in namespaces of their own."""
+
+    name = "bubblewrap"
+    reduced = True
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        self.settings = settings
+
+    @property
+    def not_promised(self) -> frozenset[str]:
+        group = LocalGroup("probe")
+        made = group.make(BoxSpec("").limits)
+        group.remove()
+        missing = ALWAYS_MISSING | (frozenset() if made else WITHOUT_GROUPS)
+        return missing | (frozenset() if os.geteuid() == 0 else WITHOUT_ROOT)
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def fingerprint(self) -> str:
+        asked = subprocess.run(["bwrap", "--version"], capture_output=True, text=True)
+        return f"{asked.stdout} {compile_profile().hex()} {os.geteuid()}"
+
+    def prepare(self, image: str) -> ImageInfo:
+        """The newest folder made by `anyshot worker image build --as-folder`."""
+        roots = sorted((self.settings.state_folder / "images").glob("root-*/" + SBOM_INSIDE), key=_age)
+        if not roots:
+            raise SandboxError(
+                "no image folder on this machine; make it with: anyshot worker image build --as-folder",
+                Verdict.IMAGE_MISSING,
+            )
+        root = roots[-1].parents[len(Path(SBOM_INSIDE).parts) - 1]
+        return ImageInfo(str(root), f"sha256:{digest_of(roots[-1])}", {"org.anyshot.flavour": "cpu"})
+
+    def start(self, spec: BoxSpec) -> ProcessBox:
+        """A process tree with the runner as its first process."""
+        root = Path(self.prepare(spec.image).name)
+        settings = self.settings
+        slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
+        name = new_name()
+        slot.assign(name)
+        stage = Stage(settings.state_folder, settings.shared_folder, name)
+        group = LocalGroup(stage.name)
+        grouped = group.make(spec.limits) if not {"memory", "processes"} & spec.without else False
+        uid = slot.uid if os.geteuid() == 0 else os.geteuid()
+        box = ProcessBox(spec, slot, stage, group, uid)
+        program = os.memfd_create("filter")
+        try:
+            os.write(program, compile_profile())
+            os.lseek(program, 0, os.SEEK_SET)
+            inner = [*_limits(spec, grouped), *bubblewrap_arguments(spec, root, stage, uid, program)]
+            box.launch(_enter(group, uid, inner), {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, (program,))
+        except (OSError, SandboxError) as error:
+            box.close()
+            raise SandboxError(f"Bubblewrap does not start: {error}", Verdict.SANDBOX_START) from error
+        finally:
+            os.close(program)
+        return box
+
+
+def bubblewrap_arguments(spec: BoxSpec, root: Path, stage: Stage, uid: int, program: int) -> list[str]:
+    """The command line of `bwrap`, the runner's included."""
+    command = [
+        *("bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--new-session"),
+        *("--ro-bind", str(root), "/", "--proc", "/proc", "--dev", "/dev"),
+        *("--size", str(shared_memory_bytes(spec)), "--tmpfs", "/dev/shm"),
+        *("--size", str(TMP_BYTES), "--tmpfs", "/tmp"),
+        *("--size", str(spec.limits.scratch_bytes), "--tmpfs", SCRATCH_INSIDE),
+        *("--ro-bind", str(stage.input), INPUT_INSIDE),
+        *("--ro-bind", str(stage.shared), str(Path(PIXELS_INSIDE).parent)),
+        *(
+            "--uid",
+            str(uid),
+            "--gid",
+            str(uid),
+            "--hostname",
+            "sandbox",
+            "--chdir",
+            SCRATCH_INSIDE,
+            "--clearenv",
+        ),
+        *("--cap-drop", "ALL"),
+    ]
+    for name, value in environment(spec).items():
+        command += ["--setenv", name, value]
+    if "seccomp" not in spec.without:
+        command += ["--seccomp", str(program)]
+    if "network" in spec.without:
+        command += ["--share-net"]
+    return [*command, "--", "/usr/bin/python3", *spec.command]
+
+
+def _limits(spec: BoxSpec, grouped: bool) -> list[str]:
+    """Limits of the process tree; where no control group limits memory, that of private memory of each process."""
+    command = [
+        *("prlimit", f"--nofile={OPEN_FILES}", "--core=0", f"--nproc={spec.limits.processes + NPROC_ROOM}"),
+        f"--fsize={min(spec.limits.scratch_bytes, MAX_FILE_BYTES)}",
+    ]
+    return command if grouped else [*command, f"--data={spec.limits.memory_bytes}"]
+
+
+def _enter(group: LocalGroup, uid: int, command: list[str]) -> list[str]:
+    """Enter the groups and become the box's user before anything else runs."""
+    if os.geteuid() == 0:
+        command = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--", *command]
+    entrances = [str(path) for path in group.entrances()]
+    enter = 'while [ "$1" != -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
+    return ["/bin/sh", "-c", enter, "enter", *entrances, "--", *command]
+
+
+def bubblewrap_is_there() -> bool:
+    """Whether the program is installed."""
+    return shutil.which("bwrap") is not None
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime

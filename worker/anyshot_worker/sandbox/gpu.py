@@ -1,0 +1,133 @@
+"""One run a GPU or MIG slice, exclusively, until no process is left on it.
+
+The devices are asked through `nvidia-smi`; tests put a fake in its place. GPU memory is in no control group, so the
+only protection between submissions is that they never share a device.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_worker.sandbox.interface import SandboxError
+
+QUERY = "uuid,name,memory.total,ecc.errors.uncorrected.volatile.total"
+MIG_LINE = re.compile(r"^\s+MIG (?P<profile>\S+)\s+Device\s+\d+: \(UUID: (?P<uuid>MIG-[^)]+)\)")
+GPU_LINE = re.compile(r"^GPU \d+: (?P<name>.+) \(UUID: (?P<uuid>GPU-[^)]+)\)")
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A card or a slice of one; `uuid` is what a container asks for."""
+
+    uuid: str
+    name: str
+    memory_bytes: int | None = None
+    healthy: bool = True
+
+
+class GpuDevices(Protocol):
+    """The device layer."""
+
+    def list(self) -> list[Gpu]: ...
+
+    def processes(self, uuid: str) -> list[int]:
+        """Ids of the processes that still have a context on the device."""
+        ...
+
+
+class NvidiaDevices:
+    """What `nvidia-smi` says; no devices where it is missing."""
+
+    def list(self) -> list[Gpu]:
+        """Cards without slices, and the slices of the others."""
+        cards = {gpu.uuid: gpu for gpu in map(_card, self._ask(f"--query-gpu={QUERY}"))}
+        found: list[Gpu] = []
+        card = None
+        for line in self._ask("-L", table=False):
+            if match := GPU_LINE.match(line):
+                card = cards.get(match["uuid"], Gpu(match["uuid"], match["name"]))
+                found.append(card)
+            elif (match := MIG_LINE.match(line)) and card is not None:
+                found = [gpu for gpu in found if gpu.uuid != card.uuid]
+                found.append(Gpu(match["uuid"], f"{card.name} MIG {match['profile']}", None, card.healthy))
+        return found
+
+    def processes(self, uuid: str) -> list[int]:
+        lines = self._ask("--query-compute-apps=gpu_uuid,pid")
+        return [int(pid) for line in lines for owner, pid in [line.split(", ")] if owner == uuid]
+
+    def _ask(self, query: str, table: bool = True) -> list[str]:
+        options = ["--format=csv,noheader,nounits"] if table else []
+        try:
+            done = subprocess.run(["nvidia-smi", query, *options], capture_output=True, text=True, timeout=20)
+        except (FileNotFoundError, subprocess.TimeoutExpired):
+            return []
+        return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+class Gpus:
+    """Leases of this machine's devices, shared by its worker processes through locks that die with them."""
+
+    def __init__(self, lock_folder: Path, devices: GpuDevices | None = None, patience: float = 10.0) -> None:
+        self._folder = lock_folder
+        self._devices = devices or NvidiaDevices()
+        self._patience = patience
+        self._held: dict[str, list[tuple[str, int]]] = {}
+
+    def names(self) -> list[str]:
+        """One line a device, for the worker's announcement."""
+        return [f"{gpu.name} ({gpu.uuid})" for gpu in self._devices.list() if gpu.healthy]
+
+    def take(self, count: int, run_id: str) -> tuple[str, ...]:
+        """Lock `count` healthy, idle devices for a run; raises SandboxError (GPU_UNHEALTHY) when there are too few."""
+        if count == 0:
+            return ()
+        held: list[tuple[str, int]] = []
+        for gpu in self._devices.list():
+            if len(held) < count and gpu.healthy and (lock := self._lock(gpu.uuid)) is not None:
+                held.append((gpu.uuid, lock))
+        if len(held) < count:
+            for _, lock in held:
+                os.close(lock)
+            raise SandboxError(
+                f"{count} GPUs are needed, {len(held)} healthy ones are free", Verdict.GPU_UNHEALTHY
+            )
+        self._held.setdefault(run_id, []).extend(held)
+        return tuple(uuid for uuid, _ in held)
+
+    def give_back(self, run_id: str) -> None:
+        """Free a run's devices once nothing runs on them; raises SandboxError if something stays."""
+        for uuid, lock in self._held.pop(run_id, []):
+            deadline = time.monotonic() + self._patience
+            while (left := self._devices.processes(uuid)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            if left:  # the lock stays: nobody else may get a device with somebody's memory on it
+                raise SandboxError(f"processes {left} do not leave GPU {uuid}", Verdict.GPU_UNHEALTHY)
+            os.close(lock)
+
+    def _lock(self, uuid: str) -> int | None:
+        if self._devices.processes(uuid):
+            return None
+        self._folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(
+            self._folder / f"gpu-{uuid.replace('/', '_')}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return None
+        return lock
+
+
+def _card(line: str) -> Gpu:
+    uuid, name, memory, errors = (word.strip() for word in line.split(","))
+    return Gpu(uuid, name, int(memory) << 20 if memory.isdigit() else None, errors in ("0", "[N/A]", "N/A"))

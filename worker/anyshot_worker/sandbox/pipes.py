@@ -1,0 +1,98 @@
+"""The stream of a child process: the same behaviour as a container's attach stream, over three pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import subprocess
+import time
+
+from anyshot_starting_kit.taskserver.channel import ChannelClosed
+from anyshot_worker.sandbox.attach import CHUNK, DIAGNOSTIC_BYTES
+
+
+class PipeStream:
+    """Standard input, output and error of a process."""
+
+    def __init__(self, process: subprocess.Popen[bytes], stderr_limit: int) -> None:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise ValueError("the process was started without pipes")
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            os.set_blocking(pipe.fileno(), False)
+        self._diagnostics = bytearray()
+        self._stderr_left = stderr_limit
+        self._stderr_open = True
+        self._closed = False
+
+    @property
+    def diagnostics(self) -> str:
+        """The last of what went to standard error, past the runner."""
+        return self._diagnostics.decode("utf-8", "backslashreplace")
+
+    def send(self, data: bytes | memoryview, timeout: float) -> None:
+        """Write all of `data`; raises TimeoutError or ChannelClosed."""
+        view, deadline = memoryview(data).cast("B"), time.monotonic() + timeout
+        while view:
+            if self._closed:
+                raise ChannelClosed("this side hung up")
+            try:
+                view = view[os.write(self._stdin.fileno(), view[: 1 << 20]) :]
+            except BlockingIOError:
+                if not _wait(deadline, write=self._stdin.fileno()):
+                    raise TimeoutError("the runner does not read") from None
+            except (OSError, ValueError) as error:
+                raise ChannelClosed(str(error)) from error
+
+    def recv(self, timeout: float) -> bytes | None:
+        """Some of standard output, b"" at its end, None after `timeout` seconds."""
+        deadline = time.monotonic() + timeout
+        while not self._closed and self._stderr_left >= 0:
+            self._drain_stderr()
+            try:
+                return os.read(self._stdout.fileno(), CHUNK)
+            except BlockingIOError:
+                extra = [self._stderr.fileno()] if self._stderr_open else []
+                pipes = [self._stdout.fileno(), *extra]
+                if (
+                    not _wait(min(deadline, time.monotonic() + 0.5), read=pipes)
+                    and time.monotonic() >= deadline
+                ):
+                    return None
+            except (OSError, ValueError):
+                return b""
+        return b""
+
+    def close(self) -> None:
+        """Hang up; harmless when repeated."""
+        if self._closed:
+            return
+        self._closed = True
+        self._drain_stderr()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _drain_stderr(self) -> None:
+        try:
+            while self._stderr_open and self._stderr_left >= 0:
+                data = os.read(self._stderr.fileno(), CHUNK)
+                self._stderr_open = bool(data)
+                self._stderr_left -= len(data)
+                self._diagnostics += data
+                del self._diagnostics[:-DIAGNOSTIC_BYTES]
+        except (OSError, ValueError):
+            return
+
+
+def _wait(deadline: float, read: list[int] | None = None, write: int | None = None) -> bool:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        return False
+    poller = select.poll()
+    for handle in read or []:
+        poller.register(handle, select.POLLIN)
+    if write is not None:
+        poller.register(write, select.POLLOUT)
+    return bool(poller.poll(left * 1000))

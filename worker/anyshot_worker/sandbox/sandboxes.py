@@ -1,0 +1,196 @@
+"""All boxes of one worker process: chooses the backend, keeps the pool warm, and ends what has no owner."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+import time
+from dataclasses import dataclass
+
+from anyshot_starting_kit.taskserver.channel import Channel
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_worker.sandbox import janitor
+from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.gpu import Gpus
+from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, ImageInfo, SandboxError, Usage
+from anyshot_worker.sandbox.pool import WarmPool
+from anyshot_worker.sandbox.preflight import require_guarantees
+from anyshot_worker.sandbox.settings import SandboxSettings
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 10.0
+GRACE_SECONDS = 60.0  # past the outer limit, before the janitor ends what the worker should have ended
+
+
+def choose_backend(settings: SandboxSettings) -> Backend:
+    """The backend of the settings; never falls back to none unless the operator said so in so many words."""
+    from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
+    from anyshot_worker.sandbox.trusted import TrustedBackend
+
+    docker = DockerBackend(settings)
+    if settings.sandbox == "docker" or (settings.sandbox == "auto" and docker.answers()):
+        return docker
+    if settings.sandbox == "bubblewrap" or (settings.sandbox == "auto" and shutil.which("bwrap")):
+        return BubblewrapBackend(settings)
+    if settings.trust_all_submissions:
+        return TrustedBackend(settings)
+    raise SandboxError(
+        "no sandbox: the Docker daemon does not answer and Bubblewrap is not installed. Install one of them; or,"
+        " only if every submission is your own, set ANYSHOT_SANDBOX=trusted and ANYSHOT_TRUST_ALL_SUBMISSIONS=true.",
+        Verdict.SANDBOX_START,
+    )
+
+
+@dataclass(eq=False)
+class OpenBox:
+    """A box at work for one attempt of a run."""
+
+    box: Box
+    image: ImageInfo
+    start_seconds: float  # 0 from a warm one
+    run_id: str
+    epoch: int
+    ends_at: float  # monotonic; the janitor ends it after that
+
+    @property
+    def channel(self) -> Channel:
+        return self.box
+
+    def usage(self) -> Usage:
+        """What the box has used; also after it was closed."""
+        return self.box.usage()
+
+    def close(self) -> None:
+        """End the box and leave nothing of it; harmless when repeated."""
+        self.box.close()
+
+
+class Sandboxes:
+    """The boxes of one worker process."""
+
+    def __init__(self, backend: Backend, settings: SandboxSettings) -> None:
+        self.backend, self.settings = backend, settings
+        self._gpus = Gpus(settings.state_folder / "slots")
+        self._open: list[OpenBox] = []
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self.pool = WarmPool(backend, settings.pool_size, self._first_spec())
+        self._thread = threading.Thread(target=self._sweep_often, name="janitor", daemon=True)
+
+    @classmethod
+    def from_settings(cls, settings: SandboxSettings) -> Sandboxes:
+        """Check every guarantee, clear what dead workers left, and warm up; raises SandboxError rather than weaken."""
+        backend = choose_backend(settings)
+        require_guarantees(backend, settings)
+        sandboxes = cls(backend, settings)
+        sandboxes.sweep()
+        sandboxes._thread.start()
+        return sandboxes
+
+    @property
+    def name(self) -> str:
+        return self.backend.name
+
+    @property
+    def reduced(self) -> bool:
+        return self.backend.reduced
+
+    @property
+    def trusted(self) -> bool:
+        """Whether there is no sandbox at all."""
+        return self.backend.name == "trusted"
+
+    def image_names(self) -> list[str]:
+        """The images that the operator offers and that are on this machine."""
+        return [name for name in self.settings.sandbox_images if self._has(name)]
+
+    def gpu_names(self) -> list[str]:
+        return self._gpus.names()
+
+    def open(
+        self,
+        image: str | None,
+        limits: Limits,
+        run_id: str,
+        epoch: int,
+        gpus: int = 0,
+        seconds: float | None = None,
+        eager: bool = False,
+    ) -> OpenBox:
+        """A box for one attempt. `seconds` is the outer limit; `eager` warms the next one up at once (isolated tasks).
+
+        Raises SandboxError: BAD_IMAGE for an image that is not offered, else of the infrastructure class.
+        """
+        name = image or self.settings.sandbox_image
+        if name not in self.settings.sandbox_images:
+            raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
+        info = self.backend.prepare(name)
+        gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
+        spec = BoxSpec(name, limits, gpu_ids=gpu_ids)
+        try:
+            box, start_seconds = self.pool.take(spec, eager=eager)
+        except SandboxError:
+            self._gpus.give_back(run_id)
+            raise
+        ends_at = time.monotonic() + (seconds if seconds is not None else float("inf"))
+        opened = OpenBox(box, info, start_seconds, run_id, epoch, ends_at)
+        with self._guard:
+            self._open.append(opened)
+        box.when_closed(lambda: self._closed(opened))
+        return opened
+
+    def keep(self, run_ids: set[str]) -> None:
+        """End the boxes of every run that is not listed."""
+        for opened in self._opened():
+            if opened.run_id not in run_ids:
+                opened.close()
+
+    def sweep(self) -> janitor.Swept:
+        """End what dead workers left behind, and what outlived its outer limit."""
+        for opened in self._opened():
+            if time.monotonic() > opened.ends_at + GRACE_SECONDS:
+                opened.close()
+        return janitor.sweep(self.settings, self.backend if isinstance(self.backend, DockerBackend) else None)
+
+    def close(self) -> None:
+        """End every box of this process and stop."""
+        self._stop.set()
+        for opened in self._opened():
+            opened.close()
+        self.pool.close()
+        if self._thread.is_alive():
+            self._thread.join(SWEEP_SECONDS)
+        self.backend.close()
+
+    def _closed(self, opened: OpenBox) -> None:
+        with self._guard:
+            self._open.remove(opened)
+        self.pool.done()
+        try:
+            self._gpus.give_back(opened.run_id)
+        except SandboxError as error:  # the device stays locked, which keeps the next run off it
+            logger.error("%s", error)
+
+    def _opened(self) -> list[OpenBox]:
+        with self._guard:
+            return list(self._open)
+
+    def _sweep_often(self) -> None:
+        while not self._stop.wait(SWEEP_SECONDS):
+            with contextlib.suppress(SandboxError):  # a daemon that is down is asked again
+                self.sweep()
+
+    def _has(self, name: str) -> bool:
+        try:
+            self.backend.prepare(name)
+        except SandboxError:
+            return False
+        return True
+
+    def _first_spec(self) -> BoxSpec | None:
+        """What to warm up before the first submission came: the usual image with the usual limits."""
+        return BoxSpec(self.settings.sandbox_image) if self._has(self.settings.sandbox_image) else None

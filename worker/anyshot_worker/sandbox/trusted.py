@@ -1,0 +1,63 @@
+"""No sandbox: a child process of the worker. Only for code that the operator wrote, and only when the settings say so
+in so many words; every page of the platform then shows a banner.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import anyshot_starting_kit
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_worker.sandbox.flags import environment
+from anyshot_worker.sandbox.guarantees import GUARANTEES
+from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
+from anyshot_worker.sandbox.local_groups import LocalGroup
+from anyshot_worker.sandbox.processes import ProcessBox
+from anyshot_worker.sandbox.settings import SandboxSettings
+from anyshot_worker.sandbox.slots import take_slot
+from anyshot_worker.sandbox.stage import Stage, new_name
+
+
+class TrustedBackend:
+    """Boxes as plain processes with this machine's Python."""
+
+    name = "trusted"
+    reduced = True
+    not_promised = frozenset(guarantee.name for guarantee in GUARANTEES)
+
+    def __init__(self, settings: SandboxSettings) -> None:
+        if not settings.trust_all_submissions:
+            raise SandboxError(
+                "code runs without a sandbox only with ANYSHOT_TRUST_ALL_SUBMISSIONS=true",
+                Verdict.SANDBOX_START,
+            )
+        self.settings = settings
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+    def fingerprint(self) -> str:
+        return sys.version
+
+    def prepare(self, image: str) -> ImageInfo:
+        return ImageInfo("this machine's Python", f"python-{sys.version.split()[0]}")
+
+    def start(self, spec: BoxSpec) -> ProcessBox:
+        """A process with a scratch folder of its own."""
+        settings = self.settings
+        slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
+        name = new_name()
+        slot.assign(name)
+        stage = Stage(settings.state_folder, settings.shared_folder, name)
+        scratch = Path(tempfile.mkdtemp(prefix="anyshot-trusted-"))
+        box = ProcessBox(spec, slot, stage, LocalGroup(stage.name), os.geteuid(), scratch)
+        variables = environment(spec) | {
+            "PATH": os.defpath,
+            "ANYSHOT_SCRATCH": str(scratch),
+            "PYTHONPATH": str(Path(str(anyshot_starting_kit.__file__)).parents[1]),
+        }
+        box.launch([sys.executable, *spec.command], variables)
+        return box

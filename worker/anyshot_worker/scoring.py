@@ -1,0 +1,51 @@
+"""From predictions to the summary and the two files that every table and plot can be computed from again."""
+
+from __future__ import annotations
+
+from anyshot_scoring.predictions import Predictions
+from anyshot_scoring.summary import summarize
+from anyshot_starting_kit.results import read_predictions, write_predictions, write_results
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Complete, Stage
+from anyshot_worker.attempt import Attempt
+from anyshot_worker.materials import BadAssignment
+
+
+def score_and_keep(attempt: Attempt, predictions: Predictions, protocol_digest: str) -> dict[str, object]:
+    """Score, upload `results.parquet` and `predictions.parquet`, and return the summary as plain data.
+
+    Raises `IncompleteRun` when tasks are missing: a run is never scored on fewer tasks in silence.
+    """
+    assignment = attempt.assignment
+    attempt.say(Stage.SCORING, "Scoring the predictions")
+    start, stop = assignment.shard or (0, assignment.tasks)
+    meta = {"run": assignment.run_id, "protocol": protocol_digest}
+    with attempt.step("scoring"):
+        table = predictions.score()
+        summary = summarize(table, stop - start).to_dict()
+        results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
+        write_results(results, table, meta)
+        write_predictions(answers, predictions, meta)
+    attempt.keep(results.name, results)
+    attempt.keep(answers.name, answers)
+    return summary
+
+
+def rescore(attempt: Attempt) -> Complete:
+    """Score the predictions of an earlier attempt again; nothing of the submission runs."""
+    assignment = attempt.assignment
+    if assignment.predictions is None:
+        raise BadAssignment(Verdict.BAD_SETTINGS, "There are no predictions to score again.")
+    attempt.say(Stage.PREPARING, "Fetching the predictions")
+    with attempt.step("prepare"):
+        path = attempt.site.workspace.get(assignment.predictions, ".parquet")
+    predictions, meta = read_predictions(path)
+    summary = score_and_keep(attempt, predictions, str(meta.get("protocol", "")))
+    attempt.keep("log.txt", attempt.log.close())
+    return Complete(
+        epoch=assignment.epoch,
+        summary=summary,
+        artifacts=attempt.artifacts,
+        usage=attempt.use(),
+        provenance=attempt.provenance,
+    )
