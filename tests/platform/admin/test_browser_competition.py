@@ -126,7 +126,7 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        return self.browser.find_element(By.TAG_NAME, "body").text
+        return self.browser.execute_script("return document.body?.innerText ?? ''")
 
     def press(self, words: str, within: str = "") -> None:
         """Press the button with these words, in the table row or form that holds `within`."""

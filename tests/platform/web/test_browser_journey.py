@@ -54,7 +54,8 @@ def press(browser: webdriver.Chrome, words: str) -> None:
 
 
 def text_of(browser: webdriver.Chrome) -> str:
-    return browser.find_element(By.TAG_NAME, "main").text
+    """What the page says now, read in one step: an element found first may be gone when the page is replaced."""
+    return browser.execute_script("return document.querySelector('main')?.innerText ?? ''")
 
 
 def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
