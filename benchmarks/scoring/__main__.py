@@ -114,6 +114,8 @@ def draw_matrix() -> ScoreMatrix:
         task=np.arange(TASKS),
         run=np.zeros(TASKS, np.int64),
         dataset=np.arange(TASKS) * DATASETS // TASKS,
+        ways=rng.integers(2, 21, TASKS),
+        shots=rng.integers(1, 21, TASKS),
     )
 
 

@@ -18,8 +18,12 @@ def draw_matrix(
     dataset_sd: float = 0.0,
     task_sd: float = 0.1,
     run_sd: float = 0.0,
+    ways: list[int] | None = None,
 ) -> ScoreMatrix:
-    """score = level[s] + dataset effect[d, s] + run effect[r, s] + noise[t, s], all normal and independent."""
+    """score = level[s] + dataset effect[d, s] + run effect[r, s] + noise[t, s], all normal and independent.
+
+    `ways` are taken in turn, task by task; all tasks have one shot.
+    """
     rng, n = np.random.default_rng(seed), len(levels)
     dataset = np.tile(np.repeat(np.arange(datasets), tasks), runs)
     run = np.repeat(np.arange(runs), datasets * tasks)
@@ -33,6 +37,8 @@ def draw_matrix(
         task=np.tile(np.arange(datasets * tasks), runs),
         run=run,
         dataset=dataset,
+        ways=np.resize(ways or [5], len(dataset)),
+        shots=np.ones(len(dataset), np.int64),
     )
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Report
-from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import POPULATIONS, align, assess
-from anyshot_scoring.summary import Group
-from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.charts import Chart, draw_curves
 from anyshot_starting_kit.report import reliability_section
 
 
@@ -33,7 +28,7 @@ class Parameters:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
-    """Assess the board and show its order by ways and shots."""
+    """Assess the board, its order by ways and shots with it."""
     tables = inputs.results
     if len(tables) < 2:
         raise BadAnalysis("the order of a board needs the results of two submissions")
@@ -47,9 +42,6 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         seed=parameters.seed,
     )
     progress("Comparing submissions", 1, 2)
-    charts = [
-        by_column(tables, assessment.keys[:8], parameters.names, column) for column in ("ways", "shots")
-    ]
     progress("Comparing submissions", 2, 2)
     best = assessment.keys[0]
     return Report(
@@ -58,7 +50,6 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         finding=f"{parameters.names.get(best, best)} leads {len(assessment.keys)} submissions; below, by population, "
         "how often another draw would turn the order round.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
-        charts=charts,
         extra=reliability_section(assessment, parameters.names),
         result=assessment.to_dict(),
         table={
@@ -68,24 +59,3 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
             "score": np.concatenate([matrix.column(key) for key in matrix.keys]),
         },
     )
-
-
-def by_column(
-    tables: Mapping[str, Sequence[TaskTable]], keys: Sequence[str], names: Mapping[str, str], column: str
-) -> Chart:
-    """Curves of the first submissions over ways or shots, all runs pooled."""
-    series = {}
-    for key in keys:
-        values = np.concatenate([getattr(t, column) for t in tables[key]])
-        scores = np.concatenate([t.normalized_accuracy for t in tables[key]])
-        groups = []
-        for level in np.unique(values):
-            own = scores[values == level]
-            groups.append(Group(int(level), float(own.mean()), half_width_of(own), len(own)))
-        series[names.get(key, key)] = groups
-    return draw_curves(series, f"Order by {column}", column)
-
-
-def half_width_of(scores: np.ndarray) -> float | None:
-    """Half width of a 95 % interval over tasks, None for one task."""
-    return t_interval(scores)[1]

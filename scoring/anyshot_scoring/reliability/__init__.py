@@ -17,12 +17,14 @@ from anyshot_scoring.reliability.planning import Components, Plan, estimate_comp
 from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules
+from anyshot_scoring.reliability.strata import Crossing, Strata, Stratum, order_by
 
 __all__ = [
     "POPULATIONS",
     "Assessment",
     "ClassMatrix",
     "Components",
+    "Crossing",
     "Flips",
     "Interval",
     "NotComparable",
@@ -33,6 +35,8 @@ __all__ = [
     "ScoreMatrix",
     "SeedModel",
     "SeedRuleEffect",
+    "Strata",
+    "Stratum",
     "align",
     "align_classes",
     "assess",
@@ -42,6 +46,7 @@ __all__ = [
     "find_groups",
     "fit_seed_model",
     "judge",
+    "order_by",
     "plan_size",
     "plan_top",
     "predict_flip",

@@ -18,6 +18,7 @@ from anyshot_scoring.reliability.planning import Components, Plan, estimate_comp
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, join_runs, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
+from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.undefined import Undefined
 
 VERSION = 1
@@ -88,6 +89,8 @@ class Assessment:
     seeds_tau: float | Undefined
     feedback: FeedbackAgreement | Undefined
     rules: tuple[SeedRuleEffect, ...] | Undefined
+    ways: Strata
+    shots: Strata
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data with a version; a figure that is undefined is `{"undefined": reason}`."""
@@ -114,8 +117,8 @@ def assess(
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
     points = join_runs(matrix.run_means(), combination)
     order = np.argsort(-points, kind="stable")
-    board = _reorder(matrix, order)
-    own = None if classes is None else _reorder_classes(classes, order)
+    board = matrix.submissions(order)
+    own = None if classes is None else classes.submissions(order)
     scores = points[order]
     return Assessment(
         keys=board.keys,
@@ -137,6 +140,8 @@ def assess(
         seeds_tau=tau_between_runs(board),
         feedback=_compare_feedback(board.keys, scores, feedback),
         rules=_judge_rules(board, replicates, seed),
+        ways=order_by(board, "ways"),
+        shots=order_by(board, "shots"),
     )
 
 
@@ -237,18 +242,6 @@ def _judge_rules(board: ScoreMatrix, replicates: int, seed: int) -> tuple[SeedRu
     if isinstance(model, Undefined):
         return model
     return tuple(simulate_rules(model, runs=board.runs, competitions=min(replicates, 10_000), seed=seed))
-
-
-def _reorder(matrix: ScoreMatrix, order: NDArray) -> ScoreMatrix:
-    keys = tuple(matrix.keys[i] for i in order)
-    return ScoreMatrix(
-        keys, matrix.datasets, matrix.scores[:, order], matrix.task, matrix.run, matrix.dataset
-    )
-
-
-def _reorder_classes(classes: ClassMatrix, order: NDArray) -> ClassMatrix:
-    keys, sums = tuple(classes.keys[i] for i in order), classes.sums[:, :, order]
-    return ClassMatrix(keys, classes.datasets, classes.class_id, classes.dataset, sums, classes.shares)
 
 
 def _plain(value: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.predictions import ClassTable
@@ -21,7 +21,7 @@ class NotComparable(ScoringError):
 class ScoreMatrix:
     """Scores of S submissions on the same T tasks, of one or several seeded runs.
 
-    `scores` is `[T, S]`; `task`, `run` (from 0) and `dataset` (positions in `datasets`) are `[T]`.
+    `scores` is `[T, S]`; `task`, `run` (from 0), `dataset` (positions in `datasets`), `ways` and `shots` are `[T]`.
     """
 
     keys: tuple[str, ...]
@@ -30,6 +30,8 @@ class ScoreMatrix:
     task: NDArray[np.int64]
     run: NDArray[np.int64]
     dataset: NDArray[np.int64]
+    ways: NDArray[np.int64]
+    shots: NDArray[np.int64]
 
     @property
     def runs(self) -> int:
@@ -50,9 +52,13 @@ class ScoreMatrix:
 
     def select(self, rows: NDArray) -> ScoreMatrix:
         """The same submissions on some of the tasks."""
-        return ScoreMatrix(
-            self.keys, self.datasets, self.scores[rows], self.task[rows], self.run[rows], self.dataset[rows]
-        )
+        names = ("scores", "task", "run", "dataset", "ways", "shots")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def submissions(self, columns: ArrayLike) -> ScoreMatrix:
+        """Some of the submissions, by position and in that order, on the same tasks."""
+        chosen = np.asarray(columns)
+        return replace(self, keys=tuple(self.keys[c] for c in chosen), scores=self.scores[:, chosen])
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,11 @@ class ClassMatrix:
         """Score of each submission on each class over all runs, `[K, S]`."""
         return self.sums.sum(axis=0) / self.shares.sum(axis=0)[:, None]
 
+    def submissions(self, columns: ArrayLike) -> ClassMatrix:
+        """Some of the submissions, by position and in that order, on the same classes."""
+        chosen = np.asarray(columns)
+        return replace(self, keys=tuple(self.keys[c] for c in chosen), sums=self.sums[:, :, chosen])
+
 
 def align(submissions: Mapping[str, Sequence[TaskTable]], metric: str = "normalized_accuracy") -> ScoreMatrix:
     """Put submissions side by side: for each its runs' tables, the runs in the same order for all.
@@ -95,7 +106,14 @@ def align(submissions: Mapping[str, Sequence[TaskTable]], metric: str = "normali
         raise NotComparable(f"The submission {bad} has tasks without a score.")
     names, codes = np.unique(reference.dataset, return_inverse=True)
     return ScoreMatrix(
-        tuple(stacked), tuple(names.tolist()), scores, reference.task, run, codes.astype(np.int64)
+        keys=tuple(stacked),
+        datasets=tuple(names.tolist()),
+        scores=scores,
+        task=reference.task,
+        run=run,
+        dataset=codes.astype(np.int64),
+        ways=reference.ways.astype(np.int64),
+        shots=reference.shots.astype(np.int64),
     )
 
 

@@ -61,7 +61,7 @@ def compare(
     """Compare two submissions of the matrix, paired by task; all runs count alike."""
     difference = matrix.column(first) - matrix.column(second)
     pair = [matrix.keys.index(first), matrix.keys.index(second)]
-    narrow, narrow_classes = _only(matrix, pair), None if classes is None else _only_classes(classes, pair)
+    narrow, narrow_classes = matrix.submissions(pair), None if classes is None else classes.submissions(pair)
     drawn = {
         population: _bootstrap_interval(narrow, narrow_classes, population, confidence, replicates, seed)
         for population in (Population.TASKS, Population.CLASSES, Population.DATASETS)
@@ -174,16 +174,3 @@ def _lacks_cells(matrix: ScoreMatrix) -> bool:
         matrix.run * len(matrix.datasets) + matrix.dataset, minlength=matrix.runs * len(matrix.datasets)
     )
     return bool((cells == 0).any())
-
-
-def _only(matrix: ScoreMatrix, columns: list[int]) -> ScoreMatrix:
-    keys = tuple(matrix.keys[c] for c in columns)
-    return ScoreMatrix(
-        keys, matrix.datasets, matrix.scores[:, columns], matrix.task, matrix.run, matrix.dataset
-    )
-
-
-def _only_classes(classes: ClassMatrix, columns: list[int]) -> ClassMatrix:
-    keys = tuple(classes.keys[c] for c in columns)
-    sums = classes.sums[:, :, columns]
-    return ClassMatrix(keys, classes.datasets, classes.class_id, classes.dataset, sums, classes.shares)

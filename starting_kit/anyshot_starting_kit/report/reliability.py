@@ -10,11 +10,14 @@ from markupsafe import Markup
 
 from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
 from anyshot_scoring.reliability.resampling import Population
+from anyshot_scoring.reliability.strata import Strata
+from anyshot_scoring.summary import Group
 from anyshot_scoring.undefined import Undefined
-from anyshot_starting_kit.charts import Chart, RankBar, draw_heat_map, draw_rank_intervals
+from anyshot_starting_kit.charts import Chart, RankBar, draw_curves, draw_heat_map, draw_rank_intervals
 from anyshot_starting_kit.report.pages import figure, templates, wrap_page
 
 _MATRIX_ROWS = 12  # more than these cannot be read as a matrix
+_CURVES = 8  # more than these cannot be told apart
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,9 @@ def reliability_section(assessment: Assessment, names: Mapping[str, str] | None 
                 (population, report.reason)
                 for population, report in assessment.populations.items()
                 if isinstance(report, Undefined)
+            ],
+            strata_views=[
+                (strata, draw_strata(strata, labels)) for strata in (assessment.ways, assessment.shots)
             ],
             headline=_headline(assessment, labels),
             figure=figure,
@@ -88,6 +94,15 @@ def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
         ),
         groups=tuple(tuple(labels[i] for i in group) for group in ranks.groups),
     )
+
+
+def draw_strata(strata: Strata, labels: list[str]) -> Chart:
+    """Curves of the first submissions of the board over ways or shots, with 95 % intervals over tasks."""
+    series = {
+        label: [Group(s.value, float(s.scores[i]), s.half_widths[i], s.tasks) for s in strata.strata]
+        for i, label in enumerate(labels[:_CURVES])
+    }
+    return draw_curves(series, f"Order by {strata.axis}", strata.axis)
 
 
 def _headline(assessment: Assessment, labels: list[str]) -> str:

@@ -49,7 +49,17 @@ def test_the_page_says_it_in_words_and_escapes_names(matrix):
     for words in ("other tasks of these datasets", "other datasets", "other seeded runs", "Conclusion flips"):
         assert words in page
     assert "Nothing is said about other classes" in page
+    assert "All tasks have the same number of ways: 5" in page
     assert "style" not in reliability_section(assessment, NAMES)
+
+
+def test_the_order_by_ways_is_drawn_and_crossings_are_named():
+    matrix = draw_matrix(0, [0.5, 0.7], ways=[2, 20])
+    matrix.scores[matrix.ways == 20, 0] += 0.3
+    assessment = assess(matrix, replicates=1_000)
+    page = reliability_html(assessment, {"s0": "Zero", "s1": "One"})
+    assert "Zero is ahead of One at 20 ways; certain at 20." in page
+    assert assessment.to_dict()["ways"]["crossings"][0]["certain"] == [20]
 
 
 def test_predictions_by_class_open_the_population_of_classes():
