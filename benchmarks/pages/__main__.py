@@ -19,7 +19,7 @@ from tests.platform.web.scene import make_scene
 from tests.platform.web.test_pages import fill_board
 
 ROWS = 10_000
-TARGET = 0.3  # seconds
+TARGET = 0.2  # seconds
 ORDERS = {
     "ranking": "",
     "search": "&q=Team+77",

@@ -25,7 +25,7 @@ from anyshot_platform.leaderboards.board_view import (
     make_rows,
     make_scale,
 )
-from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leagues.models import Gate, League
@@ -160,7 +160,8 @@ def read_board_view(
     scale = make_scale(places, gate)
     team_id = access.membership.team_id if access.membership else None
     rank = read_rank(session, version, league, team_id) if team_id and not hidden else None
-    history = () if hidden else tuple(read_history(session, version, league))
+    at_front = sort == "rank" and not text and page.number == 1
+    history = () if hidden or not at_front else tuple(read_history(session, version, league))
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
         subtitle=f"{phase.name}, {league.name} league"
@@ -281,8 +282,8 @@ def _own_href(
 
 def _updated_at(session: Session, version: PhaseVersion, league: League) -> datetime | None:
     return session.scalar(
-        select(func.max(BoardRow.updated_at)).where(
-            BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id
+        select(func.max(BoardChange.at)).where(
+            BoardChange.phase_version_id == version.id, BoardChange.league_id == league.id
         )
     )
 

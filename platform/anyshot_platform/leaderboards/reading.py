@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
+from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 
 _MOST_UNRANKED = 500
+_MOST_TOPS = 200
+BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 
 
 @dataclass(frozen=True)
@@ -43,16 +46,16 @@ def read_board(
     session: Session, version: PhaseVersion, league: League, *, offset: int = 0, limit: int = 100
 ) -> Board:
     """The ranked rows [offset, offset + limit) in order, with the unranked rows that fall between them."""
-    here = _on_board(version, league)
-    total = session.scalar(select(func.count(BoardRow.id)).where(here, BoardRow.ranked)) or 0
-    ranked = _with_names(
-        session,
-        and_(here, BoardRow.ranked),
-        offset=offset,
-        limit=limit,
-        first_rank=offset + 1,
-    )
-    unranked = _with_names(session, and_(here, ~BoardRow.ranked), offset=0, limit=_MOST_UNRANKED)
+    here = on_board(version, league)
+    ranked_here = and_(here, BoardRow.ranked)
+    total = session.scalar(select(func.count()).where(ranked_here)) or 0
+    page = select(BoardRow.id).where(ranked_here).order_by(*BOARD_ORDER).offset(offset).limit(limit)
+    ranked = [
+        replace(place, rank=offset + 1 + index)
+        for index, place in enumerate(read_places(session, session.scalars(page).all()))
+    ]
+    others = select(BoardRow.id).where(here, ~BoardRow.ranked).order_by(*BOARD_ORDER).limit(_MOST_UNRANKED)
+    unranked = read_places(session, session.scalars(others).all())
     last_page = offset + len(ranked) >= total
     lower = ranked[0].row.sort_value if ranked and offset > 0 else float("-inf")
     upper = ranked[-1].row.sort_value if ranked and not last_page else float("inf")
@@ -63,17 +66,31 @@ def read_board(
 
 def read_rank(session: Session, version: PhaseVersion, league: League, team_id: str) -> int | None:
     """A team's rank, from 1; None if it has none."""
-    here = _on_board(version, league)
-    own = session.scalars(
-        select(BoardRow).where(here, BoardRow.ranked, BoardRow.row_key == team_id)
-    ).one_or_none()
-    if own is None:
-        return None
-    before = or_(
-        BoardRow.sort_value < own.sort_value,
-        and_(BoardRow.sort_value == own.sort_value, BoardRow.submitted_at < own.submitted_at),
+    here = on_board(version, league)
+    own = session.scalar(select(BoardRow.id).where(here, BoardRow.ranked, BoardRow.row_key == team_id))
+    return None if own is None else count_ranks(session, [own])[own]
+
+
+def count_ranks(session: Session, row_ids: Sequence[str]) -> dict[str, int]:
+    """The rank of each of these rows, by id: one more than the ranked rows before it, counted in the index alone.
+
+    Unranked rows are left out.
+    """
+    before, board = aliased(BoardRow), BoardRow
+    count = (
+        select(func.count())
+        .where(
+            before.phase_version_id == board.phase_version_id,
+            before.league_id == board.league_id,
+            before.ranked,
+            tuple_(before.sort_value, before.submitted_at, before.id)
+            < tuple_(board.sort_value, board.submitted_at, board.id),
+        )
+        .correlate(board)
+        .scalar_subquery()
     )
-    return 1 + (session.scalar(select(func.count(BoardRow.id)).where(here, BoardRow.ranked, before)) or 0)
+    found = session.execute(select(board.id, count).where(board.id.in_(row_ids), board.ranked))
+    return {row_id: before_it + 1 for row_id, before_it in found}
 
 
 @dataclass(frozen=True)
@@ -86,26 +103,40 @@ class TopValue:
 
 
 def read_history(session: Session, version: PhaseVersion, league: League) -> Sequence[TopValue]:
-    """Each moment at which the top of a board rose, oldest first."""
-    changes = session.execute(
-        select(BoardChange.at, BoardChange.value, Team.name)
-        .join(Team, Team.id == BoardChange.team_id)
+    """The moments at which the top of a board rose, oldest first: the last two hundred of them.
+
+    The rises are picked out by the database, since a board has many more changes than tops.
+    """
+    order = (BoardChange.at, BoardChange.id)
+    outside = select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
+    changes = (
+        select(
+            BoardChange.at,
+            BoardChange.id,
+            BoardChange.team_id,
+            BoardChange.value,
+            func.max(BoardChange.value).over(order_by=order, rows=(None, -1)).label("top_before"),
+        )
         .where(
             BoardChange.phase_version_id == version.id,
             BoardChange.league_id == league.id,
             BoardChange.value.is_not(None),
-            ~Team.out_of_ranking,
+            BoardChange.team_id.not_in(outside),
         )
-        .order_by(BoardChange.at, BoardChange.id)
+        .subquery()
     )
-    tops: list[TopValue] = []
-    for at, value, team in changes:
-        if value is not None and (not tops or value > tops[-1].value):
-            tops.append(TopValue(at, value, team))
-    return tops
+    rises = session.execute(
+        select(changes.c.at, changes.c.value, Team.name)
+        .join(Team, Team.id == changes.c.team_id)
+        .where(or_(changes.c.top_before.is_(None), changes.c.value > changes.c.top_before))
+        .order_by(changes.c.at.desc(), changes.c.id.desc())
+        .limit(_MOST_TOPS)
+    ).all()
+    return [TopValue(at, value, team) for at, value, team in reversed(rises)]
 
 
-def _on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:
+def on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:
+    """The rows of one board."""
     return and_(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
 
 
@@ -114,28 +145,29 @@ def _sort_value(place: Place) -> float:
     return place.row.sort_value
 
 
-def _with_names(
-    session: Session, where: ColumnElement[bool], *, offset: int, limit: int, first_rank: int | None = None
-) -> list[Place]:
+def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:
+    """The rows with these ids, in their order, with names and without ranks.
+
+    A page's ids are chosen first, from the index where that is enough: names and the scores of each dataset, the wide
+    part, are then read for the rows of the page only.
+    """
     rows = session.execute(
         select(
             BoardRow, Team.name, Submission.number, Submission.filename, Submission.kind, Submission.comment
         )
         .join(Team, Team.id == BoardRow.team_id)
         .join(Submission, Submission.id == BoardRow.submission_id)
-        .where(where)
-        .order_by(BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
-        .offset(offset)
-        .limit(limit)
-    ).all()
-    return [
-        Place(
-            rank=None if first_rank is None else first_rank + place,
+        .where(BoardRow.id.in_(row_ids))
+    )
+    places = {
+        row.id: Place(
+            rank=None,
             row=row,
             team=team,
             submission_number=number,
             submission_name=comment or filename,
-            is_baseline=kind == "baseline",
+            is_baseline=kind == SubmissionKind.BASELINE,
         )
-        for place, (row, team, number, filename, kind, comment) in enumerate(rows)
-    ]
+        for row, team, number, filename, kind, comment in rows
+    }
+    return [places[row_id] for row_id in row_ids]

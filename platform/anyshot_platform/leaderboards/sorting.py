@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, Place, count_ranks, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 
 DATASET_PREFIX = "d:"
@@ -26,28 +25,21 @@ def sort_board(
 
     The rank of each row is that of the ranking, whatever the order and the search.
     """
-    order = func.row_number().over(
-        partition_by=BoardRow.ranked, order_by=(BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
-    )
-    ranks = (
-        select(BoardRow.id.label("row_id"), order.label("place"))
-        .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
-        .subquery()
-    )
-    query = (
-        select(BoardRow, ranks.c.place, Team.name, Submission)
-        .join(ranks, ranks.c.row_id == BoardRow.id)
-        .join(Team, Team.id == BoardRow.team_id)
-        .join(Submission, Submission.id == BoardRow.submission_id)
-    )
+    where = [on_board(version, league)]
+    chosen = select(BoardRow.id)
     if text:
         pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        query = query.where(Team.name.ilike(pattern, escape="\\"))
-    total = (
-        session.scalar(select(func.count()).select_from(query.with_only_columns(BoardRow.id).subquery())) or 0
-    )
-    rows = session.execute(query.order_by(*_order(sort)).offset(offset).limit(limit)).all()
-    return [_place(row, place, team, submission) for row, place, team, submission in rows], total
+        chosen = chosen.join(Team, Team.id == BoardRow.team_id)
+        where.append(Team.name.ilike(pattern, escape="\\"))
+    chosen = chosen.where(*where)
+    if text:  # names are looked through once: for the page and for the count
+        found = session.scalars(chosen.order_by(*_order(sort))).all()
+        total, ids = len(found), found[offset : offset + limit]
+    else:
+        total = session.scalar(chosen.with_only_columns(func.count())) or 0
+        ids = session.scalars(chosen.order_by(*_order(sort)).offset(offset).limit(limit)).all()
+    ranks = count_ranks(session, ids)
+    return [replace(place, rank=ranks.get(place.row.id)) for place in read_places(session, ids)], total
 
 
 def _order(sort: str) -> Sequence[Any]:
@@ -62,15 +54,4 @@ def _order(sort: str) -> Sequence[Any]:
     if key.startswith(DATASET_PREFIX):
         column = BoardRow.by_dataset[key.removeprefix(DATASET_PREFIX)].as_float()
     first = column.desc().nulls_last() if sort.startswith("-") else column.asc().nulls_last()
-    return (first, BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
-
-
-def _place(row: BoardRow, place: int, team: str, submission: Submission) -> Place:
-    return Place(
-        rank=place if row.ranked else None,
-        row=row,
-        team=team,
-        submission_number=submission.number,
-        submission_name=submission.comment or submission.filename,
-        is_baseline=submission.kind == SubmissionKind.BASELINE,
-    )
+    return (first, *BOARD_ORDER)

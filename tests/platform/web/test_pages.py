@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import re
+from datetime import timedelta
 
 from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import new_id, now
-from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import ApiToken, User
 from tests.platform.web.conftest import Visitor
@@ -224,34 +227,45 @@ def fill_board(session: Session, scene: Scene, count: int) -> None:
     ]
     session.execute(insert(Team), teams)
     moment = now()
+    values_of = random.Random(3).sample([n / count for n in range(count)], count)
     values = {
         name: getattr(template, name)
         for name in (
             "phase_version_id",
             "league_id",
-            "submission_id",
             "submission_score_id",
             "tasks",
             "runs",
             "seconds",
         )
     }
+    submission = session.get_one(Submission, template.submission_id)
+    entry = {column.key: getattr(submission, column.key) for column in Submission.__table__.columns}
+    entries = [{**entry, "id": new_id(), "team_id": team["id"], "number": 1} for team in teams]
+    session.execute(insert(Submission), entries)
     rows = [
         {
             **values,
             "id": new_id(),
+            "submission_id": entries[n]["id"],
             "seconds": float(n),
             "row_key": team["id"],
             "team_id": team["id"],
             "ranked": True,
-            "sort_value": -n / count,
-            "value": n / count,
+            "sort_value": -values_of[n],
+            "value": values_of[n],
             "half_width": 0.01,
-            "by_dataset": dict.fromkeys(DATASETS, n / count),
+            "by_dataset": dict.fromkeys(DATASETS, values_of[n]),
             "submitted_at": moment,
             "updated_at": moment,
         }
         for n, team in enumerate(teams)
     ]
     session.execute(insert(BoardRow), rows)
+    changed = ("phase_version_id", "league_id", "team_id", "submission_id", "value")
+    steps = [
+        {name: row[name] for name in changed} | {"at": moment + timedelta(seconds=n)}
+        for n, row in enumerate(rows)
+    ]
+    session.execute(insert(BoardChange), steps)
     assert (session.scalar(select(func.count(BoardRow.id))) or 0) > count
