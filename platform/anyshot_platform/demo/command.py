@@ -72,8 +72,7 @@ def demo(
     try:
         chosen = _choose(sandbox)
         console.print(chosen.sentence)
-        if chosen.name == "docker":
-            servers.build_image()
+        servers.prepare_sandbox(chosen)
         found = prepare_data(data, home.absolute(), console.print)
         site = home.absolute() / "sites" / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         site.mkdir(parents=True)
@@ -88,7 +87,7 @@ def demo(
             console.print(f"The platform runs at {server.address}")
             _compete(console, server, stage, entrants, budget)
             console.print(f"From start to leaderboard: {time.monotonic() - began:.0f} s")
-            _say_good_bye(console, server, stage, found.generated)
+            _say_good_bye(console, server, stage, found.generated, leave)
             if not leave:
                 server.process.wait()
     except (servers.ServerDown, DemoFailed, PlatformError, NoSets, DataError) as error:
@@ -173,10 +172,12 @@ def _board(league: str, reader: Participant) -> Table:
     return table
 
 
-def _say_good_bye(console: Console, server: servers.Server, stage: Stage, generated: bool) -> None:
+def _say_good_bye(
+    console: Console, server: servers.Server, stage: Stage, generated: bool, leave: bool
+) -> None:
     if generated:
         console.print("The data is generated: these scores show the machinery at work and measure no method.")
     page = f"{server.address}/competitions/{stage.competition}/leaderboard"
     console.print(f"Leaderboard page: {page}", soft_wrap=True)
     console.print(f"Sign in as organizer: user {stage.organizer}, password {stage.password}")
-    console.print("Stop the server with Ctrl-C.")
+    console.print("The server stops now (--exit)." if leave else "Stop the server with Ctrl-C.")

@@ -20,6 +20,9 @@ import httpx
 from anyshot_platform.settings import PlatformSettings
 
 
+BUBBLEWRAP_NEEDS = {"bubblewrap": "bwrap", "mmdebstrap": "mmdebstrap"}  # package: its command
+
+
 class ServerDown(Exception):
     """The server did not come up, or went away."""
 
@@ -37,22 +40,33 @@ def choose_sandbox() -> Sandbox:
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "version"], capture_output=True, timeout=20).returncode == 0:
         return Sandbox("docker", "Submissions run in Docker containers without a network.")
-    if shutil.which("bwrap"):
+    lacking = [package for package, command in BUBBLEWRAP_NEEDS.items() if not shutil.which(command)]
+    if not lacking:
         return Sandbox(
             "bubblewrap", "No Docker daemon answers; submissions run in Bubblewrap, which promises less."
         )
     return Sandbox(
         "trusted",
-        "There is neither Docker nor Bubblewrap here. The demo's own three submissions run WITHOUT A SANDBOX, as"
-        " trusted code; every other upload is refused.",
+        f"No Docker daemon answers, and Bubblewrap lacks {' and '.join(lacking)} (Debian's packages). The demo's own"
+        " three submissions run WITHOUT A SANDBOX, as trusted code; every other upload is refused.",
     )
 
 
-def build_image() -> None:
-    """Build the sandbox image unless it is there; a minute or two the first time."""
-    built = subprocess.run([sys.executable, "-m", "anyshot_starting_kit.cli", "worker", "image", "build"])
-    if built.returncode != 0:
+def prepare_sandbox(sandbox: Sandbox) -> None:
+    """Build what submissions run in, unless it is there (a minute or two), and prove that it holds.
+
+    Raises `ServerDown` if either fails.
+    """
+    if sandbox.name == "trusted":
+        return
+    worker = [sys.executable, "-m", "anyshot_starting_kit.cli", "worker"]
+    as_folder = ["--as-folder"] if sandbox.name == "bubblewrap" else []
+    if subprocess.run([*worker, "image", "build", *as_folder]).returncode != 0:
         raise ServerDown("the sandbox image could not be built; the lines above say why")
+    own = os.environ | {"ANYSHOT_SANDBOX": sandbox.name}
+    doctor = subprocess.run([*worker, "doctor"], env=own, capture_output=True, text=True)
+    if doctor.returncode != 0:
+        raise ServerDown(f"the sandbox does not hold on this machine:\n{doctor.stdout}{doctor.stderr}")
 
 
 def make_settings(home: Path, port: int | None, trusted: list[str] | None) -> PlatformSettings:

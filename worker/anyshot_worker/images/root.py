@@ -59,11 +59,11 @@ def build_root(recipe: Recipe, folder: Path) -> Path:
 def _lay_out_debian(recipe: Recipe, root: Path) -> None:
     root.mkdir(parents=True)
     archive = root.with_suffix(".tar")
-    include = ",".join(recipe.debian)
+    options = ["--quiet", "--variant=extract", f"--include={','.join(recipe.debian)}"]
+    if os.geteuid() != 0:
+        options.append("--mode=chrootless")  # nothing is run inside, so that no privilege is needed
     try:
-        _run(
-            ["mmdebstrap", "--quiet", "--variant=extract", f"--include={include}", recipe.suite, str(archive)]
-        )
+        _run(["mmdebstrap", *options, recipe.suite, str(archive)])
         _run(["tar", "-C", str(root), "--exclude=./dev/*", "-xf", str(archive)])
     finally:
         archive.unlink(missing_ok=True)

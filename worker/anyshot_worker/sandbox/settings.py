@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def default_state_folder() -> Path:
+    """Root's is the machine's; an ordinary user's is below the home folder (XDG base directories)."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/anyshot")
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "anyshot"
 
 
 class SandboxSettings(BaseSettings):
@@ -31,7 +39,10 @@ class SandboxSettings(BaseSettings):
     sandbox_images: tuple[str, ...] = Field(
         default=("cpu",), description="names of the images that phases may name"
     )
-    state_folder: Path = Field(default=Path("/var/lib/anyshot"), description="box folders, images, evidence")
+    state_folder: Path = Field(
+        default_factory=default_state_folder,
+        description="box folders, images, evidence: of root /var/lib/anyshot, else ~/.local/state/anyshot",
+    )
     shared_folder: Path = Field(
         default=Path("/dev/shm"), description="memory file system for the pixel buffers"
     )
