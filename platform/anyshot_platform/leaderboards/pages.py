@@ -14,6 +14,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.heads import Tab, open_for_uploads, read_head
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
@@ -28,6 +29,7 @@ from anyshot_platform.leaderboards.board_view import (
 from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
+from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, list_phases, live_version, status_of
@@ -36,7 +38,7 @@ from anyshot_platform.scores.tables import dataset_names
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.paging import Page, PageParam, page_of
 from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.charts import HistoryPoint, draw_history
 
@@ -87,6 +89,7 @@ class BoardView:
     clear_href: str
     own_href: str | None
     own_words: str
+    neighbours: tuple[Neighbour, ...]
     updated_at: datetime | None
     score_title: str
     bracket_words: str
@@ -101,6 +104,7 @@ def show_board(
     request: Request,
     access: Annotated[CompetitionAccess, Depends(visible_competition)],
     session: SessionDep,
+    services: ServicesDep,
     phase: Annotated[str, Query(max_length=64)] = "",
     league: Annotated[str, Query(max_length=64)] = "",
     sort: Sort = "rank",
@@ -111,7 +115,9 @@ def show_board(
     chosen = find_phase(session, access.competition, phase) if phase else _default_phase(session, access)
     if chosen is None:
         raise NotFound("This competition has no phases yet.")
-    board = read_board_view(session, access, chosen, league, sort=sort, text=q.strip(), number=page)
+    board = read_board_view(
+        session, services.storage, access, chosen, league, sort=sort, text=q.strip(), number=page
+    )
     return render(
         request,
         "leaderboards/show.html",
@@ -131,6 +137,7 @@ def _default_phase(session: Session, access: CompetitionAccess) -> Phase | None:
 
 def read_board_view(
     session: Session,
+    storage: Storage,
     access: CompetitionAccess,
     phase: Phase,
     league_slug: str,
@@ -196,6 +203,9 @@ def read_board_view(
         clear_href=f"{base}?{urlencode(chosen)}",
         own_href=_own_href(base, chosen, rank, team_id),
         own_words=f"Your team is on rank {rank:,} of {page.total:,}." if rank else "",
+        neighbours=read_neighbours(session, storage, version, league, rank)
+        if rank and phase.scores_visible
+        else (),
         updated_at=_updated_at(session, version, league) if not hidden else None,
         score_title="Score",
         bracket_words="their difference lies within its 95 % interval, taken as unpaired",

@@ -13,12 +13,12 @@ from starlette.responses import Response
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, PlatformError
-from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.tables import dataset_names, find_results, hide_names, read_table
-from anyshot_platform.submissions.comparison import PairView, compare_pair
+from anyshot_platform.scores.tables import dataset_names, hide_names
+from anyshot_platform.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.rows import own_submissions, submission_title
-from anyshot_platform.submissions.show import find_version, read_runs
+from anyshot_platform.submissions.show import find_version
+from anyshot_platform.submissions.tables import counting_tables
 from anyshot_platform.web.access import SubmissionAccess, browser_session, find_submission_access
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -44,14 +44,16 @@ def show_comparison(
     viewer: Annotated[Viewer, Depends(browser_session)],
     ids: Annotated[list[str], Query(alias="id", max_length=20, default_factory=list)],
 ) -> Response:
-    """Each submission against the next one: the first as the base of all."""
+    """All pairs as a table where there are more than two, then each submission against the next one in detail."""
     chosen = list(dict.fromkeys(identity for identity in ids if identity))[:MOST]
     pairs: list[PairView] = []
+    matrix: MatrixView | None = None
     problem = ""
     found: list[SubmissionAccess] = []
     try:
         found = [find_submission_access(session, viewer, identity[:32]) for identity in chosen]
-        pairs = _compare(session, services.storage, found) if len(found) > 1 else []
+        if len(found) > 1:
+            matrix, pairs = _compare(session, services.storage, found)
     except PlatformError as error:
         problem = error.message
     slots = [*chosen, ""] if 1 < len(chosen) < MOST else [*chosen, "", ""][: max(2, len(chosen))]
@@ -62,6 +64,7 @@ def show_comparison(
         slots=slots,
         options=_options(session, viewer, found),
         problem=problem,
+        matrix=matrix,
         pairs=pairs,
     )
 
@@ -80,7 +83,9 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
     ]
 
 
-def _compare(session: Session, storage: Storage, found: Sequence[SubmissionAccess]) -> list[PairView]:
+def _compare(
+    session: Session, storage: Storage, found: Sequence[SubmissionAccess]
+) -> tuple[MatrixView | None, list[PairView]]:
     if len({one.submission.phase_id for one in found}) > 1:
         raise CannotCompare(
             "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
@@ -89,11 +94,14 @@ def _compare(session: Session, storage: Storage, found: Sequence[SubmissionAcces
         raise CannotCompare("This phase shows no scores yet.")
     tables = [_tables(session, storage, one) for one in found]
     titles = [submission_title(one.submission) for one in found]
-    pairs = [(0, 1)] if len(found) == 2 else [*pairwise(range(len(found)))]
     try:
-        return [compare_pair(titles[a], titles[b], (tables[a], tables[b])) for a, b in pairs]
+        matrix = compare_all(titles, tables) if len(found) > 2 else None
+        pairs = [
+            compare_pair(titles[a], titles[b], (tables[a], tables[b])) for a, b in pairwise(range(len(found)))
+        ]
     except NotComparable as error:
         raise CannotCompare(f"These submissions cannot be compared: {error}") from error
+    return matrix, pairs
 
 
 def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[TaskTable]:
@@ -102,13 +110,8 @@ def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[T
     version = find_version(session, submission)
     if version is None or submission.score is None:
         raise CannotCompare(f"{submission_title(submission)} has no score.")
+    tables = counting_tables(session, storage, submission, version)
+    if tables is None:
+        raise CannotCompare(f"The results of each task of {submission_title(submission)} are no longer kept.")
     names = dataset_names(session, submission.phase, version, sees_all=one.access.may(Role.REVIEWER))
-    tables = []
-    for run in read_runs(session, submission, version):
-        table = read_table(storage, find_results(session, run)) if run.state == RunState.FINISHED else None
-        if table is None:
-            raise CannotCompare(
-                f"The results of each task of {submission_title(submission)} are no longer kept."
-            )
-        tables.append(hide_names(table, names))
-    return tables
+    return [hide_names(table, names) for table in tables]

@@ -80,9 +80,61 @@ def compare_pair(
     )
 
 
-def _judge(difference: NDArray[np.float64]) -> str:
+@dataclass(frozen=True)
+class Cell:
+    """The submission of the row minus that of the column, at a family-wise confidence."""
+
+    difference: float
+    half_width: float | None
+    words: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class MatrixView:
+    """All pairs of three or more submissions; `cells[i][j]` is None on the diagonal."""
+
+    titles: list[str]
+    scores: list[float]
+    cells: list[list[Cell | None]]
+    words: str
+
+
+def compare_all(titles: Sequence[str], tables: Sequence[Sequence[TaskTable]]) -> MatrixView:
+    """Every submission against every other one. Raises `NotComparable` where the tasks are not the same.
+
+    The intervals hold together: each is taken at 1 - 5 % / (number of pairs), after Bonferroni, so that among many
+    pairs not one is called different by the number of looks alone.
+    """
+    matrix = align({str(place): table for place, table in enumerate(tables)})
+    columns = [matrix.column(str(place)) for place in range(len(tables))]
+    pairs = len(columns) * (len(columns) - 1) // 2
+    cells = [
+        [None if i == j else _cell(first - second, pairs) for j, second in enumerate(columns)]
+        for i, first in enumerate(columns)
+    ]
+    return MatrixView(
+        titles=list(titles),
+        scores=[float(column.mean()) for column in columns],
+        cells=cells,
+        words=f"Rows minus columns, paired over {len(columns[0]):,} tasks. The {pairs} intervals hold together at "
+        f"95 % (each at {100 * (1 - 0.05 / pairs):.1f} %): with many pairs some differ by chance alone.",
+    )
+
+
+def _cell(difference: NDArray[np.float64], pairs: int) -> Cell:
+    mean, half = t_interval(difference, 1 - 0.05 / pairs)
+    verdict = _judge(difference, pairs)
+    if verdict == "different":
+        return Cell(mean, half, "better" if mean > 0 else "worse", "good" if mean > 0 else "bad")
+    return Cell(
+        mean, half, *{"equivalent": ("equal", "info"), "undecided": ("cannot be told", "warn")}[verdict]
+    )
+
+
+def _judge(difference: NDArray[np.float64], pairs: int = 1) -> str:
     intervals = []
-    for confidence in (0.95, 0.9):
+    for confidence in (1 - 0.05 / pairs, 1 - 0.1 / pairs):
         mean, half = t_interval(difference, confidence)
         if half is None:
             return "undecided"

@@ -10,9 +10,9 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import last_stage
+from anyshot_platform.submissions.provenance import repeat_command
 from anyshot_platform.submissions.words import STAGE_WORDS, blame
 from anyshot_platform.web.filters import duration, size
-from anyshot_starting_kit.dryrun.reproduce import reproduce_command
 from anyshot_starting_kit.wire.verdicts import Cause
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line \d+')
@@ -58,7 +58,7 @@ def show_failure(submission: Submission, run: Run, *, budget: float) -> FailureV
         facts=_facts(submission, run, budget),
         message=run.message,
         frames=mark_traceback(run.detail),
-        reproduce=_reproduce(submission, run) if run.cause == Cause.PARTICIPANT else "",
+        reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
     )
 
 
@@ -120,17 +120,3 @@ def quota_words(submission: Submission) -> str:
     if submission.cause == Cause.INFRASTRUCTURE:
         return "It cost nothing: failures of the platform never count."
     return "It counts as one submission: the code was run, and the failure was its own."
-
-
-def _reproduce(submission: Submission, run: Run) -> str:
-    """The training seed is the same; the hidden tasks' seed stays hidden, only ways and shots are repeated."""
-    version = run.phase_version
-    seeds = version.train_seeds
-    return reproduce_command(
-        submission.filename,
-        train_seed=seeds[run.seed_index] if run.seed_index < len(seeds) else None,
-        ways=run.task_ways,
-        shots=run.task_shots,
-        task_seconds=version.task_seconds,
-        isolated_tasks=version.isolated_tasks,
-    )

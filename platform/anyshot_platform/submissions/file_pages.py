@@ -28,7 +28,8 @@ from anyshot_platform.scores.tables import (
 )
 from anyshot_platform.submissions.downloads import find_artifact, open_stored
 from anyshot_platform.submissions.rows import submission_title
-from anyshot_platform.submissions.show import find_version, log_policy, read_runs
+from anyshot_platform.submissions.show import find_version, read_runs
+from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.web.access import SubmissionAccess, submission_reader
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_scoring.summary import RunSummary
@@ -44,7 +45,7 @@ _BATCH = 5000
 def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """All lines that the viewer may see."""
     runs = read_runs(session, found.submission, find_version(session, found.submission))
-    policy = log_policy(found)
+    policy = log_policy_for(found)
     run_ids = [run.id for run in runs]
 
     def lines() -> Iterator[str]:

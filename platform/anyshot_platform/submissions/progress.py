@@ -10,8 +10,9 @@ from typing import Any
 from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
+from anyshot_platform.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.submissions.words import STAGE_WORDS
-from anyshot_platform.web.filters import duration, in_utc, short_digest
+from anyshot_platform.web.filters import duration, in_utc
 
 ORDER = (RunState.QUEUED, *STAGES)
 
@@ -49,6 +50,7 @@ class RunProgress:
     ticking: bool  # the participant's clock is running
     show_progress: bool
     provenance: list[tuple[str, Any]]
+    repeat: str | None  # the command that repeats it at home, once it has ended
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for the stream."""
@@ -89,7 +91,8 @@ def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> 
         budget_seconds=budget,
         ticking=run.state in (RunState.META_TRAINING, RunState.META_TESTING),
         show_progress=run.state != RunState.FINISHED,
-        provenance=_provenance(run),
+        provenance=provenance_rows(run),
+        repeat=repeat_command(run),
     )
 
 
@@ -165,17 +168,3 @@ def _queue_words(place: QueuePlace | None) -> str:
 def is_live(runs: Sequence[Run]) -> bool:
     """Whether anything can still change."""
     return any(run.state in RUNNING or run.state in (RunState.QUEUED, RunState.WAITING) for run in runs)
-
-
-def _provenance(run: Run) -> list[tuple[str, Any]]:
-    known = run.provenance
-    rows: list[tuple[str, Any]] = [
-        ("Image", known.get("image")),
-        ("Image digest", short_digest(known["image_digest"], 19) if known.get("image_digest") else None),
-        ("Sandbox", known.get("sandbox")),
-        ("Hardware", known.get("hardware")),
-        ("Starting kit", known.get("kit_version")),
-        ("Protocol digest", short_digest(known["protocol_digest"]) if known.get("protocol_digest") else None),
-        ("Attempts", run.attempt if run.attempt > 1 else None),
-    ]
-    return [(term, value) for term, value in rows if value]

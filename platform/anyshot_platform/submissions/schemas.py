@@ -108,6 +108,7 @@ class RunOut(BaseModel):
     task_ways: int | None
     task_shots: int | None
     train_seed: int | None = Field(description="No secret once the run has ended: to repeat it at home.")
+    reproduce: str | None = Field(description="The command that repeats an ended run on public data.")
     score: float | None
     half_width: float | None
     usage: dict[str, Any]

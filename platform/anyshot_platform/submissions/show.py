@@ -10,7 +10,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
 from anyshot_platform.leagues.models import League, LeagueEntry
@@ -26,6 +25,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import QueuePlace, RunProgress, is_live, newest_runs, show_run
 from anyshot_platform.submissions.rows import submission_state, submission_title
 from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.submissions.words import KIND_WORDS
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_starting_kit.wire.worker_api import LogPolicy
@@ -152,15 +152,9 @@ def read_failure(submission: Submission, runs: list[Run], version: PhaseVersion 
     return show_failure(submission, failed, budget=budget_of(submission, version))
 
 
-def log_policy(found: SubmissionAccess) -> LogPolicy:
-    """What the viewer sees of the log: the phase's rule for its team, everything for reviewers."""
-    sees_all = found.access.may(Role.REVIEWER)
-    return LogPolicy.EVERYTHING if sees_all else found.submission.phase.log_policy
-
-
 def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
     """The last lines, and what to say about the rest."""
-    policy = log_policy(found)
+    policy = log_policy_for(found)
     lines = read_events(session, [run.id for run in runs], policy=policy, limit=SHOWN_LINES, tail=True)
     submission_id = found.submission.id
     waiting = is_live(runs)

@@ -14,7 +14,8 @@ from fastapi.responses import StreamingResponse
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.service import read_events
-from anyshot_platform.submissions.show import find_version, log_policy, read_runs, stream_state
+from anyshot_platform.submissions.show import find_version, read_runs, stream_state
+from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.web.access import find_submission_access, submission_reader
 from anyshot_platform.web.rendering import environment
 from anyshot_platform.web.services import Services, ServicesDep
@@ -94,7 +95,7 @@ def _look(
         state = stream_state(session, found.submission, runs, version)
         state["badge"] = _badge(state["state"])
         events = read_events(
-            session, [run.id for run in runs], policy=log_policy(found), after=after, limit=BATCH
+            session, [run.id for run in runs], policy=log_policy_for(found), after=after, limit=BATCH
         )
         return state, [(event.id, event.stream, event.text) for event in events]
 

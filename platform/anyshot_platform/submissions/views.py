@@ -17,9 +17,10 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.service import list_runs
-from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.provenance import repeat_command, train_seed_of
 from anyshot_platform.submissions.schemas import (
     CheckOut,
     RunOut,
@@ -137,20 +138,13 @@ def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
         task_ways=run.task_ways,
         task_shots=run.task_shots,
         train_seed=train_seed_of(run),
+        reproduce=repeat_command(run),
         score=score.value if score else None,
         half_width=score.half_width if score else None,
         usage=run.usage,
         provenance=run.provenance,
         artifacts=artifacts,
     )
-
-
-def train_seed_of(run: Run) -> int | None:
-    """The training seed of a run that has ended; the test seed stays secret."""
-    seeds = run.phase_version.train_seeds
-    if run.state not in ENDED or run.seed_index >= len(seeds):
-        return None
-    return int(run.parameters.get("train_seed", seeds[run.seed_index]))
 
 
 def list_submissions(

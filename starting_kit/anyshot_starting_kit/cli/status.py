@@ -13,7 +13,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.client import Client
-from anyshot_starting_kit.dryrun.reproduce import reproduce_command
 
 _OURS = ("infrastructure", "organizer")
 
@@ -114,10 +113,6 @@ def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
         lines.append(f"  at task {run['task_index']}: {run['task_ways']}-way, {run['task_shots']}-shot")
     if run["detail"]:
         lines += [f"    {line}" for line in run["detail"].splitlines()]
-    if run["cause"] == "participant":
-        seed = run.get("train_seed")
-        command = reproduce_command(
-            state["filename"], train_seed=seed, ways=run["task_ways"], shots=run["task_shots"]
-        )
-        lines.append(f"  Repeat it here, on public data: {command}")
+    if run["cause"] == "participant" and run.get("reproduce"):
+        lines.append(f"  Repeat it here, on public data: {run['reproduce']}")
     return lines

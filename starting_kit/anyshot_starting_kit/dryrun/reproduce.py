@@ -11,6 +11,7 @@ def reproduce_command(
     train_seed: int | None = None,
     ways: int | None = None,
     shots: int | None = None,
+    run_seconds: float | None = None,
     task_seconds: float | None = None,
     isolated_tasks: bool = False,
 ) -> str:
@@ -26,6 +27,8 @@ def reproduce_command(
         words += ["--shots", str(shots)]
     if ways is not None or shots:
         words += ["--tasks", "5"]
+    if run_seconds is not None:
+        words += ["--budget", f"{run_seconds:g}"]
     if task_seconds is not None:
         words += ["--task-seconds", f"{task_seconds:g}"]
     if isolated_tasks:

@@ -36,9 +36,10 @@ from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import create_user
+from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import write_results
+from anyshot_starting_kit.results import write_predictions, write_results
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Stage
 
@@ -526,9 +527,10 @@ def _ada_submissions(session: Session, scene: Scene) -> None:
             run.finished_at = run.queued_at + timedelta(seconds=8130)
         if name in ("finished", "older"):
             run.seconds_used = 8040.0
-            finish(
-                session, scene, submission, run, make_table(0.46 if name == "finished" else 0.4, len(name))
-            )
+            table = make_table(0.46 if name == "finished" else 0.4, len(name))
+            finish(session, scene, submission, run, table)
+            if scene.storage is not None:
+                keep_predictions(session, scene.storage, run, make_predictions(table, len(name)))
         if run.state not in (RunState.QUEUED,):
             add_events(
                 session,
@@ -692,6 +694,38 @@ def keep_table(session: Session, storage: Storage, run: Run, table: TaskTable) -
         digest = digest_file(path)
         storage.put(digest, path)
         add_artifact(session, run, "results.parquet", digest, path.stat().st_size)
+
+
+def make_predictions(table: TaskTable, seed: int) -> Predictions:
+    """Predictions about as good as the table says, of datasets with 25 classes; neighbouring classes look alike."""
+    rng = np.random.default_rng(seed)
+    answers, labels, classes = [], [], []
+    for ways, accuracy in zip(table.ways.tolist(), table.accuracy.tolist(), strict=True):
+        true = np.repeat(np.arange(ways), 20)
+        wrong = rng.random(len(true)) > accuracy
+        answers.append(np.where(wrong, (true + rng.choice((1, 1, 1, 2), len(true))) % ways, true))
+        labels.append(true)
+        classes.append(np.sort(rng.choice(25, ways, replace=False)))
+    return Predictions.from_tasks(
+        task=table.task,
+        dataset=table.dataset.tolist(),
+        domain=table.domain.tolist(),
+        ways=table.ways,
+        shots=table.shots,
+        predictions=answers,
+        labels=labels,
+        classes=classes,
+    )
+
+
+def keep_predictions(session: Session, storage: Storage, run: Run, predictions: Predictions) -> None:
+    """Store a run's predictions, as its worker would."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "predictions.parquet"
+        write_predictions(path, predictions, {"tasks": len(predictions)})
+        digest = digest_file(path)
+        storage.put(digest, path)
+        add_artifact(session, run, "predictions.parquet", digest, path.stat().st_size)
 
 
 def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) -> Artifact:

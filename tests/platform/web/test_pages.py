@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 from sqlalchemy import func, insert, select
@@ -13,12 +14,21 @@ from anyshot_platform.database import new_id, now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import ApiToken, User
 from tests.platform.web.conftest import Visitor
-from tests.platform.web.scene import DATASETS, PASSWORD, Scene
+from tests.platform.web.scene import (
+    DATASETS,
+    PASSWORD,
+    Scene,
+    add_submission,
+    finish,
+    keep_table,
+    make_table,
+)
 
 
 def test_a_page_needs_the_forms_token(visitor: Visitor, scene: Scene) -> None:
@@ -78,7 +88,7 @@ def test_deleting_the_account_erases_the_person(visitor: Visitor, scene: Scene) 
 
 def test_notification_choices_are_kept(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
-    visitor.send("/account/notifications", "/account/notifications", **{"page:announcement": "1"})
+    visitor.send("/account/notifications", "/account/notifications", 303, **{"page:announcement": "1"})
     with visitor.services.database.reading() as session:
         row = session.get_one(NotificationChoice, (scene.ada.id, "announcement"))
         assert row.page and not row.email
@@ -89,7 +99,7 @@ def test_profile_refuses_bad_values_and_keeps_what_was_typed(visitor: Visitor, s
     sent = {"display_name": "Ada K.", "time_zone": "UTC", "homepage": "javascript:alert(1)"}
     page = visitor.send("/account", "/account", 422, **sent).text
     assert "Ada K." in page and "Homepage" in page
-    visitor.send("/account", "/account", **{**sent, "homepage": "https://example.org"})
+    visitor.send("/account", "/account", 303, **{**sent, "homepage": "https://example.org"})
     assert "Ada K." in visitor.see("/")
 
 
@@ -153,6 +163,60 @@ def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) 
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
     assert "is better by" in page and "different" in page and "Dataset 10" in page
     assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
+
+
+def test_three_submissions_are_compared_pair_by_pair(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    with visitor.services.database.writing() as session:
+        third, run = add_submission(session, scene, RunState.FINISHED, number=7, comment="third")
+        table = make_table(0.461, 8)
+        finish(session, replace(scene, storage=None), third, run, table)
+        keep_table(session, visitor.services.storage, run, table)
+    ids = [scene.submissions["finished"].id, scene.submissions["older"].id, third.id]
+    page = visitor.see("/compare?" + "&".join(f"id={identity}" for identity in ids))
+    assert "All pairs" in page and "3 intervals hold together" in page and "98.3" in page
+    cells = re.findall(r"badge[^>]*>(better|worse|equal|cannot be told)<", page)
+    assert len(cells) == 6 and sorted(cells[0:1] + cells[2:3]) == ["better", "worse"]
+
+
+def test_confusion_is_shown_where_the_phase_allows_it(visitor: Visitor, scene: Scene) -> None:
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    visitor.sign_in(scene.ada)
+    assert "mixed up" not in visitor.see(path)
+    visitor.see(f"{path}/confusion", 404)
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).show_confusion = True
+    assert f"{path}/confusion" in visitor.see(path)
+    page = visitor.see(f"{path}/confusion?dataset=3")
+    assert "Confusion on Dataset 3" in page and "Most frequent mistakes" in page and "<desc" in page
+    assert "24 of 25 classes" in page
+    visitor.sign_in(scene.bob)
+    visitor.see(f"{path}/confusion", 404)
+
+
+def test_provenance_says_how_to_repeat_the_run(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    submission = scene.submissions["finished"]
+    page = visitor.see(f"/submissions/{submission.id}")
+    for words in ("Code digest", submission.digest, "Image digest", "Training seed", "Hardware", "Granted"):
+        assert words in page, words
+    seed = scene.version.train_seeds[0]
+    assert f"anyshot dry-run proto-net.zip --seed {seed} --budget" in page
+    assert not re.search(rf"\b{scene.version.test_seeds[0]}\b", page)
+    running = visitor.see(f"/submissions/{scene.submissions['running'].id}")
+    assert "Training seed" not in running
+    detail = visitor.client.get(f"/api/v1/submissions/{submission.id}").json()
+    assert detail["runs"][0]["reproduce"].startswith("anyshot dry-run proto-net.zip --seed")
+
+
+def test_the_board_says_how_sure_ones_place_is(visitor: Visitor, scene: Scene) -> None:
+    board = f"/competitions/{scene.competition.slug}/leaderboard"
+    visitor.sign_in(scene.ada)
+    page = visitor.see(board)
+    assert re.search(r"CDML, the row above, is truly better with probability (more than )?[01]\.\d\d", page)
+    assert "Five Shots Later, the row below, is truly worse with probability" in page
+    visitor.sign_in(scene.visitor)
+    assert "with probability" not in visitor.see(board)
 
 
 def test_discussion(visitor: Visitor, scene: Scene) -> None:
