@@ -19,7 +19,6 @@ import httpx
 
 from anyshot_platform.settings import PlatformSettings
 
-
 BUBBLEWRAP_NEEDS = {"bubblewrap": "bwrap", "mmdebstrap": "mmdebstrap"}  # package: its command
 
 
