@@ -74,9 +74,7 @@ def byte_images(pool: Pool, protocol: Protocol, start: int, count: int) -> int:
 
 def float_images(pool: Pool, protocol: Protocol, start: int, count: int) -> int:
     """Our float32 stream."""
-    return sum(
-        len(task.images) for task in stream_tensors(pool, protocol, SEED, count, start=start, reuse=True)
-    )
+    return sum(len(task.images) for task in stream_tensors(pool, protocol, SEED, count, start=start))
 
 
 _BUFFERS: list[np.ndarray] = []

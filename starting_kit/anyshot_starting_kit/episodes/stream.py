@@ -73,18 +73,18 @@ def stream_tensors(
     start: int = 0,
     ahead: int = AHEAD,
     threads: int = THREADS,
-    reuse: bool = False,
     device: torch.device | str = "cpu",
 ) -> Iterator[TaskTensors]:
-    """As `stream`, but as float32 tensors in [0, 1] on `device`.
+    """As `stream`, but as float32 tensors in [0, 1] on `device`, which stay as they are for as long as they are held.
 
-    On the CPU the threads convert image by image, while the bytes are in the cache. For CUDA they read into pinned
-    memory, from where the bytes travel asynchronously and are converted on the GPU.
+    On the CPU the threads convert a few images at a time, while their bytes are in the cache, into memory that is
+    used again when nobody holds the tensors on it. For CUDA they read into pinned memory, from where the bytes travel
+    asynchronously and are converted on the GPU.
     """
-    slots = FloatSlots(device, ahead + 1, reuse)
+    slots = FloatSlots(device, ahead + 1)
 
     def read(index: int, _: Slot) -> TaskTensors:
         spec = protocol.task(pool, seed, index)
         return TaskTensors(spec, slots.load(index - start, pool[spec.dataset], spec.rows))
 
-    return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=reuse)
+    return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=True)

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anyshot_starting_kit.data.images import IMAGE_SHAPE
 from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.episodes.prefetch import ROOM
+from anyshot_starting_kit.episodes.memory import Memory
 
 if TYPE_CHECKING:
     import torch
 
 _WHITE = np.float32(255)
-_CHUNK = (
-    4  # images converted at a time: 192 KiB of bytes and 768 KiB of floats stay in the second-level cache
-)
+_AT_ONCE = 16  # images converted at a time: their 768 KiB of bytes stay in the second-level cache
+
+
+def read_floats(
+    read: Callable[[int, np.ndarray], object], out: np.ndarray, shape: tuple[int, ...] = IMAGE_SHAPE
+) -> None:
+    """Fill `out`, float32 `[n, *shape]`, C-contiguous, in one pass over the memory.
+
+    `read(first, pixels)` puts the bytes of the images from number `first` on into `pixels`, uint8 `[m, *shape]`.
+    """
+    few = np.empty((min(_AT_ONCE, len(out)), *shape), dtype=np.uint8)
+    for first in range(0, len(out), _AT_ONCE):
+        floats = out[first : first + _AT_ONCE]
+        read(first, few[: len(floats)])
+        np.divide(few[: len(floats)], _WHITE, out=floats, dtype=np.float32)
+
+
+def read_pack_floats(pack: Pack, rows: np.ndarray, out: np.ndarray) -> None:
+    """Images of a pack as float32 in [0, 1] into `out`, `[n, 3, 128, 128]`, in the order of `rows`."""
+    read_floats(lambda first, pixels: pack.read_rows(rows[first : first + len(pixels)], pixels), out)
 
 
 def to_float(
@@ -37,41 +55,35 @@ def to_float(
 
 
 class FloatSlots:
-    """Buffers for tasks as float tensors on one device, one a task in memory; they grow to what they are asked for."""
+    """Where tasks become float tensors on one device, `count` tasks ahead at most.
 
-    def __init__(self, device: torch.device | str, count: int, reuse: bool) -> None:
+    On the CPU the memory of a tensor is used again when nobody holds it any more (`Memory`). For CUDA the bytes
+    wait in pinned buffers, one a task in flight, which grow to what they are asked for.
+    """
+
+    def __init__(self, device: torch.device | str, count: int) -> None:
         import torch
 
         self.device = torch.device(device)
-        self._reuse = reuse
-        self._pinned = self.device.type == "cuda"
-        self._slots: list[torch.Tensor | None] = [None] * count
+        self._memory = Memory(count + 1)
+        self._pinned: list[torch.Tensor | None] = [None] * count
         self._copied: list[torch.cuda.Event | None] = [None] * count
 
     def load(self, number: int, pack: Pack, rows: np.ndarray) -> torch.Tensor:
         """Images of the task with that running number, float32 `[n, 3, 128, 128]`."""
-        return self._load_cuda(number, pack, rows) if self._pinned else self._load_cpu(number, pack, rows)
+        if self.device.type == "cuda":
+            return self._load_cuda(number % len(self._pinned), pack, rows)
+        floats = self._memory.floats((len(rows), *IMAGE_SHAPE))
+        read_pack_floats(pack, rows, floats.numpy())
+        return floats.to(self.device)
 
-    def _load_cpu(self, number: int, pack: Pack, rows: np.ndarray) -> torch.Tensor:
+    def _load_cuda(self, place: int, pack: Pack, rows: np.ndarray) -> torch.Tensor:
         import torch
 
-        target = self._buffer(number, len(rows), torch.float32)
-        image = np.empty(IMAGE_SHAPE, dtype=np.uint8)  # stays in the cache, as the floats of one image do
-        pixels = memoryview(image.reshape(-1).data)
-        for floats, row in zip(target.numpy(), rows.tolist(), strict=True):
-            pack.read_row(row, pixels)
-            np.copyto(floats, image)
-            np.divide(floats, _WHITE, out=floats)
-        return target.to(self.device)
-
-    def _load_cuda(self, number: int, pack: Pack, rows: np.ndarray) -> torch.Tensor:
-        import torch
-
-        place = number % len(self._slots)
         copied = self._copied[place]
         if copied is not None:
             copied.synchronize()  # the pinned bytes of the task before may still be on their way
-        pinned = self._buffer(number, len(rows), torch.uint8)
+        pinned = self._buffer(place, len(rows))
         pack.read_rows(rows, pinned.numpy())
         images = pinned.to(self.device, non_blocking=True).float().div_(255.0)
         event = torch.cuda.Event()
@@ -79,13 +91,11 @@ class FloatSlots:
         self._copied[place] = event
         return images
 
-    def _buffer(self, number: int, count: int, dtype: torch.dtype) -> torch.Tensor:
+    def _buffer(self, place: int, count: int) -> torch.Tensor:
         import torch
 
-        place = number % len(self._slots)
-        held = self._slots[place]
-        if held is None or len(held) < count or not (self._reuse or self._pinned):
-            room = max(count, ROOM) if self._reuse and not self._pinned else count
-            held = torch.empty((room, *IMAGE_SHAPE), dtype=dtype, pin_memory=self._pinned)
-            self._slots[place] = held
+        held = self._pinned[place]
+        if held is None or len(held) < count:
+            held = torch.empty((count, *IMAGE_SHAPE), dtype=torch.uint8, pin_memory=True)
+            self._pinned[place] = held
         return held[:count]

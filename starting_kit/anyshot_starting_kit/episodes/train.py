@@ -91,7 +91,7 @@ class Batches:
         images = slot.images(len(rows))
         labels = np.empty(len(rows), dtype=np.int64)
         for at, (row, dataset) in enumerate(zip(rows.tolist(), datasets.tolist(), strict=True)):
-            pack, own = self.pool[dataset], row - self._starts[dataset]
-            pack.read_rows(np.array([own]), images[at : at + 1])
+            pack, own = self.pool[dataset], row - int(self._starts[dataset])
+            pack.read_row(own, images[at].reshape(-1).data)
             labels[at] = self._first_classes[dataset] + pack.labels[own]
         return BatchArrays(images, labels)

@@ -11,9 +11,12 @@ import numpy as np
 import torch
 
 from anyshot_starting_kit.bundle.config import EpisodeConfig, SubmissionConfig
+from anyshot_starting_kit.data.images import IMAGE_SHAPE
+from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes import batches, gather
-from anyshot_starting_kit.episodes.tensors import to_float
+from anyshot_starting_kit.episodes import batches
+from anyshot_starting_kit.episodes.memory import Memory
+from anyshot_starting_kit.episodes.tensors import read_pack_floats, to_float
 from anyshot_starting_kit.protocols import TaskSpec
 from anyshot_starting_kit.protocols.legacy import training_stream, validation_split
 
@@ -83,31 +86,36 @@ def _split(pool: Pool, count: int, seed: int) -> tuple[Pool, Pool | None]:
 def _task_generator(
     pool: Pool, config: EpisodeConfig, seed: int, hide_names: bool
 ) -> Callable[[int], Iterator[Task]]:
-    """Every call starts again from the seed and yields the same tasks."""
+    """Every call starts again from the seed and yields the same tasks, which may be kept."""
+    memory = Memory()
 
     def generate(tasks: int) -> Iterator[Task]:
         for spec in islice(training_stream(pool, config.to_dict(), seed), tasks):
-            yield load_task(pool, spec, hide_names=hide_names)
+            yield load_task(pool, spec, memory, hide_names=hide_names)
 
     return generate
 
 
-def load_task(pool: Pool, spec: TaskSpec, *, hide_names: bool = False) -> Task:
-    """The task with its images."""
-    arrays = gather(pool, spec)
+def load_task(pool: Pool, spec: TaskSpec, memory: Memory, *, hide_names: bool = False) -> Task:
+    """The task with its images, on memory that no living tensor is on."""
+    pack = pool[spec.dataset]
     classes = np.asarray(spec.classes, dtype=np.int64)
     return Task(
         num_ways=spec.ways,
         num_shots=spec.shots,
-        support_set=_image_set(arrays.support, spec.support_labels, classes),
-        query_set=_image_set(arrays.query, spec.query_labels, classes),
+        support_set=_image_set(pack, spec.support, spec.support_labels, classes, memory),
+        query_set=_image_set(pack, spec.query, spec.query_labels, classes, memory),
         original_class_idx=classes,
-        dataset=f"Dataset {spec.dataset + 1}" if hide_names else pool[spec.dataset].name,
+        dataset=f"Dataset {spec.dataset + 1}" if hide_names else pack.name,
     )
 
 
-def _image_set(images: np.ndarray, labels: np.ndarray, classes: np.ndarray) -> ImageSet:
-    return to_float(images), torch.from_numpy(labels.astype(np.int64)), torch.from_numpy(classes[labels])
+def _image_set(
+    pack: Pack, rows: np.ndarray, labels: np.ndarray, classes: np.ndarray, memory: Memory
+) -> ImageSet:
+    images = memory.floats((len(rows), *IMAGE_SHAPE))
+    read_pack_floats(pack, rows, images.numpy())
+    return images, torch.from_numpy(labels.astype(np.int64)), torch.from_numpy(classes[labels])
 
 
 class BatchGenerator:
@@ -119,6 +127,9 @@ class BatchGenerator:
 
     def __init__(self, pool: Pool, batch_size: int, seed: int) -> None:
         self._supply = batches(pool, batch_size, seed)
+        self._memory = Memory()
 
     def __call__(self, count: int) -> Iterator[list[torch.Tensor]]:
-        return ([to_float(batch.images), torch.from_numpy(batch.labels)] for batch in self._supply(count))
+        for batch in self._supply(count):
+            images = self._memory.floats(batch.images.shape)
+            yield [to_float(batch.images, images), torch.from_numpy(batch.labels)]

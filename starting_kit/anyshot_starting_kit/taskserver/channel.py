@@ -20,13 +20,15 @@ class Death:
     """How a runner ended, as seen from outside; never a verdict by itself.
 
     `exit_code` is the status, `signal` the signal that ended the runner itself, `out_of_memory` whether the
-    kernel killed for the memory limit, `killed_by_us` whether `Channel.kill` came first.
+    kernel killed for the memory limit, `killed_by_us` whether `Channel.kill` came first, `lost` that nobody can
+    say, because what ran the sandbox went away.
     """
 
     exit_code: int | None = None
     signal: int | None = None
     out_of_memory: bool = False
     killed_by_us: bool = False
+    lost: bool = False
     detail: str = ""  # for operators
 
 

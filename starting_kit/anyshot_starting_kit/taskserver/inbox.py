@@ -51,6 +51,7 @@ class Output:
         self._job, self._on_log = job, on_log
         self._lines = LogLines(job.log_policy, on_log)
         self._bytes = self._rows = self._line_breaks = 0
+        self._full = False
         self._tables: dict[str, io.StringIO] = {}
 
     def take(self, frame: Frame) -> str | None:
@@ -70,7 +71,14 @@ class Output:
         self._line_breaks += text.count(b"\n") + text.count(b"\r")
         if self._line_breaks > self._job.caps.log_lines:
             return f"more than {self._job.caps.log_lines:,} lines of output"
-        self._lines.add(stream, text, self.stage)
+        if not self._full:
+            self._lines.add(stream, text, self.stage)
+        if not self._full and self._line_breaks > self._job.caps.shown_lines:
+            self._full = True
+            self._lines.flush(self.stage)
+            self.say(
+                f"More than {self._job.caps.shown_lines:,} lines: what is printed from here on is not kept."
+            )
         return None
 
     def _write_row(self, row: LoggerRow) -> None:

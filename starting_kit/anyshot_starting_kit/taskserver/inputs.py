@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 from collections.abc import Sequence
@@ -32,25 +33,40 @@ class SharedPixels:
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        self._size = os.fstat(self._file).st_size
+        self._content = np.empty(0, dtype=np.uint8)
+        self._shown = 0
 
-    def show(self, images: np.ndarray) -> None:
-        """Replace the content by `images` (uint8, C-contiguous). Raises OSError when the file system is full."""
-        view = np.ascontiguousarray(images).reshape(-1).data
-        if len(view) > self._size:
-            os.ftruncate(self._file, len(view))
-            self._size = len(view)
-        done = 0
-        while done < len(view):
-            done += os.pwrite(self._file, view[done:], done)
+    def show(self, images: np.ndarray, order: np.ndarray | None = None) -> None:
+        """Replace the content by `images` (uint8), in that order where one is given.
+
+        Raises OSError when the file system is full.
+        """
+        if images.size > self._content.size:
+            self._grow(images.size)
+        shown = self._content[: images.size].reshape(images.shape)
+        if order is None:
+            np.copyto(shown, images)
+        else:
+            np.take(
+                images, order, axis=0, out=shown, mode="clip"
+            )  # "raise" would gather into a second buffer
+        self._content[images.size : self._shown] = 0
+        self._shown = images.size
 
     def wipe(self) -> None:
         """Forget the images."""
+        self._shown = 0
+        self._content = np.empty(0, dtype=np.uint8)
         os.ftruncate(self._file, 0)
-        self._size = 0
 
     def close(self) -> None:
+        self._content = np.empty(0, dtype=np.uint8)
         os.close(self._file)
+
+    def _grow(self, size: int) -> None:
+        """Take the room for good, so that a full file system is an error here and not a signal while writing."""
+        os.posix_fallocate(self._file, 0, size)
+        self._content = np.frombuffer(mmap.mmap(self._file, size), dtype=np.uint8)
 
     def __enter__(self) -> SharedPixels:
         return self

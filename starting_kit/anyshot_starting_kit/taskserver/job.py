@@ -46,10 +46,14 @@ class TaskSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OutputCaps:
-    """How much text a runner may send before it is killed with OUTPUT_LIMIT, in bytes and rows."""
+    """How much text a runner may send before it is killed with OUTPUT_LIMIT, in bytes and rows.
+
+    Lines past `shown_lines` are counted and not kept: a flood has to reach its end at the speed of the stream.
+    """
 
     log_bytes: int = 64 << 20
     log_lines: int = 500_000
+    shown_lines: int = 100_000
     logger_rows: int = 200_000
     learner_bytes: int = 2 << 30
 

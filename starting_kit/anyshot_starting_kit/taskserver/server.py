@@ -64,10 +64,9 @@ def serve_isolated(
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A task with its query in the order in which it will be shown; `order` None where it is the protocol's."""
+    """A task and the order in which its query will be shown; `order` None where it is the protocol's."""
 
     task: DrawnTask
-    query: np.ndarray
     order: np.ndarray | None
 
 
@@ -195,18 +194,17 @@ class _Run:
         task = self._job.tasks.draw(index)
         secret = self._job.query_secret
         if secret is None:
-            return _Due(task, task.query, None)
-        order = query_order(secret, task.index, len(task.query))
-        return _Due(task, task.query[order], order)
+            return _Due(task, None)
+        return _Due(task, query_order(secret, task.index, len(task.query)))
 
     def _test(self, talk: Conversation, due: _Due, shared: SharedPixels | None) -> None:
-        task, query, order = due.task, due.query, due.order
+        task, order = due.task, due.order
         talk.set_task(task)
         run = self._ledger.run_limit
         _, loaded = talk.charged("load", FrameType.LOAD, FrameType.LOADED, [run()])
         fit = self._fit(talk, task, shared)
         limits = _present(run(), self._ledger.task_limit(fit))
-        predictions, predict = self._predict(talk, query, task.ways, shared, limits)
+        predictions, predict = self._predict(talk, due, shared, limits)
         if order is not None:
             shown, predictions = predictions, np.empty_like(predictions)
             predictions[order] = shown
@@ -242,25 +240,26 @@ class _Run:
     def _predict(
         self,
         talk: Conversation,
-        query: np.ndarray,
-        ways: int,
+        due: _Due,
         shared: SharedPixels | None,
         limits: list[Limit],
     ) -> tuple[np.ndarray, float]:
+        query, inline = due.task.query, None
         images = _images(query, shared)
         with self._ledger.platform("transport"):
             if shared is not None:
-                shared.show(query)
+                shared.show(query, due.order)
+            else:
+                inline = query if due.order is None else query[due.order]
 
         def build(turn: int, left: TimeLeft) -> bytes:
             return messages.pack_query(turn, left, images)
 
-        inline = query if shared is None else None
         frame, seconds = talk.charged(
             "predict", FrameType.QUERY, FrameType.PREDICTIONS, limits, build, inline
         )
         try:
-            return messages.read_predictions(frame.payload, len(query), ways), seconds
+            return messages.read_predictions(frame.payload, len(query), due.task.ways), seconds
         except FrameError as error:
             raise verdicts.of_protocol(talk.moment("predict"), str(error)) from error
 

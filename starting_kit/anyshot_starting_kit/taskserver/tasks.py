@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from anyshot_starting_kit.data.images import IMAGE_SHAPE
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes import gather
+from anyshot_starting_kit.episodes.memory import Memory
 from anyshot_starting_kit.protocols import Protocol, TaskSpec
 from anyshot_starting_kit.taskserver.job import DrawnTask
 
@@ -22,6 +23,7 @@ class PoolTasks:
     seed: int
     start: int
     stop: int
+    _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
     def indices(self) -> range:
@@ -33,15 +35,16 @@ class PoolTasks:
 
     def draw(self, index: int) -> DrawnTask:
         spec = self.spec(index)
-        arrays = gather(self.pool, spec)
+        pixels = self._memory.array((len(spec.rows), *IMAGE_SHAPE))
+        self.pool[spec.dataset].read_rows(spec.rows, pixels)
         return DrawnTask(
             index=index,
             dataset=spec.dataset,
             ways=spec.ways,
             shots=spec.shots,
-            support=arrays.support,
+            support=pixels[: len(spec.support)],
             support_labels=spec.support_labels,
-            query=arrays.query,
+            query=pixels[len(spec.support) :],
             query_labels=spec.query_labels,
         )
 

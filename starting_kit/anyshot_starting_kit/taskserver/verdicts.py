@@ -97,6 +97,12 @@ def of_death(moment: Moment, death: Death, detail: str) -> Ended:
     private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
     if moment.step in ("start", "unpack"):
         return moment.fail(Verdict.SANDBOX_START, f"The sandbox ended {moment.doing}.", private=private)
+    if death.lost:
+        return moment.fail(
+            Verdict.DOCKER_ERROR,
+            f"The sandbox was lost {moment.doing}; this is not your fault.",
+            private=private,
+        )
     if death.out_of_memory:
         return moment.fail(
             Verdict.MEMORY_LIMIT, f"The memory limit was reached {moment.doing}.", private=private

@@ -76,9 +76,8 @@ def test_without_reuse_a_task_may_be_kept(pool: Pool) -> None:
         assert torch.equal(task.images, to_float(same.images))
 
 
-@pytest.mark.parametrize("reuse", [False, True])
-def test_float_streams_hold_support_and_query(pool: Pool, reuse: bool) -> None:
-    for task in stream_tensors(pool, PROTOCOL, 8, 8, reuse=reuse):
+def test_float_streams_hold_support_and_query(pool: Pool) -> None:
+    for task in stream_tensors(pool, PROTOCOL, 8, 8):
         images = gather(pool, task.spec)
         assert torch.equal(task.support, to_float(images.support))
         assert torch.equal(task.query, to_float(images.query))

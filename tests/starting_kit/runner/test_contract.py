@@ -178,3 +178,41 @@ def test_sample_bundles_end_as_they_state(runs: Runs, tmp_path: Path, folder: st
         pool = job.tasks.pool
         table = collect(outcome.results, job.tasks, pool.names, [p.domain for p in pool]).score()
         assert (table.normalized_accuracy.mean() > 0.2) == expected["above_chance"]
+
+
+KEEPS = """
+kept = list(meta_train_generator(6))
+sums = [t.support_set[0].double().sum().item() + t.query_set[0].double().sum().item() for t in kept]
+for task in meta_train_generator(6):
+    task.support_set[0].zero_()
+again = [t.support_set[0].double().sum().item() + t.query_set[0].double().sum().item() for t in kept]
+assert sums == again
+"""
+
+KEEPS_TESTED = """
+import torch
+KEPT = []
+
+
+def same(images):
+    KEPT.append((images, images.clone()))
+    assert all(torch.equal(now, then) for now, then in KEPT)
+
+
+"""
+
+
+def test_images_may_be_kept_for_as_long_as_a_submission_likes(runs: Runs) -> None:
+    """Memory is used again between tasks, but never while somebody holds a tensor on it."""
+    model = KEEPS_TESTED + checking(KEEPS)
+    model = model.replace(
+        "def fit(self, support_set):", "def fit(self, support_set):\n        same(support_set[0])"
+    )
+    model = model.replace(
+        "def predict(self, query_set):", "def predict(self, query_set):\n        same(query_set)"
+    )
+    assert model.count("        same(") == 2
+    config = """{"train_config": {"N": 2, "k": 1, "query_images_per_class": 2}}"""
+    outcome = runs.run(model, files={"config.json": config})
+    assert outcome.failure is None, outcome.failure
+    assert len(outcome.results) > 1

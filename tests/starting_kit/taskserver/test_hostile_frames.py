@@ -241,8 +241,9 @@ def test_a_runner_that_stops_reading_pays_for_it(stage: Stage, job: Job) -> None
         (Death(signal=9), Verdict.KILLED),
         (Death(exit_code=137, out_of_memory=True), Verdict.MEMORY_LIMIT),
         (Death(exit_code=0, out_of_memory=True), Verdict.MEMORY_LIMIT),
+        (Death(lost=True), Verdict.DOCKER_ERROR),
     ],
-    ids=["exit 0", "segfault", "137", "signal 9", "oom", "oom with 0"],
+    ids=["exit 0", "segfault", "137", "signal 9", "oom", "oom with 0", "lost"],
 )
 def test_an_end_is_never_a_score(stage: Stage, step: FrameType, end: Death, verdict: Verdict) -> None:
     outcome = stage.serve({step: lambda puppet, frame: puppet.stream.shutdown(2)}, end)

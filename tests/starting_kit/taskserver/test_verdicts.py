@@ -205,6 +205,16 @@ def test_log_flood_is_stopped(runs: Runs) -> None:
     assert time.monotonic() - began < 30
 
 
+def test_a_flood_of_lines_is_counted_and_not_kept(runs: Runs) -> None:
+    caps = OutputCaps(log_lines=20_000, shown_lines=500)
+    failure = runs.run(at_meta_fit("while True: print('spam')"), caps=caps).failure
+    assert failure is not None and failure.verdict is Verdict.OUTPUT_LIMIT
+    assert failure.message == "The submission produced more than 20,000 lines of output; print or log less."
+    shown = [line.text for line in runs.lines]
+    assert 500 <= shown.count("spam") < 10_000
+    assert "More than 500 lines: what is printed from here on is not kept." in shown
+
+
 def test_a_line_of_many_megabytes_is_shown_once_and_cut(runs: Runs) -> None:
     assert runs.run(at_meta_fit("print('x' * 20_000_000); print('after')")).failure is None
     texts = [line.text for line in runs.lines]
