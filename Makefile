@@ -58,7 +58,11 @@ migration: $(READY)  ## Write a database revision from the models: NAME="Add wha
 image: $(READY)  ## Build the sandbox image unless it is there
 	@$(BIN)/anyshot worker image build
 
+reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|initialization|task2vec|task-level|flips|shift|fixml|trade-off
+	@test -n "$(NAME)" || { echo "Say which; the names are in docs/science/reproductions.md"; exit 2; }
+	@$(BIN)/python -m anyshot_analysis.reproduce $(NAME) --out benchmarks/results/science $(ARGS)
+
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-all hostile bench lint format docs migration image clean
+.PHONY: help setup demo test test-all hostile bench lint format docs migration image reproduce clean

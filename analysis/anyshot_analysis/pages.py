@@ -121,11 +121,10 @@ def summary_of(report: Report) -> dict[str, Any]:
 
 
 def write_report(report: Report, folder: Path) -> dict[str, Any]:
-    """Write `page.html`, `section.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
+    """Write `page.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    section, summary = render_section(report), summary_of(report)
-    (folder / "page.html").write_text(wrap_page(report.title, section), encoding="utf-8")
-    (folder / "section.html").write_text(str(section), encoding="utf-8")
+    summary = summary_of(report)
+    (folder / "page.html").write_text(wrap_page(report.title, render_section(report)), encoding="utf-8")
     text = json.dumps(summary, indent=1, sort_keys=True, allow_nan=False)
     (folder / "result.json").write_text(text + "\n", encoding="utf-8")
     columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}

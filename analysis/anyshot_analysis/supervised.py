@@ -60,8 +60,9 @@ def fit(
     labels: Tensor,
     settings: SupervisedSettings,
     progress: Callable[[int], None],
+    after_epoch: Callable[[], None] = lambda: None,
 ) -> list[float]:
-    """Train network and head in place."""
+    """Train network and head in place; `after_epoch` may look at them, and finds them in training mode."""
     parameters = [*network.parameters(), *head.parameters()]
     optimizer = torch.optim.Adam(parameters, settings.rate)
     steps = settings.epochs * (len(images) // settings.batch)
@@ -81,4 +82,5 @@ def fit(
             total += loss.item()
             progress(1)
         losses.append(total / len(batches))
+        after_epoch()
     return losses

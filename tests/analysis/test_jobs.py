@@ -21,7 +21,7 @@ from anyshot_starting_kit.data.pack import Pack, pack_dataset
 from anyshot_starting_kit.demo_data import make_demo_data
 from anyshot_starting_kit.results import write_results
 
-FILES = {"page.html", "section.html", "result.json", "table.parquet"}
+FILES = {"page.html", "result.json", "table.parquet"}
 METRICS = (
     "normalized_accuracy",
     "balanced_accuracy",
@@ -58,7 +58,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "gaussian": {"width": 4, "iterations": 3, "tasks": 6},
     "flips": {"replicates": 1000},
     "compare": {},
+    "difficulty": {},
     "representations": {},
+    "snapshots": {},
     "fixml": {"networks": [[6]], "episodes": 6, "ways": 2, "shots": 2, "tasks": 4},
 }
 
@@ -88,15 +90,31 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
             folder / f"{name}.parquet", TaskTable.from_columns(columns), {"submission": name, "tasks": 120}
         )
         np.savez(folder / f"{name}.npz", head=rng.normal(size=(90, 4)), body=rng.normal(size=(20, 3, 4, 4)))
+    (folder / "curves").mkdir()
+    write_snapshots(folder / "curves" / "run.npz")
     return {
+        "curves": [folder / "curves" / "run.npz"],
         "meta_test": packs,
         "results": sorted(folder.glob("*.parquet")),
         "arrays": sorted(folder.glob("*.npz")),
     }
 
 
+def write_snapshots(path: Path, **others: np.ndarray) -> None:
+    """Four snapshots: base classes get better and better, new ones best at the second."""
+    tasks = 0.02 * np.random.default_rng(0).normal(size=200)
+    scores = {
+        "base": (0.5, 0.6, 0.7, 0.8),
+        "validation": (0.4, 0.5, 0.45, 0.3),
+        "novel": (0.42, 0.48, 0.44, 0.3),
+    }
+    arrays = {name: np.array(means)[:, None] + tasks for name, means in scores.items()}
+    np.savez(path, **{"train_loss": np.array([1.0, 0.5, 0.2, 0.1]), **arrays, **others})
+
+
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
-    return {"plan": {}, "gaussian": {}}.get(name, inputs)
+    snapshots = {"arrays": inputs["curves"]}
+    return {"plan": {}, "gaussian": {}, "snapshots": snapshots}.get(name, inputs)
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -125,6 +143,18 @@ def test_a_verdict_and_a_ranking_say_what_the_tables_hold(
     assert found["result"]["verdict"] == "different"
     assert found["result"]["mean"] == pytest.approx(0.05, abs=0.01)
     assert "ours leads 2 submissions" in run("flips", inputs, SMALL["flips"], tmp_path / "flips")["finding"]
+
+
+def test_advice_on_snapshots(inputs: dict[str, list[Path]], tmp_path: Path) -> None:
+    found = run("snapshots", {"arrays": inputs["curves"]}, {}, tmp_path)["result"]
+    assert found["advised"] == 2
+    assert found["rules"] == {"last": 4, "lowest training loss": 4, "best BaseGen": 4, "best ValGen": 2}
+    assert found["novel_lost"]["best BaseGen"] == pytest.approx(0.18)
+    assert found["novel_lost"]["best ValGen"] == 0
+    assert found["tau_b"]["base and validation"] == pytest.approx(-1 / 3)
+    write_snapshots(tmp_path / "bad.npz", validation=np.zeros((3, 5)))
+    with pytest.raises(BadAnalysis, match=r"validation is to be \[4 snapshots, tasks\]"):
+        run("snapshots", {"arrays": [tmp_path / "bad.npz"]}, {}, tmp_path)
 
 
 def test_one_shot_tasks_are_reported_as_not_estimable(inputs: dict[str, list[Path]], tmp_path: Path) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from anyshot_analysis.base_flips import flip_over_base_draws
 from anyshot_analysis.episodes import BadEpisodes, euclidean_scores
+from anyshot_analysis.features import Features
 from anyshot_analysis.fixml import EpisodicSettings, draw_training, embedded, fix_supports, train_arm
 from anyshot_analysis.flips import FEWEST_DRAWS, Method, flip_over_class_draws, nearest_mean_methods
 from anyshot_analysis.heads import ProtoNet
+from anyshot_analysis.selection import choose, cross_validate_classes, oracle_calls_lost
 from anyshot_analysis.shift import (
     Snapshots,
     choose_snapshots,
@@ -20,6 +25,7 @@ from anyshot_analysis.shift import (
     split_sides,
 )
 from anyshot_analysis.undefined import Undefined
+from anyshot_analysis.whitening import Change, centre_and_normalise, moments, whiten_within
 from tests.analysis.worlds import make_features
 
 
@@ -136,3 +142,56 @@ def test_both_arms_learn_from_the_same_start_and_repeat_to_the_bit() -> None:
     assert len(runs[0].networks) == 6
     assert all(run.losses[-1] < run.losses[0] for run in runs)
     assert embedded(runs[0].networks[-1], features).values.shape == (140, 16)
+
+
+def test_oracle_calls_lose_what_enumeration_says() -> None:
+    novel = np.array([0.3, 0.5, 0.1, 0.9, 0.7])
+    for calls in range(1, 6):
+        found = [max(part) for part in combinations(novel, calls)]
+        assert oracle_calls_lost(novel, calls) == pytest.approx(0.9 - np.mean(found), abs=1e-12)
+    with pytest.raises(BadEpisodes, match="6 oracle calls for 5"):
+        oracle_calls_lost(novel, 6)
+
+
+def test_a_rule_takes_the_first_of_equal_configurations() -> None:
+    taken = choose("by ValGen", [0.2, 0.7, 0.7], [0.5, 0.4, 0.8])
+    assert (taken.configuration, taken.novel, taken.novel_lost) == (1, 0.4, pytest.approx(0.4))
+
+
+def test_cross_validation_over_classes_prefers_what_helps_on_classes_left_out() -> None:
+    rng = np.random.default_rng(0)
+    features = make_features(classes=20, images=20, width=6, noise=0.5)
+    loud = 8 * rng.normal(size=(len(features.labels), 3))  # the same noise in every class
+    noisy = Features(np.concatenate([features.values, loud], axis=1), features.labels, features.datasets)
+
+    def whiten(base: Features) -> Change:
+        return whiten_within(moments(base), np.arange(base.classes), 0.01)
+
+    plain, whitened = cross_validate_classes(noisy, [lambda _: lambda x: x, whiten], (3, 5, 5), 4, 60)
+    assert whitened > plain + 0.2
+    with pytest.raises(BadEpisodes, match="classes for 6 ways"):
+        cross_validate_classes(noisy, [whiten], (6, 5, 5), 4, 10)
+
+
+def test_whitening_makes_the_covariance_within_classes_the_identity() -> None:
+    features = make_features(classes=8, images=40, width=5)
+    change = whiten_within(moments(features), np.arange(8), 0.0)
+    moved = change(features.values)
+    centred = np.concatenate([moved[rows] - moved[rows].mean(axis=0) for rows in features.class_rows])
+    np.testing.assert_allclose(centred.T @ centred / len(centred), np.eye(5), atol=1e-10)
+
+
+def test_base_flips_end_when_every_base_class_is_drawn() -> None:
+    base, novel = make_features(classes=12, images=20), make_features(classes=8, images=20, seed=1)
+    own = moments(base)
+    methods = {
+        "whitened": lambda c: whiten_within(own, c, 0.3),
+        "centred": lambda c: centre_and_normalise(own, c),
+    }
+    few = flip_over_base_draws(methods, 12, novel, 2, shape=(3, 2, 5), tasks=10)
+    every = flip_over_base_draws(methods, 12, novel, 12, shape=(3, 2, 5), tasks=10)
+    assert every.flip == 0 and np.ptp(every.differences) < 1e-12
+    assert every.differences[0] == pytest.approx(every.lead)
+    assert few.lead == every.lead and np.ptp(few.differences) > 0
+    with pytest.raises(BadEpisodes, match="too few"):
+        flip_over_base_draws(methods, 12, novel, 2, draws=100)

@@ -45,6 +45,7 @@ JOBS: dict[str, Analysis] = {
     "audit": Analysis("audit", Audience.ORGANIZER, "How many classes the tasks of a phase see, and share."),
     "plan": Analysis("planning", Audience.ORGANIZER, "How many tasks, classes and datasets settle a lead."),
     "flips": Analysis("ranking", Audience.ORGANIZER, "How likely the order of a board would turn round."),
+    "difficulty": Analysis("difficulty", Audience.ORGANIZER, "How difficult each dataset of a board is."),
     "shift": Analysis(
         "distribution_shift", Audience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
     ),
@@ -56,6 +57,9 @@ JOBS: dict[str, Analysis] = {
         "trust", Audience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
     ),
     "compare": Analysis("comparison", Audience.PARTICIPANT, "Two runs: different, equivalent or undecided."),
+    "snapshots": Analysis(
+        "snapshots", Audience.PARTICIPANT, "Which snapshot of a training run to take, by four rules."
+    ),
     "gaussian": Analysis(
         "gaussians", Audience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
     ),
@@ -83,7 +87,7 @@ def run(
     out_folder: Path,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Run analysis `name` and write `page.html`, `section.html`, `result.json` and `table.parquet` to `out_folder`.
+    """Run analysis `name` and write `page.html`, `result.json` and `table.parquet` to `out_folder`.
 
     `inputs` are files by role (`meta_train`, `meta_test`, `results`, `arrays`). Same inputs and parameters, same bytes.
     Returns what `result.json` holds. Raises BadAnalysis for what the caller can put right.

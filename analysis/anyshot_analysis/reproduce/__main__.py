@@ -12,6 +12,7 @@ import click
 
 from anyshot_analysis.pages import write_report
 from anyshot_analysis.reproduce.material import Material
+from anyshot_starting_kit.dryrun.publicdata import default_cache
 
 NAMES = (
     "hellinger",
@@ -21,6 +22,9 @@ NAMES = (
     "task2vec",
     "task-level",
     "flips",
+    "base-flips",
+    "selection",
+    "control",
     "shift",
     "fixml",
     "trade-off",
@@ -34,13 +38,15 @@ NAMES = (
     "--data", envvar="ANYSHOT_DATA", type=click.Path(exists=True, path_type=Path), help="Meta-Album folder."
 )
 @click.option(
-    "--cache", type=click.Path(path_type=Path), help="Keeps packs, features and the trained backbone."
+    "--cache",
+    type=click.Path(path_type=Path),
+    help="Keeps packs, features and the trained backbone [~/.cache/anyshot/reproductions].",
 )
 def main(name: str, out: Path, data: Path | None, cache: Path | None) -> None:
     """Run one reproduction and write its page, numbers and rows."""
     module = importlib.import_module(f"anyshot_analysis.reproduce.{name.replace('-', '_')}")
     start = time.process_time()
-    folder = cache or out / ".cache"
+    folder = cache or default_cache() / "reproductions"
     summary = write_report(module.make(Material(data, folder)), out / name)
     click.echo(summary["finding"])
     click.echo(

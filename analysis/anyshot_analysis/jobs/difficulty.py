@@ -1,0 +1,70 @@
+"""Organizer's report: how difficult each dataset is, as the NeurIPS'22 Cross-Domain MetaDL paper defines it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Listing, Report
+from anyshot_scoring.difficulty import measure_difficulty
+from anyshot_starting_kit.charts import draw_difficulty
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`names` are the names to show; `baselines` says that the results are those of baselines alone."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    baselines: bool = False
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+    """Compare the best and the worst of the results on each dataset; all runs of a submission are pooled."""
+    progress("Measuring datasets", 0, 1)
+    if len(inputs.results) < 2:
+        raise BadAnalysis(
+            "difficulty compares the best and the worst: it needs the results of two submissions"
+        )
+    scores: dict[str, dict[str, float]] = {}
+    for key, tables in inputs.results.items():
+        datasets = np.concatenate([table.dataset for table in tables])
+        values = np.concatenate([table.normalized_accuracy for table in tables])
+        scores[key] = {str(name): float(values[datasets == name].mean()) for name in np.unique(datasets)}
+    found = measure_difficulty(scores)
+    progress("Measuring datasets", 1, 1)
+    hardest = max(found, key=lambda row: row.intrinsic)
+    who = "baselines" if parameters.baselines else "entries"
+    shown = [parameters.names.get(key, key) for key in scores]
+    return Report(
+        name="difficulty",
+        title="Difficulty of the datasets",
+        finding=f"{hardest.dataset} is the hardest of {len(found)} datasets: its best result is "
+        f"{1 - hardest.intrinsic:.3f}.",
+        population=f"these datasets, for these {len(scores)} {who}; no claim about others.",
+        charts=[draw_difficulty(found)],
+        listings=[
+            Listing(
+                "By dataset",
+                ("dataset", "intrinsic", "modelling", "best", "worst"),
+                [[d.dataset, d.intrinsic, d.modelling, *_extremes(scores, d.dataset)] for d in found],
+            )
+        ],
+        notes=[
+            f"Measured with {', '.join(shown[:12])}{' and others' if len(shown) > 12 else ''}. The paper takes two "
+            "fixed baselines, MetaDelta++ with pretrained weights and training from scratch; here the best and the "
+            "worst of those at hand count on each dataset.",
+        ],
+        result={"difficulty": [vars(d) for d in found], "scores": scores},
+        table={
+            "dataset": [d.dataset for d in found],
+            "intrinsic": [d.intrinsic for d in found],
+            "modelling": [d.modelling for d in found],
+        },
+    )
+
+
+def _extremes(scores: dict[str, dict[str, float]], dataset: str) -> list[float]:
+    own = [by_dataset[dataset] for by_dataset in scores.values()]
+    return [max(own), min(own)]

@@ -1,0 +1,145 @@
+"""Participant's view: which snapshot of a training run to submit, and how much that choice can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyshot_analysis.equivalence import MARGIN, Equivalence, compare_paired
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.shift import Choice, Snapshots, choose_snapshots
+from anyshot_analysis.undefined import Quantity, Undefined
+from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.reliability import tau_b
+from anyshot_scoring.summary import Group
+from anyshot_starting_kit.charts import draw_curves
+
+NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")
+RULES = {"train_loss": "lowest training loss", "base": "best BaseGen", "validation": "best ValGen"}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`margin` in accuracy: what is too small to matter when two snapshots are compared task by task."""
+
+    margin: float = MARGIN
+
+
+def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
+    """`train_loss` `[S]`; `base`, `validation` and perhaps `novel` `[S, tasks]`, the same tasks for every snapshot."""
+    with np.load(path, allow_pickle=False) as stored:
+        found = {name: np.asarray(stored[name], np.float64) for name in stored.files}
+    if missing := [name for name in NEEDED if name not in found]:
+        raise BadAnalysis(f"{path.name} lacks {', '.join(missing)}; it holds {', '.join(found) or 'nothing'}")
+    count = len(found["train_loss"])
+    for name in SCORES:
+        if name in found and (found[name].ndim != 2 or len(found[name]) != count or not found[name].size):
+            raise BadAnalysis(f"{name} is to be [{count} snapshots, tasks], found {list(found[name].shape)}")
+        if name in found and not np.isfinite(found[name]).all():
+            raise BadAnalysis(f"{name} holds a value that is no number")
+    if found["train_loss"].ndim != 1 or count < 2:
+        raise BadAnalysis("train_loss is a list with one value for each of at least two snapshots")
+    return found
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+    """Advice from the first file of `arrays`."""
+    scores = read_scores(inputs.paths("arrays", 1)[0])
+    means = {name: scores[name].mean(axis=1) for name in SCORES if name in scores}
+    judged = means.get("novel", means["validation"])
+    choices = choose_snapshots(Snapshots(scores["train_loss"], means["base"], means["validation"], judged))
+    best = next(choice.snapshot for choice in choices if choice.rule == RULES["validation"])
+    verdicts = {c.rule: against(scores["validation"], best, c.snapshot, parameters.margin) for c in choices}
+    progress("Comparing snapshots", 1, 1)
+    return describe(scores, means, choices, verdicts, best)
+
+
+def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) -> Equivalence | Undefined:
+    """The advised snapshot against another, on the validation tasks."""
+    if best == other:
+        return Undefined("the same snapshot")
+    return compare_paired(tasks[best], tasks[other], margin)
+
+
+def describe(
+    scores: Mapping[str, NDArray[np.float64]],
+    means: Mapping[str, NDArray[np.float64]],
+    choices: list[Choice],
+    verdicts: Mapping[str, Equivalence | Undefined],
+    best: int,
+) -> Report:
+    """The page; "novel lost" only where scores on novel classes were given."""
+    known = "novel" in scores
+    agreement: dict[str, Quantity] = {"base and validation": tau_b(means["base"], means["validation"])}
+    if known:
+        agreement |= {f"{n} and novel": tau_b(means[n], means["novel"]) for n in ("base", "validation")}
+    rows = [
+        [
+            c.rule,
+            c.snapshot + 1,
+            points(means["base"][c.snapshot]),
+            points(means["validation"][c.snapshot]),
+            points(c.novel_lost) if known else Undefined("no scores on novel classes"),
+            words_of(verdicts[c.rule]),
+        ]
+        for c in choices
+    ]
+    curves = {
+        name: [
+            Group(i + 1, float(row.mean()), t_interval(row)[1] if len(row) > 1 else None, len(row))
+            for i, row in enumerate(scores[name])
+        ]
+        for name in means
+    }
+    by_base = next(c.snapshot for c in choices if c.rule == RULES["base"])
+    turn = "the same as" if by_base == best else f"not snapshot {by_base + 1},"
+    return Report(
+        name="snapshots",
+        title="Which snapshot to take",
+        finding=f"Take snapshot {best + 1} of {len(scores['train_loss'])}, best on validation classes: {turn} the one "
+        "that is best on base classes.",
+        population="other tasks of these classes; unit of resampling: the task, paired. Not: other classes.",
+        charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy")],
+        listings=[
+            Listing(
+                "Rules (points)",
+                ("rule", "snapshot", "BaseGen", "ValGen", "novel lost", "advised minus this, on validation"),
+                rows,
+            ),
+            Listing(
+                "Order of the snapshots, Kendall's tau-b",
+                ("between", "tau-b"),
+                [[k, v] for k, v in agreement.items()],
+            ),
+        ],
+        notes=[
+            "Base classes are those that were trained on, with images that were not; a snapshot that is best there can "
+            "be past its best on new classes. The earliest snapshot wins ties. Neighbouring snapshots depend on each "
+            "other, so tau-b comes without a p value.",
+        ],
+        result={
+            "advised": best + 1,
+            "rules": {c.rule: c.snapshot + 1 for c in choices},
+            "novel_lost": {c.rule: c.novel_lost for c in choices}
+            if known
+            else Undefined("no scores on novel classes"),
+            "tau_b": agreement,
+        },
+        table={
+            "snapshot": np.arange(1, len(scores["train_loss"]) + 1),
+            "train_loss": scores["train_loss"],
+            **means,
+        },
+    )
+
+
+def words_of(verdict: Equivalence | Undefined) -> str:
+    """A paired comparison in a cell."""
+    if isinstance(verdict, Undefined):
+        return verdict.reason
+    return f"{points(verdict.mean)} ± {points(verdict.half_width)}, {verdict.verdict.value}"
