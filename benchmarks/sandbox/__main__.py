@@ -22,7 +22,7 @@ LARGE_TASKS, SMALL_TASKS = (10, 600) if QUICK else (40, 6000)
 
 def main() -> None:
     """Measure everything and keep the figures."""
-    built = build_image("cpu", SandboxSettings().state_folder / "images")
+    built = build_image("cpu", SandboxSettings().images_folder)
     with tempfile.TemporaryDirectory(prefix="anyshot-bench-") as name:
         folder = Path(name)
         material = make_material(folder)

@@ -208,7 +208,6 @@ class EmbeddedWorker:
             "ANYSHOT_WORKER_NAME": EMBEDDED_TOKEN,
             "ANYSHOT_BROKER_URL": self._settings.broker_url or "filesystem://localhost",
             "ANYSHOT_BROKER_FOLDER": str(home / "broker"),
-            "ANYSHOT_STATE_FOLDER": str(home / "worker"),
             "ANYSHOT_WORKSPACE": str(home / "worker" / "workspace"),
         }
 

@@ -23,7 +23,8 @@ def build(flavour: str, name: str, as_folder: bool) -> None:
     """Build a sandbox image from nothing, unless it is there."""
     from anyshot_worker.images.build import build_folder, build_image
 
-    settings, target = SandboxSettings(), SandboxSettings().state_folder / "images"
+    settings = SandboxSettings()
+    target = settings.images_folder
     with plain_errors():
         if as_folder:
             click.echo(build_folder(flavour, target, settings.wheelhouse, say=click.echo))  # type: ignore[arg-type]

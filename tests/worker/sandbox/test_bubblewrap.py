@@ -40,8 +40,7 @@ def bubblewrap() -> Iterator[BubblewrapBackend]:
         )
     folder = Path(tempfile.mkdtemp(prefix="anyshot-bubblewrap-"))
     folder.chmod(0o755)  # another user has to reach the image
-    (folder / "images").symlink_to(SandboxSettings().state_folder / "images")
-    build_folder("cpu", SandboxSettings().state_folder / "images", say=lambda line: None)
+    build_folder("cpu", SandboxSettings().images_folder, say=lambda line: None)
     yield BubblewrapBackend(sandbox_settings(folder, backend="bubblewrap"))
     shutil.rmtree(folder)
 

@@ -60,7 +60,7 @@ def test_bill_of_materials_names_versions(docker_backend: DockerBackend) -> None
 
 
 def test_second_build_does_nothing(sandbox_image: str) -> None:
-    folder = SandboxSettings().state_folder / "images"
+    folder = SandboxSettings().images_folder
     first = build_image("cpu", folder, say=lambda line: None)
     second = build_image("cpu", folder, say=lambda line: None)
     assert first.key == second.key

@@ -63,7 +63,7 @@ class BubblewrapBackend:
 
     def prepare(self, image: str) -> ImageInfo:
         """The newest folder made by `anyshot worker image build --as-folder`."""
-        roots = sorted((self.settings.state_folder / "images").glob("root-*/" + SBOM_INSIDE), key=_age)
+        roots = sorted(self.settings.images_folder.glob("root-*/" + SBOM_INSIDE), key=_age)
         if not roots:
             raise SandboxError(
                 "no image folder on this machine; make it with: anyshot worker image build --as-folder",

@@ -41,7 +41,11 @@ class SandboxSettings(BaseSettings):
     )
     state_folder: Path = Field(
         default_factory=default_state_folder,
-        description="box folders, images, evidence: of root /var/lib/anyshot, else ~/.local/state/anyshot",
+        description="box folders, slots, evidence: of root /var/lib/anyshot, else ~/.local/state/anyshot",
+    )
+    images_folder: Path = Field(
+        default_factory=lambda: default_state_folder() / "images",
+        description="where images are built, and Bubblewrap finds their files; one for all workers of a machine",
     )
     shared_folder: Path = Field(
         default=Path("/dev/shm"), description="memory file system for the pixel buffers"
