@@ -35,8 +35,8 @@ def figure(name: str, value: float, unit: str, target: str = "", ok: bool | None
     return made
 
 
-def keep(name: str, figures: list[Figure], notes: str = "") -> Path:
-    """Write the figures of one run to `benchmarks/results/<name>.json`."""
+def keep(name: str, figures: list[Figure], notes: str = "", **more: list[str]) -> Path:
+    """Write the figures of one run to `benchmarks/results/<name>.json`, with `more` lists of lines beside them."""
     RESULTS.mkdir(exist_ok=True)
     record = {
         "benchmark": name,
@@ -45,6 +45,7 @@ def keep(name: str, figures: list[Figure], notes: str = "") -> Path:
         "machine": platform.machine(),
         "notes": notes,
         "figures": [asdict(f) for f in figures],
+        **more,
     }
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n")

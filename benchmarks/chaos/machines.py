@@ -85,29 +85,73 @@ def platform_settings(home: Path, database: Postgres, broker: str, **more: str) 
         "ANYSHOT_RATE_LIMIT_UPLOADS": "0",
         "ANYSHOT_RATE_LIMIT_LOGINS": "0",
         "ANYSHOT_LOG_FORMAT": "text",
-        # Here every worker dies each half minute; with the usual three attempts, chance alone would give runs up.
-        "ANYSHOT_INFRASTRUCTURE_ATTEMPTS": "10",
         **more,
     }
 
 
 def web(home: Path, settings: Mapping[str, str]) -> Process:
     """The web service with its sweeper."""
-    return Process("web", [*ANYSHOT, "admin", "serve"], clean_environment() | settings, home)
+    return Process("web", [*ANYSHOT, "admin", "serve"], {**clean_environment(), **settings}, home)
 
 
-def worker(home: Path, name: str, settings: Mapping[str, str], token: str, sandbox: str) -> Process:
-    """A worker."""
+def state_folder(home: Path) -> Path:
+    """Where the workers of a site keep slots and boxes."""
+    return home / "state"
+
+
+def owner(home: Path) -> str:
+    """The label of all containers of a site's workers."""
+    return f"chaos-{home.name}"
+
+
+def dockerd(folder: Path) -> tuple[Process, str]:
+    """A Docker daemon of one's own, without a network, and its address: restarting it harms nobody else."""
+    own = folder / "dockerd"
+    own.mkdir()
+    address = f"unix://{own}/docker.sock"
+    options = {"data-root": "data", "exec-root": "run", "pidfile": "pid"}
+    command = ["dockerd", "--host", address, "--bridge", "none", "--iptables=false"]
+    command += [f"--{option}={own / place}" for option, place in options.items()]
+    return Process("dockerd", command, clean_environment(), folder), address
+
+
+def wait_for_docker(address: str, process: Process, seconds: float = 60.0) -> None:
+    """Return when the daemon answers; raises `RuntimeError` with its log."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if subprocess.run(["docker", "--host", address, "version"], capture_output=True).returncode == 0:
+            return
+        time.sleep(0.3)
+    raise RuntimeError(f"the Docker daemon did not start:\n{process.log_tail()}")
+
+
+def copy_image(address: str, name: str = "anyshot/sandbox:cpu") -> None:
+    """Give another daemon an image that the usual one has."""
+    with subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE) as saved:
+        command = ["docker", "--host", address, "load", "--quiet"]
+        subprocess.run(command, stdin=saved.stdout, check=True, stdout=subprocess.DEVNULL)
+
+
+def worker(
+    home: Path,
+    name: str,
+    settings: Mapping[str, str],
+    token: str,
+    sandbox: str,
+    docker_host: str | None = None,
+) -> Process:
+    """A worker; those of one site are on one machine, so they share the folder of slots and locks."""
     own = {
         "ANYSHOT_PLATFORM_URL": settings["ANYSHOT_BASE_URL"],
         "ANYSHOT_BROKER_URL": settings["ANYSHOT_BROKER_URL"],
         "ANYSHOT_WORKER_TOKEN": token,
         "ANYSHOT_WORKER_NAME": name,
         "ANYSHOT_WORKSPACE": str(home / name / "workspace"),
-        "ANYSHOT_STATE_FOLDER": str(home / name / "state"),
+        "ANYSHOT_STATE_FOLDER": str(state_folder(home)),
         "ANYSHOT_SANDBOX": sandbox,
-        "ANYSHOT_OWNER": f"chaos-{home.name}-{name}",
+        "ANYSHOT_OWNER": owner(home),
         "OMP_NUM_THREADS": "1",
+        **({"ANYSHOT_DOCKER_HOST": docker_host} if docker_host else {}),
     }
     return Process(name, [*ANYSHOT, "worker", "run"], clean_environment() | own, home)
 

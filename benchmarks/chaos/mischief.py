@@ -26,10 +26,11 @@ class Mischief:
     broker_url: str
     database: Postgres
     seed: int
-    docker: bool = False
+    docker: Process | None = None
     began: float = field(default_factory=time.monotonic)
     timeline: list[str] = field(default_factory=list)
     pending: list[tuple[float, str, Callable[[], None]]] = field(default_factory=list)
+    strikes: int = 0
     kills: list[tuple[str, datetime]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -45,7 +46,7 @@ class Mischief:
             self._say(entry[1])
             entry[2]()
         if moment >= self._next:
-            self._next = moment + self._chance.uniform(10.0, 25.0)
+            self._next = moment + self._chance.uniform(8.0, 20.0)
             self._strike()
 
     def finish(self) -> None:
@@ -64,8 +65,9 @@ class Mischief:
             self._restart_broker,
             self._restart_database,
         ]
-        if self.docker:
+        if self.docker is not None:
             strikes.append(self._restart_docker)
+        self.strikes += 1
         self._chance.choice(strikes)()
 
     def _victim(self) -> Process | None:
@@ -113,14 +115,10 @@ class Mischief:
         self.database.restart()
 
     def _restart_docker(self) -> None:
+        assert self.docker is not None  # drawn only where there is one
         self._say("restart dockerd")
-        found = subprocess.run(["pgrep", "-x", "dockerd"], capture_output=True, text=True).stdout.split()
-        for pid in found:
-            subprocess.run(["kill", pid])
-        time.sleep(3)
-        subprocess.Popen(
-            ["dockerd"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+        self.docker.stop()
+        self.docker.start()
 
     def _say(self, words: str) -> None:
         line = f"{time.monotonic() - self.began:7.1f} s  {words}"

@@ -109,7 +109,11 @@ class PlatformSettings(BaseSettings):
     lease_seconds: float = Field(
         default=30.0, gt=0, description="How long a claim lasts without a heartbeat."
     )
-    sweep_seconds: float = Field(default=10.0, gt=0, description="Time between two sweeps.")
+    sweep_seconds: float = Field(
+        default=10.0,
+        gt=0,
+        description="Time between two sweeps; leases that ran out are looked for every 2 s.",
+    )
     ring_again_seconds: float = Field(
         default=15.0, gt=0, description="A queued run that nobody took in this time is rung again."
     )

@@ -207,3 +207,17 @@ def test_a_desk_works_until_nothing_is_left(stage: Stage) -> None:
     desk.work()
     assert not stage.platform.failed
     assert len(stage.platform.completed) == 2 and desk.idle
+
+
+def test_a_desk_claims_nothing_while_the_sandbox_cannot_be_used(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A claim would fail at once, and three of those give the run up."""
+    stage.platform.queue.append(stage.assignment(stage.baseline("random")))
+    desk = Desk(stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60)
+    monkeypatch.setattr(stage.site.sandboxes, "usable", lambda: False)
+    desk.work()
+    assert len(stage.platform.queue) == 1
+    monkeypatch.undo()
+    desk.work()
+    assert not stage.platform.queue and len(stage.platform.completed) == 1

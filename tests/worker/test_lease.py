@@ -91,3 +91,16 @@ def test_draining_stops_every_attempt() -> None:
     with lease_on(Platform(FINE), draining) as lease:
         draining.set()
         assert lease.stop_reason is StopReason.DRAINING
+
+
+def test_a_worker_that_stood_still_past_its_lease_gives_up_instead_of_going_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A paused process: what it measured meanwhile would be charged to the participant."""
+    platform = Platform(FINE)
+    with lease_on(platform, lease_seconds=30.0) as lease:
+        while not platform.beats:
+            time.sleep(0.005)
+        real = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: real() + 36.0)
+        assert wait_for_stop(lease) is StopReason.LOST

@@ -45,6 +45,10 @@ class Desk:
                 self._carry_out(assignment)
 
     def _claim(self) -> Assignment | None:
+        if not self._site.sandboxes.usable():
+            # What is claimed now would fail at once, and use up the few attempts that a run has.
+            log.warning("no claim: the sandbox cannot be used at present")
+            return None
         worker = self._describe.model_copy(update={"packs": self._site.workspace.digests()})
         try:
             return self._site.client.claim(worker)

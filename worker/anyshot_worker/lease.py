@@ -67,6 +67,11 @@ class Lease:
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
             asked = time.monotonic()
+            if asked > self._expires:
+                # This process itself stood still (a frozen machine, a paused process), and with it the clock of the
+                # participant's budget went on: nothing that this attempt measured may count.
+                self._stop_reason = StopReason.LOST
+                return
             try:
                 reply = self._client.heartbeat(
                     self._assignment.run_id, self._assignment.epoch, self._progress

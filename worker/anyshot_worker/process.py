@@ -7,18 +7,21 @@ import signal
 import threading
 import time
 
+from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_worker.announcement import announce
 from anyshot_worker.app import make_app
 from anyshot_worker.attempt import Site
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.desk import Desk
-from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.sandbox import SandboxError, Sandboxes
 from anyshot_worker.settings import WorkerSettings
 from anyshot_worker.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
 DRAIN_SECONDS = 20.0
+DAEMON_PATIENCE = 60.0  # seconds for a Docker daemon that is just being started, too
+DAEMON_PAUSE = 2.0
 
 
 def run(settings: WorkerSettings) -> None:
@@ -28,7 +31,7 @@ def run(settings: WorkerSettings) -> None:
     """
     draining = threading.Event()
     client = WorkerClient(settings.platform_url, settings.worker_token.get_secret_value())
-    sandboxes = Sandboxes.from_settings(settings)
+    sandboxes = open_sandboxes(settings)
     try:
         workspace = Workspace(settings.workspace, settings.workspace_bytes, client)
         site = Site(settings.worker_name, client, workspace, sandboxes, draining)
@@ -45,6 +48,19 @@ def run(settings: WorkerSettings) -> None:
         draining.set()
         sandboxes.close()
         client.close()
+
+
+def open_sandboxes(settings: WorkerSettings) -> Sandboxes:
+    """The sandboxes, as soon as the Docker daemon answers; raises `SandboxError` if it does not, or for what stays."""
+    deadline = time.monotonic() + DAEMON_PATIENCE
+    while True:
+        try:
+            return Sandboxes.from_settings(settings)
+        except SandboxError as error:
+            if error.verdict is not Verdict.DOCKER_ERROR or time.monotonic() > deadline:
+                raise
+            log.warning("waiting for the sandbox: %s", error)
+        time.sleep(DAEMON_PAUSE)
 
 
 def _listen(settings: WorkerSettings, desk: Desk, draining: threading.Event) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import select, update
 from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import list_open
 from anyshot_platform.queue.models import OutboxRing
-from anyshot_platform.queue.sweeper import ring_again, sweep, take_back_lost, take_duty
+from anyshot_platform.queue.sweeper import Sweeper, ring_again, sweep, take_back_lost, take_duty
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from tests.platform.site import Site, make_zip
@@ -164,6 +165,23 @@ def test_one_of_several_sweepers_sweeps(site: Site) -> None:
     assert take_duty(site.services, "sweep", "a", 10.0)
     assert not take_duty(site.services, "sweep", "b", 10.0)
     assert take_duty(site.services, "another", "b", 10.0)
+
+
+def test_a_dead_workers_run_does_not_wait_for_the_next_sweep(site: Site) -> None:
+    """The settings' ten seconds between sweeps would come on top of the lease: too late for the 45 s promised."""
+    site.member("alice").submit()
+    sweeper = Sweeper(site.services)
+    sweeper.start()
+    try:
+        worker, _ = claimed(site, "dead")
+        let_leases_run_out(site)
+        deadline = time.monotonic() + site.services.settings.sweep_seconds - 2
+        while only_run(site).state != RunState.QUEUED and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert only_run(site).state == RunState.QUEUED
+        assert worker.claim() is not None
+    finally:
+        sweeper.stop()
 
 
 def test_operators_hear_of_a_queue_without_workers(site: Site) -> None:

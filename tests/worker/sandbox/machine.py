@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,5 +33,14 @@ def sandbox_settings(
 @pytest.fixture(scope="session")
 def sandbox_image(docker_daemon: None) -> str:
     """The CPU image with the present source in it: built on the first use, a second when nothing changed."""
-    build_image("cpu", SandboxSettings().state_folder / "images", say=lambda line: None)
+    build_image("cpu", SandboxSettings().images_folder, say=lambda line: None)
     return "cpu"
+
+
+@contextmanager
+def nobody_answers() -> Iterator[None]:
+    """The client library leaves its socket open when nobody answers the first question: collect it here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()

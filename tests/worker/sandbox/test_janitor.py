@@ -9,10 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
+import docker
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import BoxSpec
 from anyshot_worker.sandbox.janitor import own_containers, sweep
 from tests.worker.sandbox.conftest import SMALL, StartBox
+from tests.worker.sandbox.machine import nobody_answers
 
 WORKER = """
 import sys, time
@@ -68,3 +72,19 @@ def test_containers_of_others_are_left_alone(docker_backend: DockerBackend, tmp_
     finally:
         box.close()
         backend.close()
+
+
+def test_a_box_whose_daemon_went_away_is_nobodys_fault_and_is_left_to_the_janitor(
+    docker_backend: DockerBackend, start_box: StartBox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = start_box("import time; time.sleep(600)")
+    away = docker.APIClient(f"unix://{tmp_path}/nobody.sock", version=docker_backend.client.api_version)
+    with nobody_answers():
+        monkeypatch.setattr(box, "_client", away)
+        death = box.death()
+        assert death.lost and death.exit_code is None
+        box.close()
+        away.close()
+    assert box.id in own_containers(docker_backend.settings, docker_backend.client)
+    assert sweep(docker_backend.settings, docker_backend).containers == [box.id]
+    assert not own_containers(docker_backend.settings, docker_backend.client)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,19 +9,11 @@ import pytest
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from anyshot_starting_kit.wire.worker_api import Limits
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
 from anyshot_worker.sandbox.sandboxes import choose_backend
 from tests.worker.sandbox.fake import FakeBackend, FakeBox
-from tests.worker.sandbox.machine import sandbox_settings
-
-
-@contextmanager
-def nobody_answers() -> Iterator[None]:
-    """The client library leaves its socket open when nobody answers the first question: collect it here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield
-        gc.collect()
+from tests.worker.sandbox.machine import nobody_answers, sandbox_settings
 
 
 @pytest.fixture
@@ -95,3 +83,13 @@ def test_named_backend_is_not_replaced_by_a_weaker_one(tmp_path: Path) -> None:
     settings = SandboxSettings(sandbox="docker", state_folder=tmp_path, docker_host=daemon)
     with nobody_answers(), pytest.raises(SandboxError, match="does not answer"):
         Sandboxes.from_settings(settings)
+
+
+def test_a_daemon_that_does_not_answer_makes_the_boxes_unusable(tmp_path: Path) -> None:
+    settings = sandbox_settings(tmp_path).model_copy(update={"docker_host": f"unix://{tmp_path}/nobody.sock"})
+    with nobody_answers():
+        assert not Sandboxes(DockerBackend(settings), settings).usable()
+
+
+def test_boxes_without_a_daemon_are_always_usable(sandboxes: Sandboxes) -> None:
+    assert sandboxes.usable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -30,6 +31,8 @@ from anyshot_worker.sandbox.profile import read_profile
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import Slot, take_slot
 from anyshot_worker.sandbox.stage import Stage, new_name
+
+logger = logging.getLogger(__name__)
 
 OWNER_LABEL = "org.anyshot.owner"
 BOX_LABEL = "org.anyshot.box"
@@ -93,6 +96,8 @@ class DockerBackend:
                 found = self.client.inspect_image(name)
             except (ImageNotFound, APIError):
                 continue
+            except requests.RequestException as error:
+                raise SandboxError(f"the daemon does not answer: {error}") from error
             return ImageInfo(name, found["Id"], found["Config"].get("Labels") or {})
         raise SandboxError(
             f"the image {image!r} is not on this machine; build it with: anyshot worker image build",
@@ -190,11 +195,11 @@ class DockerBox(Lifetime):
 
     def freeze(self) -> None:
         """Stop every process inside; a box that has just ended stays as it is."""
-        with contextlib.suppress(APIError):
+        with contextlib.suppress(APIError, requests.RequestException):  # the stream tells what happened
             self._client.pause(self._container)
 
     def thaw(self) -> None:
-        with contextlib.suppress(APIError):
+        with contextlib.suppress(APIError, requests.RequestException):
             self._client.unpause(self._container)
 
     def kill(self) -> None:
@@ -225,7 +230,8 @@ class DockerBox(Lifetime):
         try:
             state = self._client.inspect_container(self._container)["State"]
         except (APIError, requests.RequestException) as error:
-            return Death(killed_by_us=self._killed, detail=f"the daemon does not know the container: {error}")
+            detail = f"the daemon does not know the container: {error}"
+            return Death(killed_by_us=self._killed, lost=not self._killed, detail=detail)
         if state["Running"]:
             return Death(killed_by_us=self._killed, detail="still running")
         code = int(state["ExitCode"])
@@ -272,13 +278,18 @@ class DockerBox(Lifetime):
         return tuple([f"container {item['Id'][:12]}" for item in containers] + folders + groups)
 
     def _dismantle(self) -> None:
-        if self._container:
-            self.kill()
-            self.death()
-            remove_container(self._client, self._container)
-        self._group.remove()
-        self._stage.remove()
-        self._slot.release()
+        try:
+            if self._container:
+                self.kill()
+                self.death()
+                remove_container(self._client, self._container)
+        except (APIError, requests.RequestException) as error:
+            # A daemon that is away. Once the slot is free, nobody owns the container, and the next sweep ends it.
+            logger.warning("box %s is left to the janitor: %s", self.id, error)
+        finally:
+            self._group.remove()
+            self._stage.remove()
+            self._slot.release()
 
 
 def remove_container(client: docker.APIClient, container: str) -> None:

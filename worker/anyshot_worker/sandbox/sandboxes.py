@@ -104,6 +104,19 @@ class Sandboxes:
         """Whether there is no sandbox at all."""
         return self.backend.name == "trusted"
 
+    def usable(self) -> bool:
+        """Whether a box can be started now: with Docker, whether its daemon takes a new connection.
+
+        A daemon that is stopping still answers on the connections that it has.
+        """
+        if not isinstance(self.backend, DockerBackend):
+            return True
+        fresh = DockerBackend(self.settings)
+        try:
+            return fresh.answers()
+        finally:
+            fresh.close()
+
     def image_names(self) -> list[str]:
         """The images that the operator offers and that are on this machine."""
         return [name for name in self.settings.sandbox_images if self._has(name)]
