@@ -131,7 +131,7 @@ def _strip(root: Path) -> None:
 def _run(command: list[str]) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, PermissionError) as error:
         raise SandboxError(f"{command[0]} is not installed", Verdict.IMAGE_MISSING) from error
     if done.returncode:
         words = " ".join(command[:3])

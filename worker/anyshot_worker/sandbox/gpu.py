@@ -44,7 +44,7 @@ class GpuDevices(Protocol):
 
 
 class NvidiaDevices:
-    """What `nvidia-smi` says; no devices where it is missing."""
+    """What `nvidia-smi` says; no devices where it is missing or may not be run."""
 
     def list(self) -> list[Gpu]:
         """Cards without slices, and the slices of the others."""
@@ -68,7 +68,7 @@ class NvidiaDevices:
         options = ["--format=csv,noheader,nounits"] if table else []
         try:
             done = subprocess.run(["nvidia-smi", query, *options], capture_output=True, text=True, timeout=20)
-        except (FileNotFoundError, subprocess.TimeoutExpired):
+        except (OSError, subprocess.TimeoutExpired):
             return []
         return done.stdout.splitlines() if done.returncode == 0 else []
 
