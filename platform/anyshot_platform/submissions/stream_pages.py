@@ -22,7 +22,7 @@ from anyshot_platform.web.services import Services, ServicesDep
 from anyshot_platform.web.viewer import Viewer, ViewerDep
 
 router = APIRouter(include_in_schema=False)
-POLL_SECONDS = 0.25
+POLL_SECONDS = 0.15  # with the worker's interval, a line is on the page within half a second
 BATCH = 2000  # lines in one message
 KEEP_ALIVE_SECONDS = 15.0
 LONGEST_SECONDS = (

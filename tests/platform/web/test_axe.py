@@ -8,6 +8,7 @@ import pytest
 from axe_selenium_python import Axe
 from selenium import webdriver
 
+from anyshot_platform.phases.models import Phase
 from tests.platform.web.conftest import LiveSite
 
 PUBLIC = ("/", "/login", "/sign-up", "/reset", "/competitions", "/nowhere", "/design", "/api/docs", "/docs")
@@ -32,6 +33,7 @@ def private_pages(live: LiveSite) -> list[str]:
         *(f"/submissions/{ids[name]}" for name in ("queued", "running", "failed", "lost", "finished")),
         "/submissions",
         f"/compare?id={ids['finished']}&id={ids['older']}",
+        f"/submissions/{ids['finished']}/confusion",
         "/notifications",
         *("/account" + part for part in ("", "/teams", "/tokens", "/notifications", "/security", "/delete")),
     ]
@@ -65,6 +67,8 @@ def test_axe(live: LiveSite, browser: webdriver.Chrome, width: int, scheme: str)
         {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
     )
     found = [fault for path in PUBLIC for fault in look(browser, live.address + path)]
+    with live.services.database.writing() as session:
+        session.get_one(Phase, live.scene.phase.id).show_confusion = True
     live.sign_in(browser, live.scene.ada)
     found += [fault for path in private_pages(live) for fault in look(browser, live.address + path)]
     assert not found, "\n".join(found)

@@ -1,0 +1,31 @@
+"""The live page against a real worker: every line of a talkative run arrives, and cancelling frees the slot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome
+
+from anyshot_platform.app import make_services
+from anyshot_platform.demo.organizer import set_the_stage
+from anyshot_platform.demo.server import choose_sandbox, make_settings, serving
+from anyshot_platform.migration import migrate
+from tests.end_to_end.site import small_data
+from tests.end_to_end.watching import talker, watch_and_cancel
+
+
+def test_live_log_and_cancel(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """How late lines are and how long cancelling takes is measured by `python -m benchmarks.pages`."""
+    sandbox = choose_sandbox()
+    if sandbox.name == "trusted":
+        pytest.skip("neither Docker nor Bubblewrap is here (Debian: apt-get install docker.io or bubblewrap)")
+    settings = make_settings(tmp_path, None, None)
+    services = make_services(settings)
+    migrate(services.database)
+    stage = set_the_stage(services, small_data(demo_packs), tasks=8, budget_seconds=400)
+    services.database.dispose()
+    with serving(settings, sandbox) as server:
+        seen = watch_and_cancel(browser, server, settings, stage, talker(tmp_path, 100), lines=300)
+    assert seen.complete, "a line was lost or came twice"
+    assert len(seen.lags) >= 300 and max(seen.lags) < 60 and seen.freed < 60

@@ -1,0 +1,92 @@
+"""The account and the leaderboard in a real browser."""
+
+from __future__ import annotations
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+
+from anyshot_platform.notifications.models import NotificationChoice
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.users.models import User
+from tests.platform.web.conftest import LiveSite
+from tests.platform.web.scene import PASSWORD
+from tests.platform.web.test_browser_journey import fill, press, text_of, wait
+
+
+def test_a_choice_of_notifications_stays(live: LiveSite, browser: webdriver.Chrome) -> None:
+    live.sign_in(browser, live.scene.ada)
+    address = f"{live.address}/account/notifications"
+    browser.get(address)
+    switch = browser.find_element(By.NAME, "email:announcement")
+    before = switch.is_selected()
+    switch.click()
+    press(browser, "Save")
+    wait(browser).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".alert"))
+    browser.get(address)
+    assert browser.find_element(By.NAME, "email:announcement").is_selected() is not before
+    with live.services.database.reading() as session:
+        assert session.get_one(NotificationChoice, (live.scene.ada.id, "announcement")).email is not before
+
+
+def test_deleting_ones_account(live: LiveSite, browser: webdriver.Chrome) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(f"{live.address}/account/delete")
+    fill(browser, confirm_name="ada", password=PASSWORD)
+    press(browser, "Delete my account")
+    wait(browser).until(lambda b: "/account" not in b.current_url)
+    browser.get(f"{live.address}/account")
+    assert "/login" in browser.current_url, "the session is gone"
+    fill(browser, username="ada", password=PASSWORD)
+    press(browser, "Log in")
+    wait(browser).until(lambda b: "is wrong" in text_of(b) or "not" in text_of(b))
+    with live.services.database.reading() as session:
+        user = session.get_one(User, live.scene.ada.id)
+        assert user.deleted_at is not None and user.email is None
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
+    assert "Analytical Engines" in text_of(browser), "results of others remain comparable"
+
+
+def rows(browser: webdriver.Chrome) -> list[str]:
+    """The teams in the order of the board."""
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('#board tbody th')].map((cell) => cell.innerText)"
+    )
+    return [text.split("\n")[0].strip() for text in found]
+
+
+def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
+    assert rows(browser)[0].startswith("MetaBeyond")
+    assert browser.find_elements(By.CSS_SELECTOR, "#board tr.bracket--start")
+    assert browser.find_elements(By.CSS_SELECTOR, "#board tr.is-baseline")
+    assert "History of the top" in text_of(browser)
+    assert browser.find_element(By.CSS_SELECTOR, "figure svg.anyshot-chart desc").get_attribute("textContent")
+    browser.find_element(By.LINK_TEXT, "D10").click()
+    wait(browser).until(lambda b: "sort=-d" in b.current_url)
+    values = browser.execute_script(
+        "return [...document.querySelectorAll('#board tbody tr')].map((row) => Number(row.cells[13].innerText))"
+    )
+    assert values == sorted(values, reverse=True) and len(values) == 10
+    assert "History of the top" not in text_of(browser)
+    browser.find_element(By.LINK_TEXT, "My row").click()
+    own = browser.find_element(By.CSS_SELECTOR, "#board tr.is-own")
+    assert "Analytical Engines" in own.text
+    top = browser.execute_script("return arguments[0].getBoundingClientRect().top", own)
+    assert 0 <= top < browser.execute_script("return innerHeight"), "the row is in sight"
+
+
+def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Chrome) -> None:
+    with live.services.database.writing() as session:
+        session.get_one(Phase, live.scene.phase.id).show_confusion = True
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.path("finished"))
+    press(browser, "Which classes are mixed up")
+    wait(browser).until(lambda b: b.current_url.endswith("/confusion"))
+    browser.find_element(By.LINK_TEXT, "Dataset 2").click()
+    wait(browser).until(lambda b: "dataset=2" in b.current_url)
+    words = browser.find_element(By.CSS_SELECTOR, "svg.anyshot-chart desc").get_attribute("textContent")
+    assert words is not None and "the share that was taken for the column's" in words
+    assert "Most frequent mistakes" in text_of(browser)

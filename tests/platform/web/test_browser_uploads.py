@@ -1,0 +1,116 @@
+"""Uploads in a real browser: a connection that breaks, a page that is closed in the middle, a file that is dropped."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from sqlalchemy import select
+
+from anyshot_platform.submissions.models import Submission, Upload
+from anyshot_platform.submissions.uploads import upload_path
+from tests.platform.web.conftest import LiveSite
+from tests.platform.web.test_browser_journey import CODE, press, text_of, wait, write_zip
+
+BIG = 12_000_000
+SLOW = 1_500_000  # bytes a second: the upload lasts for seconds, so that it can be broken in the middle
+
+
+def connection(browser: webdriver.Chrome, *, online: bool, upload: int = -1) -> None:
+    """Set the browser's network: whether there is one, and its upload rate in bytes a second."""
+    browser.execute_cdp_cmd("Network.enable", {})
+    conditions = {"offline": not online, "latency": 0, "downloadThroughput": -1, "uploadThroughput": upload}
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", conditions)
+
+
+def open_form(live: LiveSite, browser: webdriver.Chrome) -> None:
+    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/phases/feedback/submit")
+
+
+def received(live: LiveSite) -> int:
+    """Bytes that lie at the server, of all uploads."""
+    with live.services.database.reading() as session:
+        paths = [upload_path(live.services, upload) for upload in session.scalars(select(Upload))]
+    return sum(path.stat().st_size for path in paths if path.exists())
+
+
+def can_send(browser: webdriver.Chrome) -> bool:
+    return browser.find_element(By.CSS_SELECTOR, "button[value=smoke]").is_enabled()
+
+
+def test_an_upload_goes_on_after_a_broken_connection(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    live.sign_in(browser, live.scene.bob)
+    open_form(live, browser)
+    path = write_zip(tmp_path / "big.zip", {"model.py": CODE, "weights.bin": os.urandom(BIG)})
+    try:
+        connection(browser, online=True, upload=SLOW)
+        browser.find_element(By.ID, "file").send_keys(str(path))
+        wait(browser).until(lambda b: received(live) > 0)
+        connection(browser, online=False)
+        wait(browser).until(lambda b: "connection lost, trying again" in text_of(b))
+        before = received(live)
+        assert 0 < before < path.stat().st_size
+    finally:
+        connection(browser, online=True)
+    wait(browser, 90).until(can_send)
+    fill_and_send(browser)
+    with live.services.database.reading() as session:
+        (upload,) = session.scalars(select(Upload)).all()
+        row = session.scalars(select(Submission).where(Submission.filename == "big.zip")).one()
+        assert upload.received == row.size == path.stat().st_size, "one upload, every byte once"
+        assert row.digest == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def fill_and_send(browser: webdriver.Chrome) -> None:
+    press(browser, "Smoke test first")
+    wait(browser).until(lambda b: "/submissions/" in b.current_url)
+
+
+def test_an_upload_goes_on_in_a_page_that_was_opened_again(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    live.sign_in(browser, live.scene.bob)
+    open_form(live, browser)
+    path = write_zip(tmp_path / "again.zip", {"model.py": CODE, "weights.bin": os.urandom(BIG)})
+    try:
+        connection(browser, online=True, upload=SLOW)
+        browser.find_element(By.ID, "file").send_keys(str(path))
+        wait(browser).until(lambda b: received(live) > 0)
+        browser.get("about:blank")
+    finally:
+        connection(browser, online=True)
+    before = received(live)
+    assert 0 < before < path.stat().st_size
+    open_form(live, browser)
+    browser.find_element(By.ID, "file").send_keys(str(path))
+    wait(browser, 90).until(can_send)
+    with live.services.database.reading() as session:
+        (upload,) = session.scalars(select(Upload)).all()
+        assert upload.received == path.stat().st_size, "the same upload, not a second one"
+
+
+def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
+    live.sign_in(browser, live.scene.bob)
+    open_form(live, browser)
+    path = write_zip(tmp_path / "dropped.zip", {"model.py": CODE})
+    box = browser.execute_script(
+        "const zone = document.getElementById('dropzone'); zone.scrollIntoView({block: 'center'});"
+        "const at = zone.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]"
+    )
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        event = {"type": kind, "x": box[0], "y": box[1], "data": data}
+        browser.execute_cdp_cmd("Input.dispatchDragEvent", event)
+        if kind == "dragOver":
+            assert browser.find_elements(By.CSS_SELECTOR, "#dropzone.is-over"), (
+                "the zone says that it takes it"
+            )
+    wait(browser).until(can_send)
+    assert "dropped.zip" in text_of(browser)
+    fill_and_send(browser)
+    assert "dropped.zip" in text_of(browser)
