@@ -34,6 +34,7 @@ from anyshot_platform.workers.tokens import create_worker_token
 
 log = logging.getLogger(__name__)
 EMBEDDED_TOKEN = "embedded"
+WORKER_ENDED = "the embedded worker ended; it is started again"
 
 
 def make_app() -> FastAPI:
@@ -191,9 +192,7 @@ class EmbeddedWorker:
             self._process.wait()
             if self._stopping.is_set():
                 return
-            log.error(
-                "the embedded worker ended; it is started again", extra={"rc": self._process.returncode}
-            )
+            log.error(WORKER_ENDED, extra={"rc": self._process.returncode})
             pause = 1.0 if time.monotonic() - started > 60 else min(pause * 2, 30.0)
             self._stopping.wait(pause)
 

@@ -17,9 +17,11 @@ from pathlib import Path
 
 import httpx
 
+from anyshot_platform.serving import WORKER_ENDED
 from anyshot_platform.settings import PlatformSettings
 
 BUBBLEWRAP_NEEDS = {"bubblewrap": "bwrap", "mmdebstrap": "mmdebstrap"}  # package: its command
+WORKER_CHANCES = 3
 
 
 class ServerDown(Exception):
@@ -109,10 +111,13 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def require_up(self) -> None:
-        """Raise `ServerDown` with the end of its log when the process is gone."""
+        """Raise `ServerDown` with the end of its log when the process is gone, or its worker ends again and again."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        tail = "\n".join(lines[-20:])
         if self.process.poll() is not None:
-            tail = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
             raise ServerDown(f"the server ended with status {self.process.returncode}:\n{tail}")
+        if sum(WORKER_ENDED in line for line in lines) >= WORKER_CHANCES:
+            raise ServerDown(f"the worker ended {WORKER_CHANCES} times:\n{tail}")
 
 
 @contextmanager
