@@ -70,7 +70,12 @@ def _check_members(path: Path, listing: Listing, train_datasets: int | None) -> 
     top = folder_of(listing)
     files = {entry.path.removeprefix(top): entry for entry in listing.files if entry.path.startswith(top)}
     checks = [
-        Check("archive", "The archive is safe to unpack", Outcome.OK, f"{len(listing.files)} files"),
+        Check(
+            "archive",
+            "The archive is safe to unpack",
+            Outcome.OK,
+            "1 file" if len(listing.files) == 1 else f"{len(listing.files)} files",
+        ),
         *_check_model(path, files),
         _check_config(path, files, train_datasets),
         *_check_nested(files),

@@ -326,7 +326,7 @@ def _cannot_be_deflate(entry: Entry) -> bool:
 
 
 def _mib(count: int) -> str:
-    return f"{count / 2**20:,.1f} MiB" if count < 10 << 30 else f"{count / 2**30:,.0f} GiB"
+    return f"{count / 2**20:,.1f} MiB" if count < 1 << 30 else f"{count / 2**30:,.1f} GiB"
 
 
 def _not_a_zip() -> ZipRefused:
