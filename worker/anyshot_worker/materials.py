@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols import Protocol, protocol_from_dict
@@ -50,11 +51,12 @@ def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
         raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment names no submission.")
     test_packs = _fetch_packs(assignment.meta_test, workspace)
     test_pool = _open_pool(assignment.meta_test, test_packs)
+    protocol = _read_protocol(assignment, test_pool)
     return Materials(
         submission=workspace.get(assignment.submission, ".zip"),
-        train_packs=tuple(_fetch_packs(assignment.meta_train, workspace)),
+        train_packs=tuple(_training_packs(assignment, protocol, workspace)),
         test_pool=test_pool,
-        protocol=_read_protocol(assignment, test_pool),
+        protocol=protocol,
         learner=workspace.get(assignment.learner) if assignment.learner else None,
         query_secret=_query_secret(assignment),
     )
@@ -62,6 +64,30 @@ def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
 
 def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
     return [workspace.get(pack.blob, PACK_SUFFIX) for pack in packs]
+
+
+def _training_packs(assignment: Assignment, protocol: Protocol, workspace: Workspace) -> list[Path]:
+    """The packs to train on; of a dataset that is tested on as well, only what the protocol leaves for training."""
+    tested = {ref.blob.digest for ref in assignment.meta_test}
+    found = []
+    for ref in assignment.meta_train:
+        path = workspace.get(ref.blob, PACK_SUFFIX)
+        found.append(_training_part(ref, path, protocol, workspace) if ref.blob.digest in tested else path)
+    return found
+
+
+def _training_part(ref: PackRef, path: Path, protocol: Protocol, workspace: Workspace) -> Path:
+    try:
+        pack = Pack.open(path, verify=False)
+        rows = protocol.training_rows(pack)
+        if rows is None:
+            return path
+        key = hashlib.sha256(f"{ref.blob.digest} ".encode() + rows.tobytes()).hexdigest()
+        return workspace.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target))
+    except DataError as error:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS, f"{ref.name} cannot be split for meta-training: {error}"
+        ) from error
 
 
 def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:

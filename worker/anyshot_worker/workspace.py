@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -38,6 +39,24 @@ class Workspace:
         with self._lock_of(blob.digest):
             if not (path.exists() and path.stat().st_size == blob.size):
                 self._download(blob, path)
+            os.utime(path)
+        self._evict(keep=path)
+        return path
+
+    def derive(self, key: str, suffix: str, make: Callable[[Path], None]) -> Path:
+        """A file made from others of the cache, kept under a key that says all that it follows from."""
+        path = self.folder / f"{key}{suffix}"
+        with self._lock_of(key):
+            if not path.exists():
+                handle, name = tempfile.mkstemp(dir=self.scratch)
+                os.close(handle)
+                part = Path(name)
+                try:
+                    make(part)
+                    part.chmod(0o444)
+                    part.replace(path)
+                finally:
+                    part.unlink(missing_ok=True)
             os.utime(path)
         self._evict(keep=path)
         return path

@@ -34,6 +34,12 @@ _SIDES = ("base", "valid", "novel")
 IMAGES = ("trained", "held_back", "all")
 
 
+def base_rows(pack: Pack, shares: Sequence[float], held_back: float, split_seed: int) -> np.ndarray:
+    """What one trains on: the images of the base classes that are not held back, int64 `[n]`."""
+    base = split_classes(pack, shares, split_seed)[0]
+    return np.concatenate([hold_back(pack, int(c), held_back, split_seed)[0] for c in base])
+
+
 @dataclass(frozen=True)
 class ClassSide(Protocol):
     """Tasks of one side of a split of each dataset's classes into base, validation and novel ones.
@@ -67,6 +73,10 @@ class ClassSide(Protocol):
     def rows(self, pack: Pack, c: int) -> np.ndarray:
         """The images of a class that tasks may use."""
         return images_of(pack, c, self.images, self.held_back, self.split_seed)
+
+    def training_rows(self, pack: Pack) -> np.ndarray:
+        """The trained images of the base classes."""
+        return base_rows(pack, self.shares, self.held_back, self.split_seed)
 
     def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
         """Task `index`: distinct classes of the side, uniform."""
@@ -118,6 +128,10 @@ class BaseNovel(Protocol):
         require_part(self.mixing, tuple(MIXINGS))
         if not 0 <= self.novel_share <= 1:
             raise ProtocolError(f"novel_share must be from 0 to 1; found {self.novel_share}.")
+
+    def training_rows(self, pack: Pack) -> np.ndarray:
+        """The trained images of the base classes."""
+        return base_rows(pack, self.shares, self.held_back, self.split_seed)
 
     def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
         """Task `index`; raises `ProtocolError` where a side runs out of classes."""

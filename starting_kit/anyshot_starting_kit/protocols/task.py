@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols.draws import Draws
@@ -105,6 +106,13 @@ class Protocol:
     def check(self, pool: Pool) -> None:
         """Raise `ProtocolError` if some task of this protocol could not be drawn from the pool."""
         raise NotImplementedError
+
+    def training_rows(self, pack: Pack) -> np.ndarray | None:
+        """Rows of a tested dataset that may be trained on, int64 `[n]`; None for all: the protocol splits no dataset.
+
+        Who trains on a dataset that tasks are drawn from as well must be given no more than these.
+        """
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data, which `protocol_from_dict` reads."""

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.draws import Draws
@@ -62,6 +63,11 @@ class WithinDomain(Protocol):
         return deal(
             draws, index, dataset, classes, [pool[dataset].class_rows[c] for c in classes], shots, self.query
         )
+
+    def training_rows(self, pack: Pack) -> np.ndarray:
+        """All images of the classes in the meta-train part."""
+        classes = split_classes(pack, CLASS_SPLITS[self.split], self.split_seed)[PARTS.index("meta_train")]
+        return np.flatnonzero(np.isin(pack.labels, classes))
 
     def check(self, pool: Pool) -> None:
         """Every dataset's part has enough classes with enough images."""
