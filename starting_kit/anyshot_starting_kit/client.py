@@ -175,9 +175,22 @@ class Client:
 
     def download(self, submission_id: str, run_id: str, name: str, target: Path) -> None:
         """Write an artifact of a run to `target`."""
-        path = f"/api/v1/submissions/{submission_id}/runs/{run_id}/artifacts/{name}"
+        self.fetch(f"/submissions/{submission_id}/runs/{run_id}/artifacts/{name}", target)
+
+    def organize(
+        self, method: str, competition: str, path: str, body: Any = None, params: dict[str, Any] | None = None
+    ) -> Any:
+        """A request under an organizer's addresses; `path` begins after `/competitions/COMPETITION/manage`."""
+        options = {"json": body} if body is not None else {}
+        return self._ask(method, f"/competitions/{competition}/manage{path}", params=params, **options)
+
+    def fetch(self, path: str, target: Path) -> None:
+        """Write a file of the API to `target`."""
         try:
-            with self._http.stream("GET", path, follow_redirects=True) as answer, target.open("wb") as file:
+            with (
+                self._http.stream("GET", f"/api/v1{path}", follow_redirects=True) as answer,
+                target.open("wb") as file,
+            ):
                 if answer.is_error:
                     answer.read()
                     raise _as_error(answer)

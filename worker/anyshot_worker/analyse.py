@@ -2,34 +2,48 @@
 
 from __future__ import annotations
 
-from anyshot_starting_kit.wire.worker_api import Complete, Stage
+from pathlib import Path
+
+from anyshot_scoring.errors import ScoringError
+from anyshot_starting_kit.data.problems import DataError
+from anyshot_starting_kit.protocols import ProtocolError
+from anyshot_starting_kit.results import read_results, write_results
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_worker.attempt import Attempt
+from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
 
 
 def analyse(attempt: Attempt) -> Complete:
     """Run the analysis that the assignment names and upload its page, numbers and table.
 
     `parameters["analysis"]` is the name in `anyshot_analysis.jobs`; the rest goes to it. Its inputs are the packs of
-    the assignment's pools and, where the assignment has one, the blob of earlier results.
+    the assignment's pools and the results of the runs that it lists.
+
+    Raises:
+        BadAssignment: what was asked for cannot be computed; the text says what to change.
     """
     from anyshot_analysis import jobs  # brings torch and timm, which no other job of this process needs
 
-    assignment, workspace = attempt.assignment, attempt.site.workspace
+    assignment = attempt.assignment
     parameters = dict(assignment.parameters)
     name = parameters.pop("analysis")
     attempt.say(Stage.PREPARING, f"Fetching what the report {name!r} is about")
     with attempt.step("prepare"):
-        inputs = {
-            "meta_train": [workspace.get(pack.blob, ".anyshot-pack") for pack in assignment.meta_train],
-            "meta_test": [workspace.get(pack.blob, ".anyshot-pack") for pack in assignment.meta_test],
-        }
-        if assignment.predictions is not None:
-            inputs["results"] = [workspace.get(assignment.predictions, ".parquet")]
+        inputs = _gather(attempt)
     attempt.say(Stage.SCORING, f"Computing the report {name!r}")
     target = attempt.folder / "report"
     target.mkdir()
+
+    def progress(what: str, done: int, total: int) -> None:
+        attempt.check()
+        attempt.lease.report(Progress(stage=Stage.SCORING, message=what, tasks_done=done, tasks_total=total))
+
     with attempt.step("analysis"):
-        summary = jobs.run(name, inputs, parameters, target)
+        try:
+            summary = jobs.run(name, inputs, parameters, target, progress)
+        except (jobs.BadAnalysis, ScoringError, ProtocolError, DataError) as error:
+            raise BadAssignment(Verdict.BAD_SETTINGS, str(error)) from error
     for path in sorted(target.iterdir()):
         attempt.keep(path.name, path)
     attempt.keep("log.txt", attempt.log.close())
@@ -40,3 +54,25 @@ def analyse(attempt: Attempt) -> Complete:
         usage=attempt.use(),
         provenance=attempt.provenance,
     )
+
+
+def _gather(attempt: Attempt) -> dict[str, list[Path]]:
+    """The files of the report by role."""
+    assignment, workspace = attempt.assignment, attempt.site.workspace
+    folder = attempt.folder / "results"
+    folder.mkdir()
+    return {
+        "meta_train": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_train],
+        "meta_test": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_test],
+        "results": [
+            _named(workspace.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet")
+            for place, ref in enumerate(assignment.results)
+        ],
+    }
+
+
+def _named(source: Path, ref: ResultsRef, target: Path) -> Path:
+    """The same results in a file that says whose they are, as the analyses read it."""
+    table, meta = read_results(source)
+    write_results(target, table, {**meta, "submission": ref.submission, "run": f"{ref.run:04d}"})
+    return target

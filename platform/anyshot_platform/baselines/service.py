@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.taking_in import store_bytes
 from anyshot_platform.competitions.models import Competition
@@ -36,6 +35,8 @@ from anyshot_platform.submissions.service import Wishes, Zip, check_zip, create_
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
+from anyshot_starting_kit.experiment.bundles import Baseline as Builtin
+from anyshot_starting_kit.experiment.bundles import pack_baseline
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 GATE_SEEDS = 10
@@ -136,15 +137,19 @@ def fetch_zip(session: Session, services: Services, baseline: Baseline) -> Zip:
         folder = builtin_folder(services, baseline.builtin or "")
         if folder is None:
             raise Conflict(f"“{baseline.name}” is not installed here: upload its zip first.")
-        files = {
-            path.relative_to(folder).as_posix(): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and "__pycache__" not in path.parts
-        }
-        baseline.digest = store_bytes(session, services.storage, write_zip(files))
+        content = _pack_builtin(folder, baseline)
+        baseline.digest = store_bytes(session, services.storage, content)
     with services.storage.open(baseline.digest) as stream:
         content = stream.read()
     return Zip(f"{baseline.slug}.zip", baseline.digest, len(content), _check(content))
+
+
+def _pack_builtin(folder: Path, baseline: Baseline) -> bytes:
+    """The zip of a baseline that ships with Anyshot, with the settings that the competition names."""
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch) / "baseline.zip"
+        pack_baseline(Builtin(baseline.slug, folder), target, baseline.settings)
+        return target.read_bytes()
 
 
 def run_baseline(
@@ -265,6 +270,11 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
             )
         )
     return found
+
+
+def count_runs(session: Session, submission: Submission) -> int:
+    """How many runs a submission has."""
+    return session.scalar(select(func.count(Run.id)).where(Run.submission_id == submission.id)) or 0
 
 
 def failed_seeds(session: Session, submission: Submission) -> int:

@@ -140,7 +140,12 @@ def _baselines(
                 files[file] = stream.read()
         specs.append(
             schema.BaselineSpec(
-                key=row.slug, title=row.name, file=file, builtin=row.builtin, leagues=row.leagues
+                key=row.slug,
+                title=row.name,
+                file=file,
+                builtin=row.builtin,
+                settings=row.settings,  # pyright: ignore[reportArgumentType]
+                leagues=row.leagues,
             )
         )
     return specs

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from anyshot_platform.bundles import codabench
+from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
 from anyshot_platform.bundles.marked import Marked, Problem, read_marked
@@ -34,7 +35,7 @@ class Bundle:
     spec: CompetitionSpec
     files: dict[str, bytes]
     format: str = "anyshot 1"
-    without_equivalent: list[codabench.Notice] = field(default_factory=list)
+    without_equivalent: list[Notice] = field(default_factory=list)
 
 
 def read_bundle(source: Path | bytes) -> Bundle:

@@ -17,6 +17,9 @@ from anyshot_platform.phases.states import Audience, BoardShows, Combine, PhaseK
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 FORMAT_VERSION = 1
+LONGEST = 366 * 86400.0  # seconds of a budget
+MOST = 2_000_000_000
+LARGEST = 1 << 50  # bytes of memory and space
 
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
@@ -70,6 +73,9 @@ class BaselineSpec(Part):
     title: Title
     file: FileName | None = Field(default=None, description="a zip or folder in the bundle")
     builtin: FileName | None = Field(default=None, description="a baseline that Anyshot ships")
+    settings: Literal["", "paper", "quick"] = Field(
+        default="", description="of a built-in one: as published, quick, or its own middle way"
+    )
     leagues: list[Key] = []
 
 
@@ -109,27 +115,27 @@ class EntriesSpec(Part):
 class QuotaSpec(Part):
     """How much may be submitted; null is unlimited."""
 
-    per_day: int | None = Field(default=2, ge=0, description="a UTC day")
-    total: int | None = Field(default=100, ge=0)
-    running: int | None = Field(default=2, ge=1, description="queued or running at a time")
+    per_day: int | None = Field(default=2, ge=0, le=MOST, description="a UTC day")
+    total: int | None = Field(default=100, ge=0, le=MOST)
+    running: int | None = Field(default=2, ge=1, le=MOST, description="queued or running at a time")
     cancelled_counts: bool = True
 
 
 class BudgetSpec(Part):
-    run: Duration = Field(default=3600.0, gt=0)
-    meta_train: Duration | None = Field(default=None, gt=0)
-    task: Duration | None = Field(default=None, gt=0)
+    run: Duration = Field(default=3600.0, gt=0, le=LONGEST)
+    meta_train: Duration | None = Field(default=None, gt=0, le=LONGEST)
+    task: Duration | None = Field(default=None, gt=0, le=LONGEST)
 
 
 class MachineSpec(Part):
-    hardware: Key = "cpu"
-    image: str | None = None
-    memory: Size = Field(default=4 << 30, gt=0)
-    cpus: float = Field(default=1.0, gt=0)
-    processes: int = Field(default=512, gt=0)
-    scratch: Size = Field(default=2 << 30, gt=0)
-    output: Size = Field(default=64 << 20, gt=0)
-    gpus: int = Field(default=0, ge=0)
+    hardware: Annotated[Key, Field(max_length=32)] = "cpu"
+    image: str | None = Field(default=None, max_length=64)
+    memory: Size = Field(default=4 << 30, gt=0, le=LARGEST)
+    cpus: float = Field(default=1.0, gt=0, le=4096)
+    processes: int = Field(default=512, gt=0, le=MOST)
+    scratch: Size = Field(default=2 << 30, gt=0, le=LARGEST)
+    output: Size = Field(default=64 << 20, gt=0, le=LARGEST)
+    gpus: int = Field(default=0, ge=0, le=64)
 
 
 class TasksSpec(Part):
@@ -138,7 +144,7 @@ class TasksSpec(Part):
     meta_train: Key | None = None
     meta_test: Key | None = None
     protocol: dict[str, Any] = Field(default={}, description="as the starting kit's protocols read it")
-    count: int = Field(default=100, ge=1, description="tasks a run")
+    count: int = Field(default=100, ge=1, le=10_000_000, description="tasks a run")
     train_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
     test_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
     same_test_tasks: bool = Field(default=False, description="runs differ in the training seed only")
@@ -171,8 +177,8 @@ class SmokeSpec(Part):
 
     pool: Key | None = None
     tasks: int = Field(default=5, ge=1, le=100)
-    budget: Duration = Field(default=120.0, gt=0)
-    per_day: int | None = Field(default=10, ge=0)
+    budget: Duration = Field(default=120.0, gt=0, le=LONGEST)
+    per_day: int | None = Field(default=10, ge=0, le=MOST)
 
 
 class PhaseSpec(Part):

@@ -28,6 +28,7 @@ from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.users.models import User
+from anyshot_starting_kit.protocols import PROTOCOLS
 
 MEDIA_TYPES = {
     "png": "image/png",
@@ -149,6 +150,7 @@ class Intake:
                     position=position,
                     digest=digest,
                     builtin=spec.builtin,
+                    settings=spec.settings,
                     leagues=list(spec.leagues),
                 )
             )
@@ -207,7 +209,7 @@ def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, 
     return {
         "meta_train_pool_version_id": train.id if train else None,
         "meta_test_pool_version_id": test.id if test else None,
-        "protocol": tasks.protocol,
+        "protocol": with_split_seed(tasks.protocol),
         "tasks": tasks.count,
         "train_seeds": tasks.train_seeds or draw_seeds(runs),
         "test_seeds": tasks.test_seeds or draw_seeds(runs, equal=tasks.same_test_tasks),
@@ -228,6 +230,15 @@ def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, 
         "keep_learner": tasks.keep_learner,
         "shards": tasks.shards,
     }
+
+
+def with_split_seed(protocol: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A protocol that splits datasets, with its secret: the one it names, else that of `old`, else a new one."""
+    kind = PROTOCOLS.get(str(protocol.get("name", "")))
+    if kind is None or "split_seed" not in kind.__dataclass_fields__ or "split_seed" in protocol:
+        return protocol
+    known = (old or {}).get("split_seed") if (old or {}).get("name") == protocol["name"] else None
+    return {**protocol, "split_seed": secrets.randbelow(2**31) if known is None else known}
 
 
 def draw_seeds(runs: int, *, equal: bool = False) -> list[int]:

@@ -137,11 +137,16 @@ def read_head(session: Session, access: CompetitionAccess) -> CompetitionHead:
         may_organize=access.may(Role.REVIEWER),
         join_state="can_join" if standing == "signed_out" else standing,
         submit_href=f"{base}/phases/{target.slug}/submit" if submits and target else None,
-        tabs=_tabs(base, member=standing in ("member", "must_accept"), terms=bool(competition.terms)),
+        tabs=_tabs(
+            base,
+            member=standing in ("member", "must_accept"),
+            terms=bool(competition.terms),
+            code=competition.code_published_at is not None,
+        ),
     )
 
 
-def _tabs(base: str, *, member: bool, terms: bool) -> tuple[Tab, ...]:
+def _tabs(base: str, *, member: bool, terms: bool, code: bool) -> tuple[Tab, ...]:
     tabs = [Tab("overview", "Overview", base, "book-open")]
     tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
     if member:
@@ -149,6 +154,8 @@ def _tabs(base: str, *, member: bool, terms: bool) -> tuple[Tab, ...]:
         tabs.append(Tab("team", "Team", f"{base}/team", "users"))
     tabs.append(Tab("announcements", "Announcements", f"{base}/announcements", "megaphone"))
     tabs.append(Tab("discussion", "Discussion", f"{base}/discussion", "message-square"))
+    if code:
+        tabs.append(Tab("code", "Winners' code", f"{base}/code", "code"))
     if terms:
         tabs.append(Tab("terms", "Terms", f"{base}/join", "file-text"))
     return tuple(tabs)

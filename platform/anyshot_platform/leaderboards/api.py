@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.reading import Place, read_board, read_history, read_rank
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.scores.tables import DatasetNames, dataset_names
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.services import SessionDep
 
@@ -40,6 +43,7 @@ class RowOut(BaseModel):
     tasks: int
     seconds: float
     by_dataset: dict[str, float]
+    columns: dict[str, str] = Field(description="further ones that the league declares")
     submitted_at: datetime
 
 
@@ -76,14 +80,15 @@ def show_board(
     found = find_league(session, access.competition, league)
     version = live_version(session, phase)
     board = read_board(session, version, found, offset=offset, limit=limit)
+    extra = read_extra_columns(session, version, found, board.places)
     team_id = access.membership.team_id if access.membership else None
-    hide = phase.hide_dataset_names and not access.may(Role.REVIEWER)
+    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
     return BoardOut(
         league=found.slug,
         total=board.total,
         offset=board.offset,
         own_rank=read_rank(session, version, found, team_id) if team_id else None,
-        rows=[_show_row(place, hide_names=hide) for place in board.places],
+        rows=[_show_row(place, names, extra) for place in board.places],
     )
 
 
@@ -122,14 +127,8 @@ def find_league(session: Session, competition: Competition, slug: str | None) ->
     return league
 
 
-def anonymise(names: list[str]) -> dict[str, str]:
-    """Each dataset's name → `Dataset k`, numbered by name, so that a column means the same in every row."""
-    return {name: f"Dataset {place}" for place, name in enumerate(sorted(names), 1)}
-
-
-def _show_row(place: Place, *, hide_names: bool) -> RowOut:
+def _show_row(place: Place, names: DatasetNames, extra: Sequence[ExtraColumn]) -> RowOut:
     row = place.row
-    names = anonymise(list(row.by_dataset)) if hide_names else {name: name for name in row.by_dataset}
     return RowOut(
         rank=place.rank,
         team=place.team,
@@ -140,6 +139,7 @@ def _show_row(place: Place, *, hide_names: bool) -> RowOut:
         runs=row.runs,
         tasks=row.tasks,
         seconds=row.seconds,
-        by_dataset={names[name]: value for name, value in row.by_dataset.items()},
+        by_dataset={names.label(name): value for name, value in row.by_dataset.items()},
+        columns={column.title: column.cells[row.row_key] for column in extra if row.row_key in column.cells},
         submitted_at=row.submitted_at,
     )

@@ -14,11 +14,12 @@ from anyshot_platform.scores.tables import DatasetNames
 
 @dataclass(frozen=True)
 class Column:
-    """A dataset's column."""
+    """A dataset's column; `key` and `title` are what the viewer may see, `name` never leaves the platform."""
 
     key: str
     label: str
     title: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def make_columns(places: Sequence[Place], names: DatasetNames) -> tuple[Column, 
     """A column for each dataset that any row has, under the names that the viewer may see."""
     keys = {key for place in places for key in place.row.by_dataset}
     titled = sorted(((names.label(key), key) for key in keys), key=lambda pair: _natural(pair[0]))
-    return tuple(Column(key, title.replace("Dataset ", "D"), title) for title, key in titled)
+    return tuple(Column(title, title.replace("Dataset ", "D"), title, name) for title, name in titled)
 
 
 def _natural(title: str) -> tuple[str, int]:
@@ -105,7 +106,7 @@ def make_rows(
 ) -> tuple[RowView, ...]:
     """The rows of a page."""
     brackets = find_brackets(places) if in_rank_order else [""] * len(places)
-    spans = [_span(places, column.key) for column in columns]
+    spans = [_span(places, column.name) for column in columns]
     return tuple(
         RowView(
             key=place.row.row_key,
@@ -121,7 +122,7 @@ def make_rows(
             x_low=scale.x(place.row.value - (place.row.half_width or 0.0)),
             x_high=scale.x(place.row.value + (place.row.half_width or 0.0)),
             datasets=tuple(
-                _cell(place.row.by_dataset.get(column.key), span)
+                _cell(place.row.by_dataset.get(column.name), span)
                 for column, span in zip(columns, spans, strict=True)
             ),
             seconds=place.row.seconds,

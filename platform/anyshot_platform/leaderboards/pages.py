@@ -26,6 +26,7 @@ from anyshot_platform.leaderboards.board_view import (
     make_rows,
     make_scale,
 )
+from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
@@ -78,6 +79,7 @@ class BoardView:
     hidden: str
     rows: tuple[RowView, ...]
     datasets: tuple[Column, ...]
+    extra: tuple[ExtraColumn, ...]
     low: float
     high: float
     gate: float | None
@@ -158,11 +160,13 @@ def read_board_view(
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
     hidden = _why_hidden(phase, access)
+    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
     places, page = (
-        ([], page_of(1, PAGE_SIZE, 0)) if hidden else _read(session, version, league, sort, text, number)
+        ([], page_of(1, PAGE_SIZE, 0))
+        if hidden
+        else _read(session, version, league, names.reveal_sort(sort), text, number)
     )
     gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
-    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
     columns = make_columns(places, names)
     scale = make_scale(places, gate)
     team_id = access.membership.team_id if access.membership else None
@@ -192,6 +196,7 @@ def read_board_view(
             in_rank_order=sort == "rank" and not text,
         ),
         datasets=columns,
+        extra=read_extra_columns(session, version, league, places),
         low=scale.low,
         high=scale.high,
         gate=gate,

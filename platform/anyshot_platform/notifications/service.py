@@ -23,6 +23,7 @@ KINDS = {
     "discussion.reply": "Somebody answers in a thread of mine",
     "membership": "My registration or team changes",
     "phase": "A phase opens or closes, results are published",
+    "report": "A report that I asked for as an organizer is ready",
 }
 
 

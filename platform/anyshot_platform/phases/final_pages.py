@@ -13,10 +13,10 @@ from anyshot_platform.competitions.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.organizing import list_leagues
-from anyshot_platform.phases import finals
+from anyshot_platform.phases import finals, publication
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
 from anyshot_platform.submissions.models import Submission
@@ -65,22 +65,17 @@ def act_on_final(
     actor = access.viewer.id
 
     def launch() -> str:
-        expected = form.number("expected")
-        waiting = [row for row in finals.preview(session, phase) if row.enters and not row.entered]
-        if expected is not None and expected != len(waiting):
-            raise Conflict(
-                f"There are {len(waiting)} entries now, not {expected}: look at the preview again."
-            )
-        return f"{len(finals.launch(session, phase, actor))} entries are queued."
+        entered = finals.launch(session, phase, actor, expected=form.number("expected"))
+        return f"{len(entered)} entries are queued."
 
     def publish() -> str:
-        shown = finals.publish(session, phase, actor, winners=form.number("winners") or 0)
+        shown = publication.publish(session, phase, actor, winners=form.number("winners") or 0)
         return f"The results are public; the code of {len(shown)} submissions too."
 
     deeds = {
         "launch": launch,
         "publish": publish,
-        "unpublish": lambda: finals.unpublish(session, phase, actor) or "The results are hidden again.",
+        "unpublish": lambda: publication.unpublish(session, phase, actor) or "The results are hidden again.",
     }
     if deed not in deeds:
         raise Invalid("There is no such act.")

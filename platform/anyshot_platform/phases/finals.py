@@ -1,4 +1,4 @@
-"""The final phase: who enters and why the others do not, the launch, the publication."""
+"""The final phase: who enters and why the others do not, and the launch."""
 
 from __future__ import annotations
 
@@ -8,23 +8,18 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
-from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.phases.states import Audience
 from anyshot_platform.runs.planning import require_evaluable
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import Wishes, Zip, create_submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
-from anyshot_platform.webhooks.service import emit
 
 
 @dataclass
@@ -151,12 +146,16 @@ def _entered(session: Session, phase: Phase, submission: Submission) -> bool:
     return session.scalar(query.limit(1)) is not None
 
 
-def launch(session: Session, phase: Phase, actor_id: str) -> list[Submission]:
-    """Queue the runs of all who enter; those launched before are left as they are, so it may be repeated."""
+def launch(session: Session, phase: Phase, actor_id: str, *, expected: int | None = None) -> list[Submission]:
+    """Queue the runs of all who enter; those launched before are left as they are, so it may be repeated.
+
+    Raises `Conflict` where other than `expected` entries would be launched: the preview has changed.
+    """
     require_evaluable(live_version(session, phase))
-    entered = [
-        _enter(session, phase, row) for row in preview(session, phase) if row.enters and not row.entered
-    ]
+    waiting = [row for row in preview(session, phase) if row.enters and not row.entered]
+    if expected is not None and expected != len(waiting):
+        raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
+    entered = [_enter(session, phase, row) for row in waiting]
     audit.record(
         session,
         actor_id=actor_id,
@@ -191,65 +190,3 @@ def _enter(session: Session, phase: Phase, row: Candidate) -> Submission:
         entry.reason = "" if entry.league_id in passed else "did not beat the gate of the league"
     session.flush()
     return submission
-
-
-def publish(session: Session, phase: Phase, actor_id: str, *, winners: int = 0) -> list[Submission]:
-    """Show the results to everyone; `winners` is how many of each league's best have their code published."""
-    version = live_version(session, phase)
-    phase.published_at = now()
-    phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
-    shown = _best(session, version.id, phase, winners) if winners else []
-    for submission in shown:
-        submission.code_published_at = submission.code_published_at or now()
-    competition = session.get_one(Competition, phase.competition_id)
-    if shown:
-        competition.code_published_at = now()
-    members = session.scalars(
-        select(Membership.user_id).where(
-            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
-        )
-    )
-    url = f"/competitions/{competition.slug}/leaderboard?phase={phase.slug}"
-    notify(session, members, kind="phase", title=f"{competition.title}: results of {phase.name}", url=url)
-    emit(session, competition.id, "phase.published", {"phase": phase.slug})
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="final.publish",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=competition.id,
-        after={"code_of": [submission.id for submission in shown]},
-    )
-    return shown
-
-
-def _best(session: Session, version_id: str, phase: Phase, winners: int) -> list[Submission]:
-    leagues = select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
-    found: dict[str, Submission] = {}
-    for league in session.scalars(leagues):
-        rows = session.scalars(
-            select(Submission)
-            .join(BoardRow, BoardRow.submission_id == Submission.id)
-            .where(BoardRow.phase_version_id == version_id, BoardRow.league_id == league.id, BoardRow.ranked)
-            .order_by(BoardRow.sort_value, BoardRow.submitted_at)
-            .limit(winners)
-        )
-        found.update({submission.id: submission for submission in rows})
-    return list(found.values())
-
-
-def unpublish(session: Session, phase: Phase, actor_id: str) -> None:
-    """Undo a publication: only organizers see the board again, and no code is published."""
-    phase.published_at = None
-    phase.board_audience, phase.scores_visible = Audience.ORGANIZERS, False
-    for submission in session.scalars(select(Submission).where(Submission.phase_id == phase.id)):
-        submission.code_published_at = None
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="final.unpublish",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=phase.competition_id,
-    )

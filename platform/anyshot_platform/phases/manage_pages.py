@@ -1,22 +1,18 @@
-"""The organizers' pages of phases: the list, the editor, acts by hand, versions."""
+"""The organizers' pages of phases: the list, the editor, acts by hand."""
 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request
-from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.quantities import parse_duration, parse_size, write_duration, write_size
-from anyshot_platform.bundles.schema import PhaseSpec, SmokeSpec, TasksSpec
+from anyshot_platform.bundles.quantities import write_duration, write_size
+from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -28,41 +24,19 @@ from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.phases import organizing, versions
+from anyshot_platform.phases.checks import foreign_pools, problems_of, usable_pools
+from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import find_phase, list_phases, live_version, status_of
-from anyshot_platform.phases.states import RescoreMode
-from anyshot_platform.pools.models import Pool
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 from anyshot_platform.workers.models import Image, Worker
 from anyshot_scoring.rankings import RULES
-from anyshot_starting_kit.protocols import PROTOCOLS, ProtocolError, protocol_from_dict
+from anyshot_starting_kit.protocols import PROTOCOLS
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
-_NUMBERS = (
-    "tasks.count",
-    "scoring.runs",
-    "quota.per_day",
-    "quota.total",
-    "quota.running",
-    "smoke.tasks",
-    "smoke.per_day",
-)
-_NO_POOLS = {"tasks": TasksSpec(), "smoke": SmokeSpec()}
-_FLAGS = (
-    "accepts_uploads",
-    "tasks.isolated",
-    "tasks.keep_learner",
-    "tasks.same_test_tasks",
-    "quota.cancelled_counts",
-    "shown.scores",
-    "shown.dataset_names",
-    "shown.others",
-    "shown.confusion",
-    "shown.after_publishing",
-)
 
 
 @router.get("")
@@ -94,7 +68,8 @@ def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Resp
 def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add a phase, or show the form again."""
     spec, errors = read_phase(form)
-    _check_pools(session, access, spec, None, errors)
+    errors |= foreign_pools(session, access.viewer, spec, None)
+    errors |= dict(problems_of(spec)) if spec else {}
     if spec is None or errors:
         blank = PhaseSpec(key="feedback", title="?", start=now())
         return _editor(request, session, access, None, blank, form=form, errors=errors)
@@ -123,7 +98,8 @@ def change_phase(
     phase = find_phase(session, access.competition, phase_slug)
     spec, errors = read_phase(form, key=phase.slug)
     old = describe_phase(session, phase, "")
-    _check_pools(session, access, spec, old, errors)
+    errors |= foreign_pools(session, access.viewer, spec, old)
+    errors |= dict(problems_of(spec, phase)) if spec else {}
     if spec is None or errors:
         return _editor(request, session, access, phase, old, form=form, errors=errors)
     target = manage_path(access, f"/phases/{phase.slug}")
@@ -182,7 +158,7 @@ def _editor(
         protocol=json.dumps(spec.tasks.protocol) if spec.tasks.protocol else '{"name": "any_way_any_shot"}',
         protocols=sorted(PROTOCOLS),
         rules=[(name, rule.title) for name, rule in RULES.items()],
-        pools=_pool_options(session, access, spec),
+        pools=[("", "none yet"), *usable_pools(session, access.viewer, spec)],
         phases=[
             (p.slug, p.name)
             for p in list_phases(session, access.competition)
@@ -195,160 +171,6 @@ def _editor(
     )
 
 
-def _pool_options(session: Session, access: CompetitionAccess, spec: PhaseSpec) -> list[tuple[str, str]]:
-    """The pools that this organizer may assign, and those that are assigned."""
-    used = {spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool}
-    pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None)).order_by(Pool.slug))
-    shown = [
-        (pool.slug, pool.name)
-        for pool in pools
-        if pool.slug in used
-        or access.viewer.is_site_admin
-        or pool.owner_id == access.viewer.user_id
-        or pool.published_at is not None
-    ]
-    return [("", "none yet"), *shown]
-
-
-def _check_pools(
-    session: Session,
-    access: CompetitionAccess,
-    spec: PhaseSpec | None,
-    old: PhaseSpec | None,
-    errors: dict[str, str],
-) -> None:
-    """Refuse pools of other people, whose hidden data a name alone must not open."""
-    if spec is None:
-        return
-    allowed = {slug for slug, _ in _pool_options(session, access, old or spec.model_copy(update=_NO_POOLS))}
-    for name, pool in (
-        ("tasks.meta_train", spec.tasks.meta_train),
-        ("tasks.meta_test", spec.tasks.meta_test),
-        ("smoke.pool", spec.smoke.pool),
-    ):
-        if (pool or "") not in allowed:
-            errors[name] = f"There is no pool {pool} that you may use."
-
-
-def read_phase(form: SentForm, key: str | None = None) -> tuple[PhaseSpec | None, dict[str, str]]:
-    """The phase that a form describes, or what is wrong with each field."""
-    errors: dict[str, str] = {}
-    zone = form.text("timezone") or "UTC"
-    if not is_zone(zone):
-        errors["timezone"] = f"There is no time zone {zone}; write one like Europe/Paris."
-        zone = "UTC"
-    raw: dict[str, Any] = {"key": key or form.text("key"), "title": form.text("title"), "timezone": zone}
-    raw |= {name: form.text(name) for name in ("description", "kind")}
-    for name in ("start", "end"):
-        raw[name] = _moment(form.text(name), zone, name, errors)
-    for name in _NUMBERS:
-        _put(raw, name, _number(form, name, errors))
-    for name in _FLAGS:
-        _put(raw, name, form.flag(name))
-    for name in ("budget.run", "budget.meta_train", "budget.task", "smoke.budget"):
-        _put(raw, name, _quantity(parse_duration, form.text(name), name, errors))
-    for name in ("machine.memory", "machine.scratch", "machine.output"):
-        _put(raw, name, _quantity(parse_size, form.text(name), name, errors))
-    for name in ("tasks.meta_train", "tasks.meta_test", "smoke.pool", "machine.image"):
-        _put(raw, name, form.text(name) or None)
-    for name in ("scoring.combine", "scoring.ranking", "scoring.board_shows", "shown.logs", "shown.board"):
-        _put(raw, name, form.text(name))
-    for name in (
-        "machine.hardware",
-        "machine.cpus",
-        "machine.gpus",
-        "machine.processes",
-        "tasks.shards",
-        "priority",
-    ):
-        _put(raw, name, form.text(name) or None)
-    _put(raw, "tasks.protocol", _protocol(form.text("tasks.protocol"), errors))
-    source = form.text("entries.phase")
-    raw["entries"] = {"phase": source} if source else None
-    return _validate(_without_empty(raw), errors)
-
-
-def _validate(raw: dict[str, Any], errors: dict[str, str]) -> tuple[PhaseSpec | None, dict[str, str]]:
-    try:
-        spec = PhaseSpec.model_validate(raw)
-    except ValidationError as error:
-        for details in error.errors():
-            name = ".".join(str(part) for part in details["loc"])
-            errors.setdefault(name, str(details["msg"]).removeprefix("Value error, "))
-        return None, errors
-    if spec.end is not None and spec.end <= spec.start:
-        errors["end"] = "The phase ends before it starts."
-    return (None, errors) if errors else (spec, {})
-
-
-_UNLIMITED = {
-    "quota.per_day",
-    "quota.total",
-    "quota.running",
-    "smoke.per_day",
-    "budget.meta_train",
-    "budget.task",
-}
-
-
-def _put(raw: dict[str, Any], name: str, value: Any) -> None:
-    part, _, key = name.rpartition(".")
-    (raw.setdefault(part, {}) if part else raw)[key] = value
-
-
-def _without_empty(raw: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what was not filled in, so that defaults hold; where empty means unlimited it stays."""
-    kept: dict[str, Any] = {}
-    for key, value in raw.items():
-        if isinstance(value, dict) and key != "protocol":
-            kept[key] = {k: v for k, v in value.items() if v is not None or f"{key}.{k}" in _UNLIMITED}
-        elif value is not None and value != "":
-            kept[key] = value
-    return kept
-
-
-def _moment(text: str, zone: str, name: str, errors: dict[str, str]) -> datetime | None:
-    if not text:
-        return None
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
-    except ValueError:
-        errors[name] = f"This is no moment: {text}"
-        return None
-
-
-def _number(form: SentForm, name: str, errors: dict[str, str]) -> int | None:
-    try:
-        return form.number(name)
-    except Invalid as error:
-        errors[name] = error.message
-        return None
-
-
-def _quantity(parse: Any, text: str, name: str, errors: dict[str, str]) -> Any:
-    if not text:
-        return None
-    try:
-        return parse(text)
-    except ValueError as error:
-        errors[name] = str(error)
-        return None
-
-
-def _protocol(text: str, errors: dict[str, str]) -> dict[str, Any]:
-    if not text:
-        return {}
-    try:
-        data = json.loads(text)
-        if not isinstance(data, dict):
-            raise ValueError("a JSON object is wanted")
-        protocol_from_dict(data)
-    except (ValueError, TypeError, ProtocolError) as error:
-        errors["tasks.protocol"] = f"Not a task protocol: {error}"
-        return {}
-    return data
-
-
 @router.post("/{phase_slug}/{deed}")
 def act_on_phase(
     access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
@@ -359,7 +181,7 @@ def act_on_phase(
 
     def extend() -> None:
         errors: dict[str, str] = {}
-        end = _moment(form.text("end"), phase.time_zone, "end", errors)
+        end = read_moment(form.text("end"), phase.time_zone, "end", errors)
         if errors:
             raise Invalid(errors["end"], field="end")
         organizing.extend(session, phase, end, actor)
@@ -393,57 +215,3 @@ def restore_phase(access: AsOrganizer, session: SessionDep, phase_id: str) -> Re
         raise Invalid("There is no such phase.")
     deed = lambda: organizing.restore_phase(session, phase, access.viewer.id)  # noqa: E731
     return act(session, manage_path(access, "/phases"), f"{phase.name} is back.", deed)
-
-
-@router.get("/{phase_slug}/versions/{number}")
-def show_version(
-    request: Request, access: AsReviewer, session: SessionDep, phase_slug: str, number: int
-) -> Response:
-    """A version: its settings, its re-scoring, old and new scores side by side."""
-    phase = find_phase(session, access.competition, phase_slug)
-    version = versions.find_version(session, phase, number)
-    live = live_version(session, phase)
-    return render_manage(
-        request,
-        session,
-        access,
-        "version.html",
-        "phases",
-        heading=f"{phase.name}, version {number}",
-        phase=phase,
-        version=version,
-        live=live,
-        ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},
-        progress=versions.progress_of(session, version),
-        rows=versions.compare(session, phase, live, version) if version is not live else [],
-    )
-
-
-@router.post("/{phase_slug}/versions/{number}/{deed}")
-def act_on_version(
-    access: AsOrganizer, session: SessionDep, phase_slug: str, number: int, deed: str, form: FormDep
-) -> Response:
-    """Re-score, make live, give up."""
-    phase = find_phase(session, access.competition, phase_slug)
-    version = versions.find_version(session, phase, number)
-    actor = access.viewer.id
-    target = manage_path(access, f"/phases/{phase.slug}/versions/{number}")
-
-    def rescore() -> str:
-        if form.text("mode") not in set(RescoreMode):
-            raise Invalid("Choose how to score again.")
-        queued = versions.start_rescoring(session, phase, version, RescoreMode(form.text("mode")), actor)
-        return f"{queued} runs are queued."
-
-    deeds: dict[str, tuple[Any, str]] = {
-        "rescore": (rescore, ""),
-        "live": (lambda: versions.make_live(session, phase, version, actor), f"Version {number} is live."),
-        "discard": (
-            lambda: versions.discard(session, phase, version, actor),
-            f"Version {number} is given up.",
-        ),
-    }
-    if deed not in deeds:
-        raise Invalid("There is no such act.")
-    work, message = deeds[deed]
-    return act(session, target, message, work)

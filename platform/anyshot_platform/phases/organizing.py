@@ -11,7 +11,12 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
-from anyshot_platform.bundles.taking_in import draw_seeds, phase_values, version_values
+from anyshot_platform.bundles.taking_in import (
+    draw_seeds,
+    phase_values,
+    version_values,
+    with_split_seed,
+)
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
@@ -64,6 +69,7 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
         Incomparable: something that decides what a score is would change while there are submissions.
     """
     old = describe_phase(session, phase, "UTC")
+    spec = keep_split(spec, old)
     changed = scoring_changes(old, spec)
     version = live_version(session, phase)
     if changed and count_submissions(session, phase):
@@ -85,6 +91,12 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     _record(
         session, phase, actor_id, "phase.change", before=_difference(old, spec), after=_difference(spec, old)
     )
+
+
+def keep_split(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
+    """The description with the secret split of its datasets that it leaves out."""
+    protocol = with_split_seed(spec.tasks.protocol, old.tasks.protocol)
+    return spec.model_copy(update={"tasks": spec.tasks.model_copy(update={"protocol": protocol})})
 
 
 def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:

@@ -15,7 +15,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.organizing import find_pools, scoring_changes
+from anyshot_platform.phases.organizing import find_pools, keep_split, scoring_changes
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
@@ -84,6 +84,7 @@ def draft_version(
     session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str
 ) -> PhaseVersion:
     """A version that counts nothing yet."""
+    spec = keep_split(spec, describe_phase(session, phase, "UTC"))
     last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
     values = version_values(spec, find_pools(session, spec))
     old = live_version(session, phase)
@@ -175,11 +176,30 @@ def _finished_runs(session: Session, submission: Submission, version: PhaseVersi
 def progress_of(session: Session, version: PhaseVersion) -> Progress:
     """How far re-scoring is."""
     states = session.execute(
-        select(Run.state, func.count(Run.id)).where(Run.phase_version_id == version.id).group_by(Run.state)
+        select(Run.state, func.count(Run.id))
+        .where(Run.phase_version_id == version.id, Run.kind != JobKind.ANALYSE)
+        .group_by(Run.state)
     ).all()
     counts: dict[RunState, int] = dict(states)  # pyright: ignore[reportArgumentType]
     ended = sum(number for state, number in counts.items() if state in ENDED)
     return Progress(sum(counts.values()), ended, ended - counts.get(RunState.FINISHED, 0))
+
+
+def why_without_score(session: Session, version: PhaseVersion) -> list[tuple[str, int]]:
+    """The messages of the runs that ended without a score, with how many say so, most frequent first."""
+    number = func.count(Run.id)
+    rows = session.execute(
+        select(Run.message, number)
+        .where(
+            Run.phase_version_id == version.id,
+            Run.kind != JobKind.ANALYSE,
+            Run.state.in_([state for state in ENDED if state != RunState.FINISHED]),
+        )
+        .group_by(Run.message)
+        .order_by(number.desc())
+        .limit(10)
+    )
+    return [(message, found) for message, found in rows]
 
 
 def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion) -> list[Compared]:

@@ -14,11 +14,14 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.competitions.manage_frame import act
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.pools import organizing
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.web.access import signed_in_as
+from anyshot_platform.reports.catalogue import find_kind
+from anyshot_platform.reports.service import list_pool_reports
+from anyshot_platform.web.access import find_access, signed_in_as
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
@@ -63,14 +66,21 @@ def add_pool(session: SessionDep, viewer: Owner, form: FormDep) -> Response:
 def show_pool(request: Request, session: SessionDep, viewer: Owner, slug: str) -> Response:
     """A pool: versions, packs with counts, digests and contact sheets."""
     pool = organizing.find_pool(session, viewer, slug)
+    versions = organizing.list_versions(session, pool)
+    owns = pool.owner_id == viewer.user_id or viewer.is_site_admin
     return render(
         request,
         "manage/pool.html",
         section="competitions",
         pool=pool,
-        versions=organizing.list_versions(session, pool),
-        uses=organizing.uses_of(session, pool),
-        owns=pool.owner_id == viewer.user_id or viewer.is_site_admin,
+        versions=versions,
+        uses=organizing.uses_of(session, pool) if owns else [],
+        owns=owns,
+        reports=[
+            (report, find_kind(report.analysis).title, competition)
+            for report, competition in list_pool_reports(session, [version.id for version in versions])
+            if find_access(session, viewer, competition).may(Role.REVIEWER)
+        ],
     )
 
 
@@ -123,6 +133,8 @@ def act_on_pool(session: SessionDep, viewer: Owner, slug: str, deed: str) -> Res
     deeds = {
         "publish": lambda: organizing.set_published(session, pool, True, viewer.id),
         "unpublish": lambda: organizing.set_published(session, pool, False, viewer.id),
+        "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
+        "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
         "combine": lambda: organizing.combine(session, pool, viewer),
         "delete": lambda: organizing.delete_pool(session, pool, viewer.id),
         "restore": lambda: organizing.restore_pool(session, pool, viewer.id),
@@ -132,6 +144,8 @@ def act_on_pool(session: SessionDep, viewer: Owner, slug: str, deed: str) -> Res
     words = {
         "publish": "Participants can download it.",
         "unpublish": "It is hidden again.",
+        "publish-when-over": "It will be published when every phase that uses it is over.",
+        "wait-for-nothing": "It stays hidden until you publish it.",
         "combine": "Combined.",
     }
     target = "/organize/pools" if deed == "delete" else f"/organize/pools/{slug}"

@@ -41,6 +41,9 @@ class Pool(Base):
     owner_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
     combines: Mapped[list[str]] = mapped_column(default=list)  # made of the packs of these pools, by slug
     published_at: Mapped[datetime | None]  # participants may download it
+    publish_when_over: Mapped[bool] = mapped_column(
+        default=False
+    )  # by the clock, after the last phase that uses it
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
 

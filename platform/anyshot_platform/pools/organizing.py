@@ -20,6 +20,8 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import status_of
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.service import create_pool_version
 from anyshot_platform.web.viewer import Viewer
@@ -121,6 +123,51 @@ def set_published(session: Session, pool: Pool, published: bool, actor_id: str) 
         raise Conflict("The pool has no packs yet.")
     pool.published_at = now() if published else None
     _record(session, pool, actor_id, "pool.publish" if published else "pool.unpublish")
+
+
+def publish_by_the_clock(session: Session, pool: Pool, wanted: bool, actor_id: str) -> None:
+    """Publish a pool by itself when every competition that uses it is over, or no longer do so."""
+    pool.publish_when_over = wanted
+    _record(session, pool, actor_id, "pool.publish_when_over", after={"wanted": wanted})
+
+
+def publish_what_is_over(session: Session) -> list[Pool]:
+    """Publish the pools whose owners asked for it and whose phases are all over; called by the sweeper.
+
+    A phase is over when its time is, and its results are published where they have to be.
+    """
+    waiting = session.scalars(
+        select(Pool).where(Pool.publish_when_over, Pool.published_at.is_(None), Pool.deleted_at.is_(None))
+    )
+    done = [pool for pool in waiting if _is_over(session, pool)]
+    for pool in done:
+        pool.published_at = now()
+        _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"})
+    return done
+
+
+def _is_over(session: Session, pool: Pool) -> bool:
+    phases = session.scalars(
+        select(Phase)
+        .join(Competition, Competition.id == Phase.competition_id)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(
+            PoolVersion,
+            or_(
+                PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
+                PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
+            ),
+        )
+        .where(PoolVersion.pool_id == pool.id, Phase.deleted_at.is_(None), Competition.deleted_at.is_(None))
+        .distinct()
+    ).all()
+    with_packs = any(version.entries for version in list_versions(session, pool))
+    return with_packs and bool(phases) and all(_phase_is_over(phase) for phase in phases)
+
+
+def _phase_is_over(phase: Phase) -> bool:
+    hidden = phase.needs_publishing and phase.published_at is None
+    return status_of(phase) == PhaseStatus.CLOSED and not hidden
 
 
 def delete_pool(session: Session, pool: Pool, actor_id: str) -> None:

@@ -12,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
+from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
         return None
     recent = session.execute(
         select(Run.claimed_at, Run.finished_at)
-        .where(Run.phase_id == run.phase_id, Run.state == RunState.FINISHED)
+        .where(
+            Run.phase_id == run.phase_id,
+            Run.state == RunState.FINISHED,
+            Run.kind != JobKind.ANALYSE,
+        )
         .order_by(Run.finished_at.desc())
         .limit(20)
     ).all()

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
+from anyshot_platform.pools.organizing import publish_what_is_over
 from anyshot_platform.queue.models import Sweep
 from anyshot_platform.queue.outbox import forget_sent_rings, put_ring
 from anyshot_platform.queue.places import count_workers
@@ -102,6 +103,7 @@ def sweep(services: Services) -> dict[str, int]:
     }
     with services.database.writing() as session:
         watch_conditions(session, services.settings)
+        publish_what_is_over(session)
     if any(done.values()):
         log.info("swept", extra=done)
     return done

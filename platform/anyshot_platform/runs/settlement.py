@@ -12,6 +12,7 @@ from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.operations.metrics import RUNS_ENDED
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.queue.outbox import put_ring
+from anyshot_platform.reports.announcing import announce
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
@@ -20,6 +21,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+from anyshot_starting_kit.wire.worker_api import JobKind
 
 _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 
@@ -28,6 +30,8 @@ def settle(session: Session, run: Run) -> None:
     """Bring everything that depends on a run in line with its new state; called in the same transaction."""
     if run.state in ENDED:
         RUNS_ENDED.labels((run.verdict or Verdict.OK).value).inc()
+    if run.kind == JobKind.ANALYSE:
+        announce(session, run)
     if run.submission_id is None:
         return
     submission = session.get_one(Submission, run.submission_id)

@@ -36,6 +36,14 @@ class DatasetNames:
             return name
         return self.labels.get(name, "Hidden dataset")
 
+    def reveal_sort(self, sort: str) -> str:
+        """An order `d:LABEL` (or `-d:LABEL`) by a label that was shown, as the order by the dataset's own name."""
+        if not self.hidden:
+            return sort
+        lead, mark, label = sort.partition("d:")
+        own = next((name for name, shown in self.labels.items() if shown == label), "")
+        return f"{lead}{mark}{own}" if mark and lead in ("", "-") else sort
+
     def groups(self, groups: Sequence[Group]) -> list[Group]:
         """Groups by dataset under the names to show, in the pool's order."""
         shown = [replace(group, key=self.label(str(group.key))) for group in groups]

@@ -27,6 +27,10 @@ class Submission(Base):
         Index("ix_submissions_team_id_phase_id_created_at", "team_id", "phase_id", "created_at"),
         Index("ix_submissions_user_id_created_at", "user_id", "created_at"),
         Index("ix_submissions_phase_id_status", "phase_id", "status"),
+        # What the organizers' table is sorted by.
+        Index("ix_submissions_competition_id_score", "competition_id", "score", "id"),
+        Index("ix_submissions_competition_id_finished_at", "competition_id", "finished_at", "id"),
+        Index("ix_submissions_competition_id_size", "competition_id", "size", "id"),
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)

@@ -106,10 +106,55 @@ def find_submissions(
     page = page_of(number, PAGE_SIZE, total)
     descending, key = wanted.sort.startswith("-"), wanted.sort.lstrip("-")
     column = _SORTS.get(key, Submission.created_at)
-    order = column.desc().nulls_last() if descending else column.asc().nulls_last()
-    tie = Submission.id.desc() if descending else Submission.id
-    found = select(Submission).where(*conditions).order_by(order, tie).offset(page.offset).limit(page.size)
-    return _named(session, found), page
+    ids = _ids_of_page(session, conditions, column, descending, page)
+    rows = {
+        row.submission.id: row for row in _named(session, select(Submission).where(Submission.id.in_(ids)))
+    }
+    return [rows[identity] for identity in ids], page
+
+
+def _ids_of_page(
+    session: Session, conditions: list[Any], column: Any, descending: bool, page: Page
+) -> list[str]:
+    """The ids of a page. Rows without a value come last in either direction, as a second list: so both
+    halves, and pages counted from their end, walk an index instead of sorting all rows."""
+    start, stop = page.offset, min(page.offset + page.size, page.total)
+    if not column.nullable:
+        return _slice(session, conditions, (column, Submission.id), descending, start, stop, page.total)
+    known = session.scalar(select(func.count(Submission.id)).where(*conditions, column.is_not(None))) or 0
+    with_value = [*conditions, column.is_not(None)]
+    ids = _slice(
+        session, with_value, (column, Submission.id), descending, min(start, known), min(stop, known), known
+    )
+    without = [*conditions, column.is_(None)]
+    rest = max(start - known, 0), max(stop - known, 0)
+    return ids + _slice(session, without, (Submission.id,), descending, *rest, page.total - known)
+
+
+def _slice(
+    session: Session,
+    conditions: list[Any],
+    order: Sequence[Any],
+    descending: bool,
+    start: int,
+    stop: int,
+    total: int,
+) -> list[str]:
+    """The ids at places [start, stop) of `total`; what lies nearer to the end is counted from there."""
+    if stop <= start:
+        return []
+    from_end = start > total - stop
+    backwards = descending != from_end
+    found = list(
+        session.scalars(
+            select(Submission.id)
+            .where(*conditions)
+            .order_by(*(part.desc() if backwards else part for part in order))
+            .offset(total - stop if from_end else start)
+            .limit(stop - start)
+        )
+    )
+    return found[::-1] if from_end else found
 
 
 def _conditions(session: Session, competition: Competition, wanted: Wanted) -> list[Any]:

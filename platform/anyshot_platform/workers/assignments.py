@@ -11,6 +11,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import shard_bounds
 from anyshot_platform.submissions.models import Submission
@@ -23,6 +24,7 @@ from anyshot_starting_kit.wire.worker_api import (
     Limits,
     LogPolicy,
     PackRef,
+    ResultsRef,
 )
 
 _SMOKE_SEED_STEP = 1_000_003  # smoke tests draw other tasks than the phase does, even on the same pool
@@ -48,6 +50,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         raise NotAssignable("The phase has no pool to test on.")
     train_pool = phase.smoke_pool_version_id or version.meta_train_pool_version_id if smoke else None
     train_seed, test_seed = _seeds(run, version)
+    results = _results(services, session, run)
     tasks = phase.smoke_tasks if smoke else version.tasks
     return Assignment(
         kind=run.kind,
@@ -59,8 +62,11 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         phase=phase.slug,
         submission_id=run.submission_id,
         submission=blob_ref(services, submission.digest, submission.size) if submission else None,
-        meta_train=_packs(services, session, train_pool or version.meta_train_pool_version_id),
-        meta_test=_packs(services, session, test_pool),
+        # A report on a board is computed from its results: no pack has to travel for it.
+        meta_train=[]
+        if results
+        else _packs(services, session, train_pool or version.meta_train_pool_version_id),
+        meta_test=[] if results else _packs(services, session, test_pool),
         protocol=version.protocol,
         tasks=tasks,
         shard=None if run.shard_index is None else shard_bounds(tasks, run.shard_count, run.shard_index),
@@ -84,8 +90,25 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         predictions=_of_source(services, session, run, "predictions.parquet")
         if run.kind == JobKind.SCORE
         else None,
-        parameters=run.parameters,
+        results=results,
+        parameters={key: value for key, value in run.parameters.items() if key != "result"},
     )
+
+
+def _results(services: Services, session: Session, run: Run) -> list[ResultsRef]:
+    """The tables that a report is computed from."""
+    if run.kind != JobKind.ANALYSE:
+        return []
+    report = session.scalars(select(Report).where(Report.run_id == run.id)).one_or_none()
+    rows = report.results.get("runs", []) if report else []
+    return [
+        ResultsRef(
+            submission=row["submission"],
+            run=row["run"],
+            blob=blob_ref(services, row["digest"], row["size"]),
+        )
+        for row in rows
+    ]
 
 
 def _seeds(run: Run, version: PhaseVersion) -> tuple[int, int]:

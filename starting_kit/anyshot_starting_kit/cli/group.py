@@ -24,6 +24,7 @@ _OWN = {
     "log": (f"{_KIT}.log:log", "Show the log of a submission."),
     "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),
+    "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),
     "pack-data": (f"{_KIT}.data:pack_data", "Pack a dataset folder into one file."),

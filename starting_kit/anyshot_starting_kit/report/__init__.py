@@ -1,7 +1,13 @@
 """The report of a run, as a page, as a section of a page and as text, from its summary and its per-task table."""
 
 from anyshot_starting_kit.report.content import RunReport, build_report
-from anyshot_starting_kit.report.pages import render_page, render_section, report_html, report_section
+from anyshot_starting_kit.report.pages import (
+    render_page,
+    render_section,
+    report_html,
+    report_section,
+    section_of,
+)
 from anyshot_starting_kit.report.reliability import reliability_html, reliability_section
 from anyshot_starting_kit.report.text import report_text
 
@@ -15,4 +21,5 @@ __all__ = [
     "report_html",
     "report_section",
     "report_text",
+    "section_of",
 ]

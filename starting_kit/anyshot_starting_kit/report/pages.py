@@ -40,6 +40,12 @@ def wrap_page(title: str, body: Markup) -> str:
     return templates().get_template("page.html").render(title=title, body=body)
 
 
+def section_of(page: str) -> Markup:
+    """The sections that `wrap_page` put into a page, for showing them inside another one."""
+    body = page.partition("</h1>")[2].rpartition("</main>")[0]
+    return Markup(body.strip())
+
+
 def figure(chart: Chart) -> Markup:
     """A chart with its caption."""
     # The SVG is our own: every text in it was escaped when it was made.

@@ -69,6 +69,14 @@ class PackRef(Message):
     blob: BlobRef
 
 
+class ResultsRef(Message):
+    """The per-task results of one run of a submission, for a report."""
+
+    submission: str
+    run: int = Field(ge=0, description="place among the submission's seeded runs")
+    blob: BlobRef
+
+
 class Budget(Message):
     """Seconds of the participant's own time; None is unlimited."""
 
@@ -140,6 +148,7 @@ class Assignment(Message):
     keep_learner: bool = False
     learner: BlobRef | None = None
     predictions: BlobRef | None = None
+    results: list[ResultsRef] = Field(default=[], description="what a report on a board is computed from")
     parameters: dict[str, Any] = Field(default={}, description="of an analysis")
 
 

@@ -55,7 +55,7 @@ def post(person: Person, path: str, **fields: object) -> Response:
 
 def flash(answer: Response) -> str:
     """The message that the next page shows."""
-    cookie = answer.cookies.get("anyshot_flash", "").strip('"')
+    cookie = (answer.cookies.get("anyshot_flash") or "").strip('"')
     return json.loads(base64.urlsafe_b64decode(cookie))[1] if cookie else ""
 
 
@@ -174,6 +174,8 @@ def test_the_editor_shows_every_mistake_at_its_field(embedded_site: Site) -> Non
     answer = post(owner, f"{BASE}/phases/feedback", **phase_form(**wrong))
     for words in ("There is no time zone Mars/Olympus", "write a duration", "greater than or equal to 1"):
         assert words in answer.text
+    forged = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"scoring.ranking": "by_beauty"}))
+    assert "There is no such rule" in forged.text
     stolen = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.meta_test": "no-such-pool"}))
     assert "There is no pool no-such-pool that you may use" in stolen.text
 

@@ -126,3 +126,58 @@ def test_what_was_not_begun_here_or_not_confirmed_signs_nobody_in(
 def test_a_provider_that_is_not_set_up_is_not_there(client: TestClient) -> None:
     assert client.get("/oauth/orcid/start").status_code == 404
     assert client.get("/oauth/elsewhere/start").status_code == 404
+
+
+class FakeOrcid(FakeGitHub):
+    """Says with the token itself who it belongs to; there is no address to ask afterwards."""
+
+    def do_POST(self) -> None:
+        form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+        if form["code"] == ["nobody"]:
+            self._answer(200, {"access_token": "t", "token_type": "bearer", "name": "No Number"})
+            return
+        said: dict[str, object] = {
+            "access_token": "t",
+            "token_type": "bearer",
+            "orcid": "0000-0002-1825-0097",
+            "name": "Josiah Carberry",
+        }
+        self._answer(
+            200 if form["code"] == ["good"] else 400, said if form["code"] == ["good"] else {"error": "bad"}
+        )
+
+    def do_GET(self) -> None:
+        raise AssertionError("ORCID is not asked a second time")
+
+
+def test_orcid_says_who_it_is_with_the_token(
+    sqlite_services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), FakeOrcid)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    fake = replace(
+        oauth.PROVIDERS["orcid"], authorize_url=f"{address}/authorize", token_url=f"{address}/token"
+    )
+    monkeypatch.setitem(oauth.PROVIDERS, "orcid", fake)
+    settings = sqlite_services.settings.model_validate(
+        {**sqlite_services.settings.model_dump(), "orcid_client_id": "APP-1", "orcid_client_secret": "s3cret"}
+    )
+    services = replace(sqlite_services, settings=settings)
+    with TestClient(create_app(settings, services), follow_redirects=False) as client:
+        assert "Continue with ORCID" in client.get("/login").text
+        for code, status in (("nobody", 403), ("good", 303), ("good", 303)):
+            started = client.get("/oauth/orcid/start", params={"next": "/competitions"})
+            query = parse_qs(urlsplit(started.headers["location"]).query)
+            assert (query["scope"], query["client_id"]) == (["/authenticate"], ["APP-1"])
+            answer = client.get("/oauth/orcid/callback", params={"code": code, "state": query["state"][0]})
+            assert answer.status_code == status, answer.text
+            client.cookies.delete("anyshot_session")
+    with services.database.reading() as session:
+        identity = session.scalars(select(OAuthIdentity)).one()
+        assert (identity.provider, identity.subject) == ("orcid", "0000-0002-1825-0097")
+        assert session.get_one(User, identity.user_id).username == "Josiah-Carberry"
+    server.shutdown()
+    server.server_close()
+    thread.join()

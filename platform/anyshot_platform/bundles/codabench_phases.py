@@ -1,0 +1,167 @@
+"""Phases of a foreign bundle: order, dates, quotas, limits, what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
+from anyshot_platform.bundles.codabench_keys import PHASE_READ, PHASE_WITHOUT_EQUIVALENT
+from anyshot_platform.bundles.codabench_report import Flavour, Reporter, is_true, number_of, whole_of
+from anyshot_platform.bundles.marked import Path
+from anyshot_platform.bundles.naming import key_from, unique
+
+
+@dataclass
+class PhasesConversion:
+    """Converts the phases, and reports what it leaves out."""
+
+    report: Reporter
+
+    def convert(self) -> list[dict[str, Any]]:
+        """The phases as a bundle of ours describes them, in their order."""
+        found = self._sorted_phases()
+        if not found:
+            self.report.problem(("phases",), "the competition has no phases")
+        dates = [self._dates(path, phase) for path, phase in found]
+        phases: list[dict[str, Any]] = []
+        for index, (path, phase) in enumerate(found):
+            start, end = dates[index]
+            following = dates[index + 1][0] if index + 1 < len(found) else None
+            if end is None:
+                end = following if following and following > start else None
+            phases.append(self._phase(path, phase, start, end, phases))
+        return phases
+
+    def _sorted_phases(self) -> list[tuple[Path, dict[Any, Any]]]:
+        raw = self.report.data.get("phases")
+        items: Iterable[tuple[str | int, Any]] = (
+            raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ()
+        )
+        found = [(("phases", key), phase) for key, phase in items if isinstance(phase, dict)]
+        children = [item for item in found if not is_true(item[1].get("is_parallel_parent", False))]
+        for path, _ in found:
+            if len(children) < len(found) and all(path != kept for kept, _ in children):
+                self.report.notice(path, "a parent of parallel phases; its children became phases")
+        return sorted(
+            children or found, key=lambda item: number_of(item[1].get("phasenumber", item[1].get("index")))
+        )
+
+    def _dates(self, path: Path, phase: dict[Any, Any]) -> tuple[datetime, datetime | None]:
+        start = self._date(path, phase, "start", "start_date")
+        if start is None:
+            self.report.notice(path, "has no start; it starts when it is imported")
+            start = datetime.now(UTC).replace(microsecond=0)
+        end = self._date(path, phase, "end", "end_date")
+        if end is None and self._is_last(path) and self.report.flavour is Flavour.CODALAB_15:
+            end = self._date((), self.report.data, "end_date")
+        if end and end <= start:
+            self.report.notice(
+                (*path, "end"),
+                f"the phase would end as it starts; its end became {start + timedelta(days=1)}",
+            )
+            end = start + timedelta(days=1)
+        return start, end
+
+    def _is_last(self, path: Path) -> bool:
+        return self._sorted_phase_paths()[-1] == path
+
+    def _sorted_phase_paths(self) -> list[Path]:
+        kept, self.report.notices = self.report.notices, []
+        paths = [path for path, _ in self._sorted_phases()]
+        self.report.notices = kept
+        return paths
+
+    def _date(self, path: Path, phase: dict[Any, Any], *keys: str) -> datetime | None:
+        for key in keys:
+            value = phase.get(key)
+            if value in (None, "", "null", "None"):
+                continue
+            try:
+                moment, remark = read_date(value)
+            except UnclearDate as error:
+                self.report.problem((*path, key), str(error))
+                return None
+            if remark:
+                self.report.notice((*path, key), remark)
+            return moment.astimezone(UTC)
+        return None
+
+    def _phase(
+        self,
+        path: Path,
+        phase: dict[Any, Any],
+        start: datetime,
+        end: datetime | None,
+        before: list[dict[str, Any]],
+    ) -> dict[str, Any]:
+        for key, value in phase.items():
+            why = PHASE_WITHOUT_EQUIVALENT.get(str(key))
+            if why and value not in (None, "", [], {}, False, 0):
+                self.report.notice((*path, key), why)
+            elif why is None and str(key) not in PHASE_READ:
+                self.report.notice((*path, key), "not known here; left out")
+        title = str(phase.get("name") or phase.get("label") or f"Phase {len(before) + 1}").strip()[:200]
+        quota = {
+            "per_day": self._count(path, phase, "max_submissions_per_day"),
+            "total": self._count(path, phase, "max_submissions_per_person", "max_submissions"),
+        }
+        seconds = self._seconds(path, phase)
+        migrates = phase.get("auto_migrate_to_this_phase", phase.get("auto_migration", False))
+        carried = is_true(migrates) and bool(before)
+        raw: dict[str, Any] = {
+            "key": unique(key_from(title, f"phase-{len(before) + 1}"), {p["key"] for p in before}),
+            "title": title,
+            "description": str(phase.get("description") or "").strip(),
+            "start": start,
+            "end": end,
+            "kind": "final" if carried else "feedback",
+            "accepts_uploads": not carried,
+            "quota": quota,
+            "shown": self._shown(phase),
+        }
+        if seconds:
+            raw["budget"] = {"run": seconds}
+        if carried:
+            raw["entries"] = {"phase": before[-1]["key"]}
+        self.report.notice(
+            path,
+            f"phase {title!r}: choose pools, protocol and number of tasks before it can take submissions",
+        )
+        return raw
+
+    def _count(self, path: Path, phase: dict[Any, Any], *keys: str) -> int | None:
+        for key in keys:
+            value = phase.get(key)
+            if value in (None, ""):
+                continue
+            number = whole_of(value)
+            if number is None or number < 0:
+                self.report.problem((*path, key), f"a number of submissions is wanted, found {value!r}")
+                return None
+            if number == 0 and self.report.flavour is Flavour.CODABENCH_2:
+                self.report.notice((*path, key), "0 means no limit there; taken over as no limit")
+                return None
+            return number
+        return None
+
+    def _seconds(self, path: Path, phase: dict[Any, Any]) -> float | None:
+        for key, factor in (("execution_time_limit", 1.0), ("execution_time_limit_ms", 0.001)):
+            value = phase.get(key)
+            if value in (None, "", 0):
+                continue
+            number = number_of(value, default=-1.0)
+            if number <= 0:
+                self.report.problem((*path, key), f"a time limit is wanted, found {value!r}")
+                return None
+            return number * factor
+        return None
+
+    def _shown(self, phase: dict[Any, Any]) -> dict[str, Any]:
+        hidden = is_true(phase.get("hide_score_output", False))
+        board = phase.get("leaderboard_management_mode") != "hide_results"
+        logs = "nothing" if is_true(phase.get("hide_output", False)) else "meta_train"
+        audience = "everyone" if board and not hidden else "organizers"
+        return {"logs": logs, "scores": not hidden, "board": audience}

@@ -1,0 +1,83 @@
+"""Further columns that a league declares for its boards: other metrics than the one that ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.bundles.schema import ColumnSpec
+from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.web.filters import duration
+from anyshot_scoring.rankings import combine_runs
+
+DURATION = "duration"
+
+
+@dataclass(frozen=True)
+class ExtraColumn:
+    """A column: its title, and its text for each row by the row's key; a row without the figure is missing."""
+
+    title: str
+    cells: dict[str, str]
+
+
+def read_extra_columns(
+    session: Session, version: PhaseVersion, league: League, places: Sequence[Place]
+) -> tuple[ExtraColumn, ...]:
+    """The columns that the league declares, for the rows of one page. Runs are combined as the phase combines scores."""
+    specs = [ColumnSpec.model_validate(column) for column in league.columns]
+    if not specs or not places:
+        return ()
+    metrics = _metrics_of(session, version, [place.row.submission_id for place in places])
+    return tuple(
+        ExtraColumn(
+            spec.title or spec.metric.replace("_", " ").capitalize(),
+            {
+                place.row.row_key: text
+                for place in places
+                if (text := _text(spec, version, place, metrics.get(place.row.submission_id, [])))
+            },
+        )
+        for spec in specs
+    )
+
+
+def _text(spec: ColumnSpec, version: PhaseVersion, place: Place, runs: list[dict[str, float]]) -> str:
+    if spec.metric == DURATION:
+        return str(duration(place.row.seconds))
+    values = [run[spec.metric] for run in runs if spec.metric in run]
+    if not values or len(values) != len(runs):
+        return ""
+    return f"{combine_runs(version.combine.value, values):.{spec.decimals}f}"
+
+
+def _metrics_of(
+    session: Session, version: PhaseVersion, submissions: Sequence[str]
+) -> dict[str, list[dict[str, float]]]:
+    """The metrics of each run that counts: of each submission's newest generation with scores."""
+    newest = (
+        select(Run.submission_id, func.max(Run.generation).label("generation"))
+        .join(RunScore, RunScore.run_id == Run.id)
+        .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
+        .group_by(Run.submission_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(Run.submission_id, RunScore.summary)
+        .join(RunScore, RunScore.run_id == Run.id)
+        .join(newest, (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation))
+        .where(Run.phase_version_id == version.id)
+        .order_by(Run.seed_index)
+    )
+    found: dict[str, list[dict[str, float]]] = {}
+    for submission, summary in rows:
+        values = {str(group["key"]): float(group["mean"]) for group in summary["metrics"]}
+        found.setdefault(submission or "", []).append(values)
+    return found

@@ -1,0 +1,104 @@
+"""The final phase over JSON: preview, launch, publication."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.phases import finals, publication
+from anyshot_platform.phases.service import find_phase
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(
+    prefix="/api/v1/competitions/{slug}/manage/phases/{phase_slug}/final", tags=["organizing: phases"]
+)
+PhaseParam = Annotated[str, Path(max_length=64)]
+
+
+class CandidateOut(BaseModel):
+    """A team: what it enters with and in which leagues, or why it does not."""
+
+    team: str
+    submission: str | None
+    score: float | None
+    enters: bool
+    launched: bool
+    leagues: list[str]
+    reasons: list[str]
+
+
+class LaunchIn(BaseModel):
+    """`expected` is how many entries the preview showed as entering and not launched."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    expected: int | None = Field(default=None, ge=0)
+
+
+class EntriesOut(BaseModel):
+    """The entries that were queued now."""
+
+    submissions: list[str]
+
+
+class PublishIn(BaseModel):
+    """`winners`: of how many of each league's best the code is published."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    winners: int = Field(default=0, ge=0, le=100)
+
+
+class PublishedOut(BaseModel):
+    """Whether the results are public, and whose code is."""
+
+    published_at: datetime | None
+    code_of: list[str]
+
+
+@router.get("")
+def preview(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[CandidateOut]:
+    """Who enters, and why the others do not."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return [
+        CandidateOut(
+            team=row.team.name,
+            submission=row.submission.id if row.submission else None,
+            score=row.submission.score if row.submission else None,
+            enters=row.enters,
+            launched=row.entered,
+            leagues=[league.slug for league in row.leagues],
+            reasons=row.reasons,
+        )
+        for row in finals.preview(session, phase)
+    ]
+
+
+@router.post("/launch")
+def launch(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: LaunchIn) -> EntriesOut:
+    """Queue the runs of all who enter; those launched before stay as they are."""
+    phase = find_phase(session, access.competition, phase_slug)
+    entered = finals.launch(session, phase, access.viewer.id, expected=body.expected)
+    return EntriesOut(submissions=[submission.id for submission in entered])
+
+
+@router.post("/publish")
+def publish(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PublishIn
+) -> PublishedOut:
+    """Show the results to everyone and, where asked, the winners' code."""
+    phase = find_phase(session, access.competition, phase_slug)
+    shown = publication.publish(session, phase, access.viewer.id, winners=body.winners)
+    return PublishedOut(published_at=phase.published_at, code_of=[submission.id for submission in shown])
+
+
+@router.post("/unpublish")
+def unpublish(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PublishedOut:
+    """Take a publication back."""
+    phase = find_phase(session, access.competition, phase_slug)
+    publication.unpublish(session, phase, access.viewer.id)
+    return PublishedOut(published_at=None, code_of=[])

@@ -1,0 +1,188 @@
+"""What organizers do to phases, over JSON: the same acts as on their pages. A phase is written as in a bundle."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.bundles.giving_out import describe_phase
+from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.phases import organizing
+from anyshot_platform.phases.checks import require_sound
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.web.access import CompetitionAccess
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/phases", tags=["organizing: phases"])
+PhaseParam = Annotated[str, Path(max_length=64)]
+
+
+class PhaseState(BaseModel):
+    """A phase: where it stands, and its settings as in a bundle, without the secret seeds."""
+
+    key: str
+    status: PhaseStatus
+    submissions: int
+    live_version: int
+    frozen: bool
+    published_at: datetime | None
+    deleted_at: datetime | None
+    settings: PhaseSpec
+
+
+class Deed(StrEnum):
+    """What is done to a phase by hand."""
+
+    OPEN = "open"
+    CLOSE = "close"
+    PAUSE = "pause"
+    RESUME = "resume"
+    FREEZE = "freeze"
+    UNFREEZE = "unfreeze"
+    REDRAW_SEEDS = "redraw-seeds"
+
+
+class ReasonIn(BaseModel):
+    """Why, for the audit log."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(default="", max_length=2000)
+
+
+class EndIn(BaseModel):
+    """A new end; null removes it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    end: datetime | None
+
+
+@router.get("")
+def list_all(access: AsReviewer, session: SessionDep, deleted: bool = False) -> list[PhaseState]:
+    """The phases, or the deleted ones."""
+    if not deleted:
+        return [show(session, phase) for phase in list_phases(session, access.competition)]
+    query = select(Phase).where(Phase.competition_id == access.competition.id, Phase.deleted_at.is_not(None))
+    return [show(session, phase) for phase in session.scalars(query)]
+
+
+@router.post("", status_code=201)
+def add_phase(access: AsOrganizer, session: SessionDep, body: PhaseSpec) -> PhaseState:
+    """Add a phase with its first version."""
+    spec = require_sound(session, access.viewer, body)
+    phase = organizing.add_phase(session, access.competition, spec, access.viewer.id)
+    session.flush()
+    return show(session, phase)
+
+
+@router.get("/{phase_slug}")
+def show_phase(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
+    """One phase."""
+    return show(session, find_phase(session, access.competition, phase_slug))
+
+
+@router.put("/{phase_slug}")
+def change_phase(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PhaseSpec
+) -> PhaseState:
+    """Bring a phase in line with a description; seeds that are left out stay.
+
+    409 `incomparable` where there are submissions and their scores would become incomparable: draft a version.
+    """
+    phase = find_phase(session, access.competition, phase_slug)
+    spec = require_sound(session, access.viewer, body, phase, describe_phase(session, phase, ""))
+    organizing.change_phase(session, phase, spec, access.viewer.id)
+    session.flush()
+    return show(session, phase)
+
+
+@router.post("/{phase_slug}/extend")
+def extend(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: EndIn) -> PhaseState:
+    """Move the end; opens a phase that was over."""
+    if body.end is not None and (body.end.tzinfo is None or not 1970 < body.end.year < 9000):
+        raise Invalid("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.", field="end")
+    phase = find_phase(session, access.competition, phase_slug)
+    organizing.extend(session, phase, body.end, access.viewer.id)
+    return show(session, phase)
+
+
+@router.post("/{phase_slug}/acts/{deed}")
+def act_on_phase(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, deed: Deed, body: ReasonIn | None = None
+) -> PhaseState:
+    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw new secret seeds."""
+    phase = find_phase(session, access.competition, phase_slug)
+    carry_out(session, phase, deed, access, (body or ReasonIn()).reason)
+    return show(session, phase)
+
+
+def carry_out(session: Session, phase: Phase, deed: Deed, access: CompetitionAccess, reason: str) -> None:
+    """Do it; raises what the service raises."""
+    actor = access.viewer.id
+    match deed:
+        case Deed.OPEN:
+            organizing.open_now(session, phase, actor)
+        case Deed.CLOSE:
+            organizing.close(session, phase, actor, reason)
+        case Deed.PAUSE:
+            organizing.pause(session, phase, actor, reason)
+        case Deed.RESUME:
+            organizing.resume(session, phase, actor)
+        case Deed.FREEZE:
+            organizing.freeze(session, phase, actor)
+        case Deed.UNFREEZE:
+            organizing.unfreeze(session, phase, actor)
+        case Deed.REDRAW_SEEDS:
+            organizing.redraw_seeds(session, phase, actor)
+
+
+@router.delete("/{phase_slug}")
+def delete_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
+    """Hide a phase; `restore` undoes it."""
+    phase = find_phase(session, access.competition, phase_slug)
+    organizing.delete_phase(session, phase, access.viewer.id)
+    return show(session, phase)
+
+
+@router.post("/{phase_slug}/restore")
+def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
+    """Undo a deletion."""
+    phase = session.scalars(
+        select(Phase).where(
+            Phase.competition_id == access.competition.id,
+            Phase.slug == phase_slug,
+            Phase.deleted_at.is_not(None),
+        )
+    ).first()
+    if phase is None:
+        raise NotFound("There is no such deleted phase.")
+    organizing.restore_phase(session, phase, access.viewer.id)
+    return show(session, phase)
+
+
+def show(session: Session, phase: Phase) -> PhaseState:
+    """A phase without its secret seeds."""
+    spec = describe_phase(session, phase, "")
+    protocol = {key: value for key, value in spec.tasks.protocol.items() if key != "split_seed"}
+    open_part = {"train_seeds": [], "test_seeds": [], "protocol": protocol}
+    return PhaseState(
+        key=phase.slug,
+        status=status_of(phase),
+        submissions=organizing.count_submissions(session, phase),
+        live_version=phase.live_version,
+        frozen=phase.frozen_at is not None,
+        published_at=phase.published_at,
+        deleted_at=phase.deleted_at,
+        settings=spec.model_copy(update={"tasks": spec.tasks.model_copy(update=open_part)}),
+    )

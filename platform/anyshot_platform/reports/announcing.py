@@ -1,0 +1,29 @@
+"""Tells who asked for a report that it is ready; apart from the service, which itself needs runs."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.notifications.service import notify
+from anyshot_platform.reports.models import Report
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+
+
+def announce(session: Session, run: Run) -> None:
+    """Tell who asked that a report is ready, or that it failed."""
+    report = session.scalars(select(Report).where(Report.run_id == run.id)).one_or_none()
+    if report is None or report.requested_by is None or run.state not in (RunState.FINISHED, RunState.FAILED):
+        return
+    competition = session.get_one(Competition, report.competition_id)
+    words = "is ready" if run.state == RunState.FINISHED else "failed"
+    notify(
+        session,
+        [report.requested_by],
+        kind="report",
+        title=f"{competition.title}: the report “{report.analysis}” on {report.phase.name} {words}",
+        body=run.message,
+        url=f"/competitions/{competition.slug}/manage/reports/{report.id}",
+    )

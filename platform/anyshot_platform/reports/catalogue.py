@@ -1,0 +1,128 @@
+"""The reports that organizers can ask for. A test holds the names and settings against `anyshot_analysis.jobs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anyshot_platform.errors import Invalid, NotFound
+
+
+class Subject(StrEnum):
+    """What a report is about."""
+
+    BOARD = "board"  # the results of those who stand on a league's board
+    POOL = "pool"  # the data of a phase, before anybody is tested on it
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A number that the one who asks may choose."""
+
+    name: str
+    label: str
+    default: float
+    least: float
+    most: float
+    hint: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers make sense."""
+        return isinstance(self.default, int)
+
+    def read(self, value: float | None) -> float:
+        """The value or the default; raises `Invalid` outside the bounds."""
+        if value is None:
+            return self.default
+        if not self.least <= value <= self.most or (self.whole and value != int(value)):
+            kind = "whole number" if self.whole else "number"
+            message = f"{self.label}: a {kind} from {self.least:,} to {self.most:,} is wanted."
+            raise Invalid(message, field=self.name)
+        return int(value) if self.whole else value
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A report: its name in `anyshot_analysis.jobs`, its words, and what may be set."""
+
+    name: str
+    title: str
+    about: str
+    subject: Subject
+    settings: tuple[Setting, ...] = ()
+
+
+_SEED = Setting("seed", "Seed", 0, 0, 2**31 - 1, "Of the report's own draws: the same seed, the same report.")
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "flips",
+            "Reliability of the ranking",
+            "How likely each entry is truly first, intervals of the ranks, paired differences, flips, how many tasks, "
+            "classes and datasets would settle the top, agreement with the feedback phase, worst run against mean.",
+            Subject.BOARD,
+            (
+                Setting("replicates", "Replicates", 10_000, 1_000, 100_000, "Draws of the bootstrap."),
+                Setting("entries", "Entries from the top", 30, 2, 200),
+                _SEED,
+            ),
+        ),
+        Kind(
+            "difficulty",
+            "Difficulty of the datasets",
+            "Intrinsic and modelling difficulty of each dataset, from the baselines on the board, or from all "
+            "entries where there are no two baselines.",
+            Subject.BOARD,
+        ),
+        Kind(
+            "plan",
+            "What a lead needs",
+            "How many tasks, classes and datasets make a lead flip rarely, with the spread of the first two entries.",
+            Subject.BOARD,
+            (
+                Setting("lead", "Lead", 0.01, 0.0001, 1.0, "In normalized accuracy."),
+                Setting("flip", "Flips allowed", 0.05, 0.001, 0.5),
+            ),
+        ),
+        Kind(
+            "diversity",
+            "Diversity of the pool",
+            "How far apart the phase's tasks are (Task2Vec), against the distance of one task drawn twice, and "
+            "whether meta-training and meta-testing share data.",
+            Subject.POOL,
+            (
+                Setting("tasks", "Tasks", 60, 4, 1_000),
+                Setting("floor_tasks", "Tasks drawn twice", 12, 2, 500),
+                _SEED,
+            ),
+        ),
+        Kind(
+            "audit",
+            "Classes that the tasks see",
+            "Which share of each dataset's classes the phase's tasks are expected to see.",
+            Subject.POOL,
+            (Setting("ways", "Ways", 5, 2, 100),),
+        ),
+        Kind(
+            "shift",
+            "In and out of distribution",
+            "Accuracy of simple learners on base and on novel classes of the pool, and on mixtures of both.",
+            Subject.POOL,
+            (
+                Setting("tasks", "Tasks a mixture", 200, 10, 5_000),
+                Setting("ways", "Ways", 5, 2, 20),
+                Setting("shots", "Shots", 3, 1, 20),
+                _SEED,
+            ),
+        ),
+    )
+}
+
+
+def find_kind(name: str) -> Kind:
+    """The report of that name; raises `NotFound`."""
+    if name not in KINDS:
+        raise NotFound(f"There is no report {name[:40]!r}; there are {', '.join(KINDS)}.")
+    return KINDS[name]

@@ -1,0 +1,176 @@
+"""What a report is computed from: results of those on a board, packs of a phase's pools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.errors import Conflict
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.scores.tables import RESULTS
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+
+
+class NothingToReport(Conflict):
+    """The board or the pools lack what the report needs."""
+
+    code = "nothing_to_report"
+
+
+@dataclass(frozen=True)
+class Stander:
+    """A submission that stands on a board."""
+
+    submission: str
+    name: str
+    baseline: bool
+    feedback: float | None  # the score of the submission that it was entered with
+
+
+@dataclass(frozen=True)
+class BoardInputs:
+    """Those on a board, best first, and the tables of their runs."""
+
+    standers: tuple[Stander, ...]
+    results: tuple[dict[str, Any], ...]
+
+    def of(self, standers: Sequence[Stander]) -> BoardInputs:
+        """Only these."""
+        wanted = {stander.submission for stander in standers}
+        return BoardInputs(tuple(standers), tuple(row for row in self.results if row["submission"] in wanted))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names to show, by submission."""
+        return {stander.submission: stander.name for stander in self.standers}
+
+    @property
+    def feedback(self) -> dict[str, float]:
+        """Scores of the feedback phase, by submission."""
+        return {s.submission: s.feedback for s in self.standers if s.feedback is not None}
+
+
+def gather_board(session: Session, version: PhaseVersion, league: League) -> BoardInputs:
+    """All who stand on the board with their results, best first, those out of the ranking last.
+
+    Raises `NothingToReport` where the results of one of them are no longer kept.
+    """
+    rows = session.execute(
+        select(BoardRow.submission_id, Team.name, Submission.kind, Submission.comment, Submission.origin_id)
+        .join(Team, Team.id == BoardRow.team_id)
+        .join(Submission, Submission.id == BoardRow.submission_id)
+        .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
+        .order_by(~BoardRow.ranked, BoardRow.sort_value, BoardRow.submitted_at)
+    ).all()
+    origins: dict[str, float | None] = dict(
+        session.execute(
+            select(Submission.id, Submission.score).where(
+                Submission.id.in_([origin for *_, origin in rows if origin])
+            )
+        ).all()
+    )
+    standers = []
+    for submission, team, kind, comment, origin in rows:
+        baseline = kind == SubmissionKind.BASELINE
+        standers.append(
+            Stander(submission, (comment or team) if baseline else team, baseline, origins.get(origin or ""))
+        )
+    results = _results_of(session, version, [stander.submission for stander in standers])
+    kept = {row["submission"] for row in results}
+    lost = [stander.name for stander in standers if stander.submission not in kept]
+    if lost:
+        raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
+    return BoardInputs(tuple(standers), tuple(results))
+
+
+def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[dict[str, Any]]:
+    """The tables of the runs that count: of each submission's newest finished generation."""
+    newest = (
+        select(Run.submission_id, func.max(Run.generation).label("generation"))
+        .join(RunScore, RunScore.run_id == Run.id)
+        .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
+        .group_by(Run.submission_id)
+        .subquery()
+    )
+    rows = session.execute(
+        select(Run.submission_id, Run.seed_index, Artifact.digest, Artifact.size)
+        .join(RunScore, RunScore.run_id == Run.id)
+        .join(
+            newest,
+            (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation),
+        )
+        .join(Artifact, Artifact.run_id == Run.id)
+        .where(
+            Run.phase_version_id == version.id,
+            Run.state == RunState.FINISHED,
+            Artifact.name == RESULTS,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+        .order_by(Run.submission_id, Run.seed_index)
+    )
+    return [
+        {"submission": submission, "run": seed, "digest": digest, "size": size}
+        for submission, seed, digest, size in rows
+    ]
+
+
+def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
+    """Digests of a pool's packs, in order."""
+    return list(
+        session.scalars(
+            select(Pack.digest)
+            .join(PoolPack, PoolPack.pack_id == Pack.id)
+            .where(PoolPack.pool_version_id == (pool_version_id or ""))
+            .order_by(PoolPack.position)
+        )
+    )
+
+
+def board_parameters(
+    name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
+) -> tuple[BoardInputs, dict[str, Any]]:
+    """Which of those on the board the report is about, and the parameters of its analysis."""
+    ranked = [stander for stander in board.standers if not stander.baseline]
+    if name == "difficulty":
+        baselines = [stander for stander in board.standers if stander.baseline]
+        chosen = board.of(baselines if len(baselines) > 1 else board.standers)
+        return _two(chosen), {"names": chosen.names, "baselines": len(baselines) > 1}
+    if name == "plan":
+        return _two(board.of(ranked[:2])), dict(settings)
+    chosen = board.of(ranked[: int(settings["entries"])])
+    return _two(chosen), {
+        "replicates": settings["replicates"],
+        "seed": settings["seed"],
+        "combination": version.combine.value,
+        "names": chosen.names,
+        "feedback": chosen.feedback,
+    }
+
+
+def _two(board: BoardInputs) -> BoardInputs:
+    if len(board.standers) < 2:
+        raise NothingToReport("Fewer than two entries on this board have results.")
+    return board
+
+
+def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, float]) -> dict[str, Any]:
+    """The parameters of an analysis of a phase's pools."""
+    if name == "diversity":
+        return {**settings, "protocol": version.protocol}
+    if name == "audit":
+        return {**settings, "test_tasks": version.tasks, "train_tasks": version.tasks}
+    return dict(settings)

@@ -1,0 +1,206 @@
+"""`anyshot organize ...`: what organizers do at a platform, for scripts. It needs a token with the scope `organize`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.client import Client
+
+DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds")
+ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
+ENDED = ("finished", "failed", "cancelled", "timed_out")
+
+
+@click.group()
+def organize() -> None:
+    """Steer a competition that you organize."""
+
+
+@organize.command()
+@click.argument("competition")
+@connection_options
+def phases(client: Client, competition: str) -> None:
+    """List the phases of COMPETITION."""
+    for phase in client.organize("GET", competition, "/phases"):
+        settings = phase["settings"]
+        click.echo(
+            f"{phase['key']:20} {phase['status']:9} {phase['submissions']:6} submissions  "
+            f"{settings['start']} to {settings['end'] or 'no end'}"
+        )
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("deed", type=click.Choice(DEEDS))
+@click.option("--reason", default="", help="Why, for the audit log.")
+@connection_options
+def phase(client: Client, competition: str, phase: str, deed: str, reason: str) -> None:
+    """Open, close, pause, resume PHASE, freeze its board, or draw new secret seeds."""
+    state = client.organize("POST", competition, f"/phases/{phase}/acts/{deed}", {"reason": reason})
+    board = ", its board is frozen" if state["frozen"] else ""
+    click.echo(f"{state['key']} is {state['status']}{board}.")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("end", required=False)
+@connection_options
+def extend(client: Client, competition: str, phase: str, end: str | None) -> None:
+    """Move the end of PHASE to END, like 2026-09-01T00:00:00Z; without END it stays open."""
+    state = client.organize("POST", competition, f"/phases/{phase}/extend", {"end": end})
+    click.echo(f"{state['key']} is {state['status']} and ends {state['settings']['end'] or 'never'}.")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@connection_options
+def settings(client: Client, competition: str, phase: str, file: Path | None) -> None:
+    """Print the settings of PHASE as JSON, or set those of FILE; a phase that is not there is made."""
+    if file is not None:
+        wanted = json.loads(file.read_text(encoding="utf-8"))
+        known = {row["key"] for row in client.organize("GET", competition, "/phases")}
+        method, path = ("PUT", f"/phases/{phase}") if phase in known else ("POST", "/phases")
+        client.organize(method, competition, path, {**wanted, "key": phase})
+    found = client.organize("GET", competition, f"/phases/{phase}")
+    click.echo(json.dumps(found["settings"], indent=2))
+
+
+@organize.command()
+@click.argument("competition")
+@click.option("--phase", default="", help="Only of this phase.")
+@click.option("--status", default="", help="queued, running, finished, failed or cancelled.")
+@click.option("--text", default="", help="In team, user or comment, or the beginning of an id.")
+@click.option(
+    "--sort", default="-created", show_default=True, help="created, score, finished, size; - reverses."
+)
+@click.option("--page", default=1, show_default=True, help="50 a page.")
+@connection_options
+def submissions(client: Client, competition: str, page: int, **wanted: str) -> None:
+    """List submissions."""
+    found = client.organize("GET", competition, "/submissions", params={**wanted, "page": page})
+    for row in found["items"]:
+        score = "" if row["score"] is None else f"{row['score']:.3f}"
+        mark = " disqualified" if row["disqualified"] is not None else ""
+        click.echo(f"{row['id']}  {row['phase']:12} {row['team']:24} {row['status']:10} {score:>7}{mark}")
+    click.echo(f"{found['total']} submissions, page {found['page']} of {found['pages']}.")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("deed", type=click.Choice(ACTS))
+@click.argument("ids", nargs=-1)
+@click.option("--phase", default="", help="Instead of ids: all of this phase.")
+@click.option("--status", default="", help="Instead of ids: all in this state.")
+@click.option("--reason", default="", help="A disqualification needs one: the team sees it.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@connection_options
+def act(
+    client: Client,
+    competition: str,
+    deed: str,
+    ids: tuple[str, ...],
+    phase: str,
+    status: str,
+    reason: str,
+    yes: bool,
+) -> None:
+    """Do DEED to the submissions IDS, or to all of a phase or in a state."""
+    if bool(ids) == bool(phase or status):
+        raise click.UsageError("Give ids, or --phase or --status.")
+    chosen: dict[str, Any] = {"ids": list(ids)} if ids else {"filter": {"phase": phase, "status": status}}
+    if not ids and not yes:
+        wanted = {"phase": phase, "status": status}
+        total = client.organize("GET", competition, "/submissions", params=wanted)["total"]
+        click.confirm(f"{deed} {total} submissions?", abort=True)
+    body = {"act": deed, "reason": reason, **chosen}
+    outcome = client.organize("POST", competition, "/submissions/acts", body)
+    click.echo(f"{deed}: {len(outcome['done'])} submissions.")
+    for identity, why in outcome["skipped"].items():
+        click.echo(f"{identity}: {why}", err=True)
+    if outcome["undo"] and outcome["done"]:
+        click.echo(
+            f"To undo: anyshot organize act {competition} {outcome['undo']} {' '.join(outcome['done'])}"
+        )
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("step", type=click.Choice(["preview", "launch", "publish", "unpublish"]))
+@click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@connection_options
+def final(client: Client, competition: str, phase: str, step: str, winners: int, yes: bool) -> None:
+    """Preview who enters the final PHASE, launch their runs, publish the results."""
+    path = f"/phases/{phase}/final"
+    if step in ("preview", "launch"):
+        rows = client.organize("GET", competition, path)
+        for row in rows:
+            state = "launched" if row["launched"] else "enters" if row["enters"] else "stays out"
+            click.echo(
+                f"{row['team']:24} {state:10} {', '.join(row['leagues'])} {'; '.join(row['reasons'])}".rstrip()
+            )
+        waiting = sum(row["enters"] and not row["launched"] for row in rows)
+        if step == "preview":
+            return
+        _ask_first(f"Launch {waiting} entries?", yes)
+        made = client.organize("POST", competition, f"{path}/launch", {"expected": waiting})
+        click.echo(f"{len(made['submissions'])} entries are queued.")
+        return
+    _ask_first(f"{step.capitalize()} the results of {phase}?", yes)
+    body = {"winners": winners} if step == "publish" else None
+    found = client.organize("POST", competition, f"{path}/{step}", body)
+    words = "are public" if found["published_at"] else "are hidden"
+    click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("analysis")
+@click.option("--league", help="Of a board; the first one if left out.")
+@click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="A setting of the report.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for its page and data.")
+@connection_options
+def report(
+    client: Client,
+    competition: str,
+    phase: str,
+    analysis: str,
+    league: str | None,
+    values: tuple[str, ...],
+    out: Path | None,
+) -> None:
+    """Have a worker compute the report ANALYSIS on PHASE, and wait for it."""
+    chosen = {name: number for name, _, number in (value.partition("=") for value in values)}
+    body = {"analysis": analysis, "phase": phase, "league": league, "settings": chosen}
+    found = client.organize("POST", competition, "/reports", body)
+    while found["state"] not in ENDED:
+        time.sleep(1.0)
+        found = client.organize("GET", competition, f"/reports/{found['id']}")
+    if found["state"] != "finished":
+        click.echo(f"The report {found['state']}: {found['message']}", err=True)
+        raise SystemExit(Exit.FAILED)
+    click.echo(found["result"]["finding"])
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in ("page.html", "result.json", "table.parquet"):
+            path = f"/competitions/{competition}/manage/reports/{found['id']}/files/{name}"
+            client.fetch(path, out / name)
+        click.echo(f"Written to {out}.")
+
+
+def _ask_first(question: str, yes: bool) -> None:
+    if not yes:
+        click.confirm(question, abort=True)

@@ -1,0 +1,94 @@
+"""Runs with real tables of tasks, and a real worker's code for the platform's reports."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import numpy as np
+from fastapi.testclient import TestClient
+
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.results import write_results
+from anyshot_starting_kit.wire.worker_api import WorkerInfo
+from anyshot_worker.attempt import Site as WorkerSite
+from anyshot_worker.attempt import carry_out
+from anyshot_worker.client import WorkerClient
+from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.workspace import Workspace
+from tests.platform.site import PaperWorker, Site, summary
+
+METRICS = (
+    "normalized_accuracy",
+    "balanced_accuracy",
+    "accuracy",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+)
+DATASETS = ("alpha", "beta", "gamma")
+
+
+def draw_table(skill: float, tasks: int, seed: int) -> TaskTable:
+    """A run's results: hard and easy tasks are the same for everybody, the rest is the submission's own chance."""
+    shared, own = np.random.default_rng(1), np.random.default_rng(seed)
+    score = skill + 0.1 * shared.normal(size=tasks) + 0.02 * own.normal(size=tasks)
+    names = np.array([DATASETS[i % 3] for i in range(tasks)])
+    score = score + np.array([{"alpha": 0.1, "beta": 0.0, "gamma": -0.1}[name] for name in names])
+    columns: dict[str, Any] = {"task": np.arange(tasks), "dataset": names, "domain": names}
+    columns |= {"ways": np.tile([2, 5], tasks)[:tasks], "shots": np.full(tasks, 5)}
+    columns |= {"queries": np.full(tasks, 100), **dict.fromkeys(METRICS, score)}
+    columns |= {"fit_seconds": np.zeros(tasks), "predict_seconds": np.zeros(tasks)}
+    return TaskTable.from_columns(columns)
+
+
+def finish_with_results(worker: PaperWorker, skill: float, seed: int) -> str:
+    """Complete the next run with a table of tasks; returns its submission."""
+    job = worker.claim()
+    assert job is not None
+    table = draw_table(skill, job["tasks"], seed)
+    target = io.BytesIO()
+    write_results(target, table, {"run": job["run_id"], "protocol": "p"})  # pyright: ignore[reportArgumentType]
+    content = target.getvalue()
+    assert worker.put(job, "results.parquet", content).is_success
+    reference = {"digest": hashlib.sha256(content).hexdigest(), "size": len(content)}
+    means = {name: float(table.normalized_accuracy[table.dataset == name].mean()) for name in DATASETS}
+    mean = float(table.normalized_accuracy.mean())
+    done = worker.complete(
+        job,
+        mean,
+        summary=summary(mean, job["tasks"], means),
+        artifacts=[{"name": "results.parquet", **reference}],
+    )
+    assert done.status_code == 204, done.text
+    return job["submission_id"]
+
+
+class Bridge(httpx.BaseTransport):
+    """Carries a worker's requests into the application of the test."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.client = client
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = self.client.request(
+            request.method, str(request.url), headers=dict(request.headers), content=request.read()
+        )
+        return httpx.Response(answer.status_code, content=answer.content)
+
+
+def work_off(site: Site, folder: Path) -> int:
+    """Let a real worker carry out what is queued, reports above all; returns how many runs it took."""
+    paper = site.worker("real")
+    client = WorkerClient("http://testserver", paper.token, transport=Bridge(site.client))
+    workspace = Workspace(folder / "workspace", 1 << 30, client)
+    place = WorkerSite("real", client, workspace, cast(Sandboxes, None), threading.Event())
+    taken = 0
+    while (assignment := client.claim(WorkerInfo(name="real"))) is not None:
+        carry_out(assignment, place)
+        taken += 1
+    return taken

@@ -1,0 +1,330 @@
+"""Acts of organizers that change scores, data or who is told: what each does, down to what a worker is given."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.baselines.service import fetch_zip
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.pools.organizing import publish_what_is_over
+from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from tests.platform.admin.results import draw_table, finish_with_results
+from tests.platform.admin.test_manage import BASE, acts, finish, flash, page, phase_form, post
+from tests.platform.site import SLUG, PaperWorker, Site, make_paper_pack, summary
+
+
+def draft(site: Site, **changes: Any) -> str:
+    """A drafted second version of the feedback phase; its address."""
+    owner = site.owner()
+    made = post(owner, f"{BASE}/phases/feedback", deed="version", **phase_form(**changes))
+    assert made.headers["location"].endswith("/versions/2"), made.text
+    return f"{BASE}/phases/feedback/versions/2"
+
+
+def finish_keeping(worker: PaperWorker, mean: float, *names: str) -> None:
+    """Complete the next run and leave these files."""
+    job = worker.claim()
+    assert job is not None
+    kept = []
+    for name in names:
+        content = f"{name} of {job['run_id']}".encode()
+        assert worker.put(job, name, content).is_success
+        kept.append({"name": name, "digest": hashlib.sha256(content).hexdigest(), "size": len(content)})
+    assert worker.complete(job, mean, artifacts=kept).status_code == 204
+
+
+def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish_keeping(worker, 0.5, "predictions.parquet")
+    version = draft(site, **{"scoring.ranking": "mean_run"})
+    assert "Not possible" not in page(owner, version).text
+    assert flash(post(owner, f"{version}/rescore", mode="score")) == "1 runs are queued."
+    job = worker.claim()
+    assert job is not None
+    assert (job["kind"], job["learner"]) == ("score", None)
+    assert job["predictions"]["size"] > 0
+    worker.complete(job, 0.55)
+    post(owner, f"{version}/live")
+    assert site.submission(submission).score == 0.55
+
+
+def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish_keeping(worker, 0.5, "predictions.parquet", "learner.bin")
+    version = draft(site, **{"tasks.count": "20"})
+    assert "the predictions were made under other tasks.count" in page(owner, version).text
+    assert flash(post(owner, f"{version}/rescore", mode="meta_test")) == "1 runs are queued."
+    job = worker.claim()
+    assert job is not None
+    assert (job["kind"], job["tasks"], job["predictions"]) == ("meta_test", 20, None)
+    assert job["learner"]["size"] > 0
+    worker.complete(job, 0.6)
+    post(owner, f"{version}/live")
+    assert site.submission(submission).score == 0.6
+
+
+def test_what_is_no_longer_kept_ends_the_rescoring_with_its_reason(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish(worker, 0.5)  # leaves no files
+    version = draft(site, **{"tasks.count": "20"})
+    post(owner, f"{version}/rescore", mode="meta_test")
+    assert worker.claim() is None
+    shown = page(owner, version).text
+    assert "1 of 1 runs ended, 1 without a score" in shown
+    assert "learner.bin is no longer kept: choose another way" in shown
+    post(owner, f"{version}/discard")
+    assert site.submission(submission).score == 0.5
+
+
+def test_one_submission_is_scored_again_under_the_same_version(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish_keeping(worker, 0.5, "predictions.parquet")
+    post(owner, f"{BASE}/submissions/acts", act="rescore", confirmed="1", id=[submission])
+    job = worker.claim()
+    assert job is not None
+    assert job["kind"] == "score"
+    worker.complete(job, 0.4)
+    assert site.submission(submission).score == 0.4
+    assert acts(site)[-1] == "submission.rescore"
+
+
+def test_the_archive_makes_the_tables_and_figures_again(embedded_site: Site, tmp_path: Path) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])
+    for place, (name, skill) in enumerate((("pia", 0.6), ("quin", 0.3))):
+        site.member(name).submit()
+        for run in range(3):
+            finish_with_results(worker, skill, seed=10 * place + run)
+    archive = owner.call("GET", f"{BASE}/exports/archive.zip").content
+    zipfile.ZipFile(io.BytesIO(archive)).extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "reproduce.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "All scores on the boards follow from the results." in done.stdout
+    with (tmp_path / "tables" / "feedback-free.csv").open(newline="") as file:
+        rows = list(csv.reader(file))[1:]
+    assert [row[1] for row in rows] == ["pia", "quin"]
+    worst = min(float(draw_table(0.6, 30, seed).normalized_accuracy.mean()) for seed in range(3))
+    assert min(map(float, rows[0][3:])) == pytest.approx(worst, abs=1e-6)
+    assert float(rows[0][2]) == pytest.approx(worst)
+    figures = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert {"feedback-free-ways.svg", "feedback-free-shots.svg", "feedback-free-difficulty.svg"} <= figures
+    difficulty = (tmp_path / "tables" / "feedback-free-difficulty.csv").read_text()
+    assert difficulty.startswith("dataset,intrinsic,modelling")
+
+
+def test_a_combined_pool_takes_the_packs_of_its_parts(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    ids = [make_paper_pack(site.services, name) for name in ("beta", "gamma")]
+    with site.services.database.writing() as session:
+        for slug, pack_id in zip(("one", "two"), ids, strict=True):
+            pool = create_pool(session, slug=slug, name=slug, owner_id=site.owner_id)
+            create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=site.owner_id)
+        create_pool(session, slug="both", name="both", owner_id=site.owner_id).combines = ["one", "two"]
+    assert "Holds the packs of one, two" in page(owner, "/organize/pools/both").text
+    assert flash(post(owner, "/organize/pools/both/combine")) == "Combined."
+    names = [p["name"] for p in owner.call("GET", "/api/v1/pools/both").json()["versions"][0]["packs"]]
+    assert names == ["beta", "gamma"]
+    with site.services.database.writing() as session:
+        session.scalars(select(Pool).where(Pool.slug == "both")).one().combines = ["one", "one"]
+    assert "is there twice" in flash(post(owner, "/organize/pools/both/combine"))
+
+
+def test_a_pool_is_published_by_the_clock_when_all_is_over(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+
+    def tick() -> list[str]:
+        with site.services.database.writing() as session:
+            return [pool.slug for pool in publish_what_is_over(session)]
+
+    assert "by itself" not in page(owner, "/organize/pools/small-pool").text.lower().replace(
+        "not publish by itself", ""
+    )
+    post(owner, "/organize/pools/small-pool/publish-when-over")
+    assert tick() == []  # the phase is open
+    site.set_phase(ends_at=now() - timedelta(seconds=1), needs_publishing=True)
+    assert tick() == []  # its results are not public yet
+    site.set_phase(published_at=now())
+    assert tick() == ["small-pool"]
+    assert tick() == []
+    assert owner.call("GET", "/api/v1/pools/small-pool").json()["published_at"]
+    assert acts(site)[-1] == "pool.publish"
+
+
+def test_the_winners_code_is_published_on_request_and_taken_back(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    for name in ("pia", "quin"):
+        site.member(name).submit()
+    finish(worker, 0.9, 0.6)
+    final = phase_form(title="Final", key="final", kind="final", **{"entries.phase": "feedback"})
+    final |= {"shown.board": "organizers", "shown.after_publishing": "1"}
+    del final["accepts_uploads"]
+    post(owner, f"{BASE}/phases/new", **final)
+    post(owner, f"{BASE}/final/final/launch", expected="2")
+    with site.services.database.reading() as session:
+        origins = {row.id: row.name for row in session.scalars(select(League))}
+        assert len(origins) == 2
+    jobs = [worker.claim(), worker.claim()]
+    for job in jobs:
+        assert job is not None
+        team = owner.call("GET", f"/api/v1/submissions/{job['submission_id']}").json()
+        worker.complete(job, 0.8 if "pia" in json.dumps(team) else 0.4)
+    listed = f"/api/v1/competitions/{SLUG}/code"
+    assert site.client.get(listed).json() == []
+    assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
+    assert flash(post(owner, f"{BASE}/final/final/publish", winners="1")).endswith(
+        "the code of 1 submissions too."
+    )
+    (code,) = site.client.get(listed).json()
+    assert (code["team"], code["phase"]) == ("pia", "final")
+    shown = site.client.get(f"/competitions/{SLUG}/code").text
+    assert "pia" in shown
+    assert "quin" not in shown
+    zipped = site.client.get(code["url"])
+    assert "model.py" in zipfile.ZipFile(io.BytesIO(zipped.content)).namelist()
+    loser = next(job["submission_id"] for job in jobs if job and job["submission_id"] != code["submission"])
+    assert site.client.get(f"/competitions/{SLUG}/code/{loser}.zip").status_code == 404
+    post(owner, f"{BASE}/final/final/unpublish")
+    assert site.client.get(listed).json() == []
+    assert site.client.get(code["url"]).status_code == 404
+    assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
+
+
+def test_columns_that_a_league_declares_stand_on_its_board(embedded_site: Site) -> None:
+    site, worker = embedded_site, embedded_site.worker()
+    with site.services.database.writing() as session:
+        league = session.scalars(select(League).where(League.slug == "free")).one()
+        league.columns = [{"metric": "macro_f1", "title": "F1", "decimals": 2}, {"metric": "duration"}]
+    site.member("pia").submit()
+    job = worker.claim()
+    assert job is not None
+    said = summary(0.5, job["tasks"])
+    said["metrics"] = [{"key": "macro_f1", "mean": 0.375, "half_width": 0.01, "tasks": job["tasks"]}]
+    assert worker.complete(job, 0.5, summary=said).status_code == 204
+    (row,) = site.board("free")["rows"]
+    assert row["columns"] == {"F1": "0.38", "Duration": "0 ms"}
+    shown = site.client.get(f"/competitions/{SLUG}/leaderboard").text
+    assert ">F1<" in shown
+    assert ">0.38<" in shown
+    assert row["by_dataset"] == {"Dataset 1": 0.5}
+    assert "alpha" not in shown  # the name is hidden from visitors, in links too
+    assert ">F1<" not in site.client.get(f"/competitions/{SLUG}/leaderboard?league=scratch").text
+
+
+def test_labels_of_hidden_datasets_follow_the_pool_everywhere(embedded_site: Site) -> None:
+    site, worker = embedded_site, embedded_site.worker()
+    ids = [make_paper_pack(site.services, name) for name in ("zulu", "mike", "echo")]
+    with site.services.database.writing() as session:
+        pool = create_pool(session, slug="three", name="three", owner_id=site.owner_id)
+        rows = [session.get_one(Pack, pack_id) for pack_id in ids]
+        made = create_pool_version(session, pool, rows, created_by=site.owner_id)
+        session.get_one(Phase, site.phase_id).versions[0].meta_test_pool_version_id = made.id
+    pia = site.member("pia")
+    pia.submit()
+    job = worker.claim()
+    assert job is not None
+    means = {"zulu": 0.1, "mike": 0.2, "echo": 0.3}
+    worker.complete(job, 0.2, summary=summary(0.2, job["tasks"], means))
+    (row,) = site.board("free")["rows"]
+    assert row["by_dataset"] == {"Dataset 1": 0.1, "Dataset 2": 0.2, "Dataset 3": 0.3}
+    path = f"/competitions/{SLUG}/leaderboard"
+    for query in ("", "?sort=-d:Dataset 2", "?sort=d:mike"):
+        shown = site.client.get(path + query)
+        assert shown.status_code == 200
+        assert "Dataset 2" in shown.text or "D2" in shown.text
+        for name in means:
+            assert name not in shown.text.replace("d%3Amike", "").replace("d:mike", ""), (query, name)
+
+
+def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    with site.services.database.writing() as session:
+        competition_id = site.competition(session).id
+        for settings in ("", "paper"):
+            session.add(
+                Baseline(
+                    competition_id=competition_id,
+                    slug=f"proto-{settings or 'own'}",
+                    name="Prototypical Networks",
+                    builtin="prototypical-networks",
+                    settings=settings,
+                    leagues=["free"],
+                )
+            )
+    iterations = {}
+    with site.services.database.writing() as session:
+        for baseline in session.scalars(select(Baseline)):
+            fetched = fetch_zip(session, site.services, baseline)
+            with site.services.storage.open(fetched.digest) as stored:
+                config = json.loads(zipfile.ZipFile(io.BytesIO(stored.read())).read("config.json"))
+            iterations[baseline.settings] = config["method"]["iterations"]
+    assert iterations["paper"] == 30_000
+    assert iterations[""] < 1000
+    post(owner, f"{BASE}/baselines/proto-paper/run", phase="feedback")
+    finish(worker, 0.3)
+    assert [(row["rank"], row["is_baseline"]) for row in site.board("free")["rows"]] == [(None, True)]
+
+
+def test_webhooks_are_added_tested_switched_renewed_and_removed(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    bad = post(owner, f"{BASE}/webhooks", url="ftp://example.org/hook")
+    assert "begins with http" in flash(bad)
+    assert "There is no event" in flash(
+        post(owner, f"{BASE}/webhooks", url="https://example.org/hook", events="party")
+    )
+    wanted = {"url": "https://example.org/hook", "events": "submission.finished"}
+    assert flash(post(owner, f"{BASE}/webhooks", **wanted)) == "The webhook is added."
+
+    def hook() -> Webhook:
+        with site.services.database.reading() as session:
+            return session.scalars(select(Webhook)).one()
+
+    path, version = f"{BASE}/webhooks/{hook().id}", hook().secret_version
+    before = page(owner, f"{BASE}/webhooks").text
+    for deed in ("test", "off", "renew"):
+        assert flash(post(owner, f"{path}/{deed}")) == "Done."
+    assert (hook().active, hook().secret_version) == (False, version + 1)
+    after = page(owner, f"{BASE}/webhooks").text
+    assert "Switch on" in after
+    assert secret_in(before) != secret_in(after)
+    post(owner, f"{path}/on")
+    assert hook().active
+    with site.services.database.reading() as session:
+        assert session.scalars(select(WebhookDelivery)).one().event == "test"
+    assert "no such act" in flash(post(owner, f"{path}/explode"))
+    post(owner, f"{path}/remove")
+    assert post(owner, f"{path}/on").status_code == 404
+    assert "No webhooks" in page(owner, f"{BASE}/webhooks").text
+    assert acts(site)[-1] == "webhook.remove"
+
+
+def secret_in(text: str) -> str:
+    """The secret that the page shows."""
+    return text.partition('id="secret-')[2].partition("</")[0]

@@ -1,0 +1,270 @@
+"""What organizers do over JSON: the same acts, the same rules and the same records as on their pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anyshot_platform.competitions.states import Role
+from anyshot_starting_kit.data.pack import pack_dataset
+from anyshot_starting_kit.demo_data import make_demo_data
+from tests.platform.admin.test_manage import acts, finish
+from tests.platform.site import SLUG, Person, Site
+
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+
+
+def ask(person: Person, method: str, path: str, body: Any = None, *, status: int = 200) -> Any:
+    """A request under the organizers' addresses that is answered as expected."""
+    path = path if path.startswith("/api") else MANAGE + path
+    answer = person.call(method, path, json=body) if body is not None else person.call(method, path)
+    assert answer.status_code == status, (path, answer.status_code, answer.text)
+    return answer.json()
+
+
+def test_phases_are_made_edited_and_steered(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    (phase,) = ask(owner, "GET", "/phases")
+    assert (phase["status"], phase["settings"]["tasks"]["test_seeds"]) == ("open", [])
+    settings = phase["settings"]
+    assert ask(owner, "PUT", "/phases/feedback", settings)["settings"] == settings
+    for deed, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
+        assert ask(owner, "POST", f"/phases/feedback/acts/{deed}", {"reason": "a test"})["status"] == status
+    assert ask(owner, "POST", "/phases/feedback/acts/freeze")["frozen"]
+    assert not ask(owner, "POST", "/phases/feedback/acts/unfreeze")["frozen"]
+    moved = ask(owner, "POST", "/phases/feedback/extend", {"end": "2090-01-01T00:00:00+02:00"})
+    assert moved["settings"]["end"] == "2089-12-31T22:00:00+00:00"
+    ask(owner, "POST", "/phases/feedback/extend", {"end": "2090-01-01T00:00:00"}, status=422)
+    new = {
+        **settings,
+        "key": "second",
+        "title": "Second",
+        "start": "2030-01-01T00:00:00",
+        "end": None,
+        "timezone": "Asia/Tokyo",
+    }
+    made = ask(owner, "POST", "/phases", new, status=201)
+    assert (made["key"], made["settings"]["start"]) == ("second", "2029-12-31T15:00:00+00:00")
+    assert ask(owner, "POST", "/phases", new, status=422)["field"] == "key"
+    ask(owner, "DELETE", "/phases/second")
+    assert [row["key"] for row in ask(owner, "GET", "/phases")] == ["feedback"]
+    assert [row["key"] for row in ask(owner, "GET", "/phases?deleted=true")] == ["second"]
+    assert ask(owner, "POST", "/phases/second/restore")["deleted_at"] is None
+    assert acts(embedded_site)[-3:] == ["phase.add", "phase.delete", "phase.restore"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"key": "other"}, "keeps its short name"),
+        ({"timezone": "Mars/Olympus"}, "no time zone"),
+        ({"end": "2001-01-01T00:00:00Z"}, "ends before it starts"),
+        ({"start": "0001-01-01T00:00:00+14:00"}, "between 1971 and 8999"),
+        ({"scoring": {"ranking": "by_beauty"}}, "no such rule"),
+        ({"scoring": {"runs": 3}, "tasks": {"test_seeds": [1]}}, "3 seeded runs need as many seeds"),
+        ({"tasks": {"protocol": {"name": "dice"}}}, "Not a task protocol"),
+        ({"tasks": {"meta_test": "somebody-elses"}}, "no pool somebody-elses that you may use"),
+    ],
+)
+def test_a_phase_that_makes_no_sense_is_refused(
+    embedded_site: Site, change: dict[str, Any], words: str
+) -> None:
+    owner = embedded_site.owner()
+    settings = ask(owner, "GET", "/phases/feedback")["settings"]
+    for key, value in change.items():
+        settings[key] = {**settings[key], **value} if isinstance(value, dict) else value
+    refused = ask(owner, "PUT", "/phases/feedback", settings, status=422)
+    assert any(words in problem["problem"] for problem in refused["problems"]), refused
+
+
+def test_other_settings_need_a_version_and_everything_is_scored_again(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    submission = site.member("pia").submit().json()["id"]
+    finish(worker, 0.5)
+    settings = ask(owner, "GET", "/phases/feedback")["settings"]
+    settings["tasks"]["count"] = 20
+    assert ask(owner, "PUT", "/phases/feedback", settings, status=409)["error"] == "incomparable"
+    draft = ask(
+        owner, "POST", "/phases/feedback/versions", {"settings": settings, "reason": "more"}, status=201
+    )
+    assert (draft["number"], draft["state"]) == (2, "draft")
+    assert "tasks.count" in draft["ways"]["score"]
+    assert draft["ways"]["everything"] is None
+    again = "/phases/feedback/versions/2"
+    assert ask(owner, "POST", f"{again}/rescore", {"mode": "score"}, status=422)["error"] == "cannot_reuse"
+    assert ask(owner, "POST", f"{again}/rescore", {"mode": "everything"})["runs"] == 1
+    ask(owner, "POST", f"{again}/make-live", status=409)
+    finish(worker, 0.25)
+    (row,) = ask(owner, "GET", again)["compared"]
+    assert (row["old"], row["new"], row["submission"]) == (0.5, 0.25, submission)
+    assert ask(owner, "POST", f"{again}/make-live")["live"]
+    assert site.submission(submission).score == 0.25
+    assert [v["live"] for v in ask(owner, "GET", "/phases/feedback/versions")] == [False, True]
+    ask(owner, "POST", "/phases/feedback/versions/1/make-live")
+    assert site.submission(submission).score == 0.5
+    ask(owner, "DELETE", "/phases/feedback/versions/1", status=409)
+    ask(owner, "DELETE", again)
+
+
+def test_submissions_are_listed_and_acted_on_in_bulk(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    ids = [site.member(name).submit().json()["id"] for name in ("pia", "quin", "rob")]
+    finish(worker, 0.1, 0.2, 0.3)
+    found = ask(owner, "GET", "/submissions?sort=-score&status=finished")
+    assert [(row["team"], row["score"]) for row in found["items"]] == [
+        ("rob", 0.3),
+        ("quin", 0.2),
+        ("pia", 0.1),
+    ]
+    wish = {"act": "disqualify", "ids": [*ids[:2], "nothing"]}
+    assert ask(owner, "POST", "/submissions/acts", wish, status=422)["field"] == "reason"
+    done = ask(owner, "POST", "/submissions/acts", {**wish, "reason": "copied"})
+    assert sorted(done["done"]) == sorted(ids[:2])
+    assert (done["skipped"], done["undo"]) == ({"nothing": "is not here"}, "qualify")
+    assert len(site.board("free")["rows"]) == 1
+    everything = {"act": "qualify", "filter": {"shown": "disqualified"}}
+    assert len(ask(owner, "POST", "/submissions/acts", everything)["done"]) == 2
+    assert len(site.board("free")["rows"]) == 3
+    for act, undo in (("delete", "restore"), ("refund", "charge"), ("rerun", "cancel")):
+        for deed in (act, undo):
+            assert ask(owner, "POST", "/submissions/acts", {"act": deed, "ids": ids[:1]})["done"] == ids[:1]
+    ask(owner, "POST", "/submissions/acts", {"act": "rerun"}, status=422)
+
+
+def test_people_get_roles_quota_and_bans(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    pia, oscar = site.member("pia"), site.member("oscar", Role.ORGANIZER)
+    site.person("vera")
+    listed = ask(owner, "GET", "/people?q=pia")
+    (member,) = listed["items"]
+    path = f"/people/{member['id']}"
+    assert ask(owner, "POST", f"{path}/ban", {"reason": "two accounts"})["status"] == "banned"
+    assert pia.submit().status_code == 403
+    assert ask(owner, "POST", f"{path}/approve")["status"] == "approved"
+    team = ask(owner, "PUT", f"{path}/quota", {"day": 5, "reason": "asked"})["team"]
+    assert (team["extra_quota_day"], team["out_of_ranking"]) == (5, False)
+    assert ask(owner, "PUT", f"{path}/notes", {"notes": "met"})["notes"] == "met"
+    assert ask(owner, "PUT", f"{path}/role", {"role": "reviewer"})["role"] == "reviewer"
+    ask(oscar, "PUT", f"{path}/role", {"role": "owner"}, status=403)
+    assert (
+        ask(owner, "POST", "/people", {"username": "vera", "role": "organizer"}, status=201)["role"]
+        == "organizer"
+    )
+    ask(owner, "POST", "/people", {"username": "nobody", "role": "organizer"}, status=422)
+    (last,) = ask(owner, "GET", "/people?role=owner")["items"]
+    ask(owner, "PUT", f"/people/{last['id']}/role", {"role": "participant"}, status=409)
+    ask(owner, "POST", f"/people/{last['id']}/ban", {}, status=409)
+
+
+def test_leagues_gates_and_the_final_phase(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    spec = {
+        "key": "invited",
+        "title": "Invited",
+        "admission": "approval",
+        "columns": [{"metric": "macro_f1"}],
+    }
+    made = ask(owner, "POST", "/leagues", spec, status=201)
+    assert made["settings"]["columns"] == [{"metric": "macro_f1", "title": "", "decimals": 3}]
+    ask(owner, "PUT", "/leagues/invited", {**spec, "key": "else"}, status=422)
+    assert (
+        ask(owner, "PUT", "/leagues/invited", {**spec, "title": "By invitation"})["settings"]["title"][:2]
+        == "By"
+    )
+    assert ask(owner, "DELETE", "/leagues/invited")["deleted"]
+    assert not ask(owner, "POST", "/leagues/invited/restore")["deleted"]
+    submission = site.member("pia").submit(leagues=["free", "invited"]).json()["id"]
+    site.member("quin").submit()
+    finish(worker, 0.6, 0.3)
+    (waiting,) = ask(owner, "GET", "/leagues/entries?status=declared")
+    assert (waiting["submission"], waiting["league"]) == (submission, "invited")
+    decision = {"entries": [{"submission": submission, "league": "invited"}], "admit": True}
+    assert ask(owner, "POST", "/leagues/entries/decide", decision)["changed"] == 1
+    assert [row["team"] for row in site.board("invited")["rows"]] == ["pia"]
+    settings = ask(owner, "GET", "/phases/feedback")["settings"]
+    final = {**settings, "key": "final", "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
+    final["scoring"] = {**settings["scoring"], "runs": 3}
+    final["shown"] = {**settings["shown"], "after_publishing": True, "board": "organizers"}
+    ask(owner, "POST", "/phases", final, status=201)
+    gate = ask(owner, "PUT", "/gates/final/free", {"score": 0.5, "note": "by hand"})
+    assert (gate["league"], gate["score"]) == ("free", 0.5)
+    assert len(ask(owner, "GET", "/gates")) == 1
+    candidates = {row["team"]: row for row in ask(owner, "GET", "/phases/final/final")}
+    assert candidates["pia"]["enters"]
+    assert "0.300 does not beat the gate of 0.500" in candidates["quin"]["reasons"][0]
+    ask(owner, "POST", "/phases/final/final/launch", {"expected": 7}, status=409)
+    (entry,) = ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})["submissions"]
+    finish(worker, 0.55, 0.5, 0.6)
+    assert site.submission(entry).score == 0.5
+    published = ask(owner, "POST", "/phases/final/final/publish", {"winners": 1})
+    assert published["code_of"] == [entry]
+    assert ask(owner, "POST", "/phases/final/final/unpublish")["published_at"] is None
+    assert ask(owner, "PUT", "/gates/final/free", {"score": None}) is None
+
+
+def test_a_baseline_is_measured_over_ten_seeds(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    from tests.platform.site import make_zip
+
+    owner.call(
+        "POST",
+        f"/competitions/{SLUG}/manage/baselines",
+        data={"name": "Proto", "leagues": "free"},
+        files={"file": ("proto.zip", make_zip(salt="baseline"))},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    (baseline,) = ask(owner, "GET", "/baselines")
+    assert (baseline["key"], baseline["leagues"]) == ("proto", ["free"])
+    assert ask(owner, "POST", "/baselines/proto/measure", {"phase": "feedback"}, status=202)["runs"] == 10
+    finish(worker, *[0.30 + index / 100 for index in range(10)])
+    (measured,) = ask(owner, "GET", "/gates/measurements")
+    assert measured["mean"] == pytest.approx(0.345)
+    assert ask(owner, "POST", "/baselines/proto/run", {"phase": "feedback"}, status=202)["runs"] == 1
+    finish(worker, 0.31)
+    assert [row["is_baseline"] for row in site.board("free")["rows"]] == [True]
+    ask(owner, "DELETE", "/baselines/proto")
+    assert ask(owner, "GET", "/baselines") == []
+
+
+def test_pools_are_filled_versioned_and_published(embedded_site: Site, tmp_path: Path) -> None:
+    site, owner, stranger = embedded_site, embedded_site.owner(), embedded_site.person("sam")
+    make_demo_data(tmp_path / "demo")
+    source = sorted(path.parent for path in (tmp_path / "demo").glob("*/labels.csv"))[0]
+    content = pack_dataset(source, tmp_path).path.read_bytes()
+    ask(owner, "POST", "/api/v1/pools", {"slug": "mine", "name": "Mine"}, status=201)
+    ask(owner, "POST", "/api/v1/pools", {"slug": "mine"}, status=409)
+    sent = owner.call("PUT", "/api/v1/pools/mine/packs", content=content)
+    assert sent.status_code == 201, sent.text
+    assert owner.call("PUT", "/api/v1/pools/mine/packs", content=b"no pack").status_code == 422
+    assert stranger.call("PUT", "/api/v1/pools/mine/packs", content=content).status_code == 404
+    made = ask(owner, "POST", "/api/v1/pools/mine/versions", {"packs": [sent.json()["digest"]]}, status=201)
+    assert [pack["name"] for pack in made["versions"][0]["packs"]] == [sent.json()["name"]]
+    ask(owner, "POST", "/api/v1/pools/mine/versions", {"packs": ["0" * 64]}, status=422)
+    ask(stranger, "GET", "/api/v1/pools/mine", status=404)
+    ask(owner, "PUT", "/api/v1/pools/mine/publication", {"published": True})
+    assert ask(stranger, "GET", "/api/v1/pools/mine")["published_at"]
+    ask(stranger, "PUT", "/api/v1/pools/mine/publication", {"published": False}, status=404)
+    ask(owner, "DELETE", "/api/v1/pools/small-pool", status=409)
+    assert ask(owner, "DELETE", "/api/v1/pools/mine")["deleted"]
+    assert not ask(owner, "POST", "/api/v1/pools/mine/restore")["deleted"]
+    assert "pool.publish" in acts(site)
+
+
+def test_reviewers_read_and_participants_see_nothing(embedded_site: Site) -> None:
+    reviewer, participant = embedded_site.member("rita", Role.REVIEWER), embedded_site.member("pia")
+    for path in (
+        "/phases",
+        "/phases/feedback",
+        "/submissions",
+        "/people",
+        "/leagues",
+        "/gates",
+        "/baselines",
+    ):
+        ask(reviewer, "GET", path)
+        ask(participant, "GET", path, status=403)
+    ask(reviewer, "POST", "/phases/feedback/acts/close", status=403)
+    ask(reviewer, "POST", "/submissions/acts", {"act": "delete", "ids": ["x"]}, status=403)

@@ -1,0 +1,201 @@
+"""Reports: asked for on the pages or over JSON, computed by a worker's own code, seen by organizers alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_analysis.jobs import JOBS, Audience
+from anyshot_analysis.jobs.registry import read_parameters
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.notifications.models import Notification
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.reports.catalogue import KINDS
+from tests.platform.admin.results import finish_with_results, work_off
+from tests.platform.admin.test_manage import BASE, acts, flash, page, post
+from tests.platform.site import SLUG, Site
+
+API = f"/api/v1/competitions/{SLUG}/manage/reports"
+
+
+def test_the_platform_offers_what_the_workers_can_compute() -> None:
+    for kind in KINDS.values():
+        assert JOBS[kind.name].audience == Audience.ORGANIZER
+        defaults = {setting.name: setting.default for setting in kind.settings if setting.name != "entries"}
+        read_parameters(kind.name, defaults)
+
+
+@pytest.fixture
+def board(embedded_site: Site) -> Site:
+    """Four teams with three seeded runs each on thirty tasks; the zeta of them all is hardly worse than the first."""
+    site, worker = embedded_site, embedded_site.worker()
+    site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])
+    for place, (name, skill) in enumerate((("pia", 0.6), ("zeta", 0.595), ("rob", 0.4), ("uma", 0.2))):
+        assert site.member(name).submit().status_code == 201
+        for run in range(3):
+            finish_with_results(worker, skill, seed=10 * place + run)
+    return site
+
+
+def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: Path) -> None:
+    owner = board.owner()
+    asked = post(
+        owner, f"{BASE}/reports", analysis="flips", phase="feedback", league="free", replicates="1000"
+    )
+    assert flash(asked) == "A worker computes it now."
+    address = asked.headers["location"]
+    waiting = page(owner, address).text
+    assert 'http-equiv="refresh"' in waiting
+    assert "queue" in waiting
+    assert work_off(board, tmp_path) == 1
+    shown = page(owner, address).text
+    for words in (
+        "How far this ranking can be trusted",
+        "pia",
+        "Intervals of the true rank",
+        "Conclusion flips",
+        "What would settle the top",
+        "Between seeded runs (Kendall",
+        "worst",
+        "<svg",
+    ):
+        assert words in shown, words
+    assert "http-equiv" not in shown
+    numbers = owner.call("GET", f"{API}/{address.rpartition('/')[2]}").json()
+    assert numbers["state"] == "finished"
+    result = numbers["result"]["result"]
+    assert len(result["keys"]) == 4
+    assert result["runs"] == 3
+    assert result["combination"] == "worst"
+    assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
+
+
+def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tmp_path: Path) -> None:
+    owner = board.owner()
+    wish = {"analysis": "flips", "phase": "feedback", "settings": {"replicates": 1000}}
+    first = owner.call("POST", API, json=wish)
+    assert first.status_code == 202, first.text
+    work_off(board, tmp_path)
+    again = owner.call("POST", API, json=wish).json()
+    assert (again["id"], again["state"]) == (first.json()["id"], "finished")
+    asked = post(owner, f"{BASE}/reports", analysis="flips", phase="feedback", replicates="1000")
+    assert flash(asked) == "Nothing has changed since this report was made."
+    assert owner.call("POST", API, json={**wish, "settings": {"seed": 1}}).json()["id"] != first.json()["id"]
+    other_seed = owner.call("GET", API).json()[0]["id"]
+    assert owner.call("POST", f"{API}/{other_seed}/cancel").json()["state"] == "cancelled"
+    board.member("vera").submit()
+    worker = board.worker()
+    for run in range(3):
+        finish_with_results(worker, 0.5, seed=90 + run)
+    assert owner.call("POST", API, json=wish).json()["id"] != first.json()["id"]
+
+
+def test_difficulty_and_planning_come_from_the_board_too(board: Site, tmp_path: Path) -> None:
+    owner = board.owner()
+    made = {
+        name: owner.call("POST", API, json={"analysis": name, "phase": "feedback"}).json()["id"]
+        for name in ("difficulty", "plan")
+    }
+    assert work_off(board, tmp_path) == 2
+    difficulty = owner.call("GET", f"{API}/{made['difficulty']}").json()["result"]["result"]["difficulty"]
+    assert [row["dataset"] for row in difficulty] == ["alpha", "beta", "gamma"]
+    assert difficulty[2]["intrinsic"] > difficulty[0]["intrinsic"]
+    assert difficulty[0]["modelling"] == pytest.approx(0.4, abs=0.05)
+    plan = owner.call("GET", f"{API}/{made['plan']}").json()
+    assert "lead of 1 points" in plan["result"]["finding"]
+    file = owner.call("GET", f"{API}/{made['difficulty']}/files/table.parquet")
+    assert file.content[:4] == b"PAR1"
+    assert page(owner, f"{BASE}/reports/{made['plan']}/files/page.html").text.startswith("<!doctype html>")
+
+
+def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tmp_path: Path) -> None:
+    owner, reviewer = board.owner(), board.member("rita", Role.REVIEWER)
+    participant = board.member("petra")
+    wish = {"analysis": "difficulty", "phase": "feedback"}
+    report = owner.call("POST", API, json=wish).json()["id"]
+    work_off(board, tmp_path)
+    for path in (f"{BASE}/reports", f"{BASE}/reports/{report}", f"{BASE}/reports/{report}/files/result.json"):
+        assert page(reviewer, path).status_code == 200
+        assert page(participant, path).status_code == 403
+    for path in (API, f"{API}/{report}", f"{API}/{report}/files/result.json"):
+        assert reviewer.call("GET", path).status_code == 200
+        assert participant.call("GET", path).status_code == 403
+    assert reviewer.call("POST", API, json=wish).status_code == 403
+    assert reviewer.call("DELETE", f"{API}/{report}").status_code == 403
+    other = "/api/v1/competitions/other/manage/reports"
+    assert owner.call("GET", f"{other}/{report}").status_code == 404
+    post(owner, f"{BASE}/reports/{report}/delete")
+    assert owner.call("GET", API).json() == []
+    assert "Deleted reports" in page(owner, f"{BASE}/reports").text
+    post(owner, f"{BASE}/reports/{report}/restore")
+    assert [row["id"] for row in owner.call("GET", API).json()] == [report]
+
+
+def test_what_cannot_be_computed_is_refused_with_the_reason(embedded_site: Site, tmp_path: Path) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    wish = {"phase": "feedback"}
+    few = owner.call("POST", API, json={**wish, "analysis": "flips"})
+    assert (few.status_code, few.json()["error"]) == (409, "nothing_to_report")
+    bad = owner.call("POST", API, json={**wish, "analysis": "diversity", "settings": {"tasks": 1}})
+    assert bad.status_code == 422
+    assert "from 4 to 1,000" in bad.json()["message"]
+    assert owner.call("POST", API, json={**wish, "analysis": "horoscope"}).status_code == 404
+    assert "There is no report" in flash(
+        post(owner, f"{BASE}/reports", analysis="horoscope", phase="feedback")
+    )
+    # The floor cannot have more tasks than the whole: only the analysis knows, and says it to the organizer.
+    settings = {"tasks": 4, "floor_tasks": 5}
+    asked = owner.call("POST", API, json={**wish, "analysis": "diversity", "settings": settings}).json()
+    use_real_pool(site, tmp_path)
+    work_off(site, tmp_path)
+    failed = owner.call("GET", f"{API}/{asked['id']}").json()
+    assert failed["state"] == "failed"
+    assert "2 for the floor" in failed["message"]
+    assert "2 for the floor" in page(owner, f"{BASE}/reports/{asked['id']}").text
+    with site.services.database.reading() as session:
+        (told,) = session.scalars(select(Notification).where(Notification.kind == "report"))
+        assert told.user_id == owner.id
+        assert "diversity" in told.title
+        assert told.title.endswith("failed")
+
+
+def use_real_pool(site: Site, folder: Path) -> None:
+    """Put two generated datasets in the place of the paper ones."""
+    from anyshot_starting_kit.data.pack import pack_dataset
+    from anyshot_starting_kit.demo_data import make_demo_data
+
+    make_demo_data(folder / "demo")
+    sources = sorted(p.parent for p in (folder / "demo").glob("*/labels.csv"))[:2]
+    ids = [add_pack(site.services, pack_dataset(source, folder).path).id for source in sources]
+    with site.services.database.writing() as session:
+        pool = create_pool(session, slug="real", name="Real", owner_id=site.owner_id)
+        rows = [session.get_one(Pack, pack_id) for pack_id in ids]
+        made = create_pool_version(session, pool, rows, created_by=site.owner_id)
+        version = session.get_one(Phase, site.phase_id).versions[0]
+        assert isinstance(version, PhaseVersion)
+        version.meta_test_pool_version_id = version.meta_train_pool_version_id = made.id
+        version.protocol = {"name": "fixed", "ways": 3, "shots": 3, "query": 3}
+
+
+def test_a_pool_is_looked_at_before_its_phase(embedded_site: Site, tmp_path: Path) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    site.set_phase(starts_at=now().replace(year=now().year + 1), ends_at=None)
+    use_real_pool(site, tmp_path)
+    for name, settings in (("audit", {"ways": "3"}), ("diversity", {"tasks": "4", "floor_tasks": "2"})):
+        post(owner, f"{BASE}/reports", analysis=name, phase="feedback", **settings)
+    assert work_off(site, tmp_path) == 2
+    listed = owner.call("GET", API).json()
+    assert [(row["analysis"], row["state"], row["message"]) for row in listed] == [
+        ("diversity", "finished", ""),
+        ("audit", "finished", ""),
+    ]
+    shown = page(owner, f"{BASE}/reports/{listed[0]['id']}").text
+    assert "Diversity of the pool" in shown
+    assert "Distance between tasks, by dataset" in shown
+    pool = page(owner, "/organize/pools/real").text
+    assert f"/manage/reports/{listed[0]['id']}" in pool

@@ -1,0 +1,110 @@
+"""axe finds nothing serious on the organizers' and administrators' pages, at desktop and phone width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_analysis.jobs import run as analyse
+from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.queue.outbox import mark_outbox
+from anyshot_platform.reports.models import Report
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.users.models import User
+from anyshot_starting_kit.results import write_results
+from anyshot_starting_kit.wire.worker_api import JobKind
+from tests.platform.web.conftest import LiveSite
+from tests.platform.web.scene import add_artifact, make_table
+from tests.platform.web.test_axe import look
+
+MANAGE = (
+    "",
+    "/settings",
+    "/phases",
+    "/phases/new",
+    "/phases/feedback",
+    "/phases/feedback/versions/1",
+    "/leagues",
+    "/baselines",
+    "/people",
+    "/submissions",
+    "/submissions?status=failed&sort=-score",
+    "/final",
+    "/reports",
+    "/announcements",
+    "/webhooks",
+    "/exports",
+    "/audit",
+)
+ADMIN = ("", "/users", "/competitions", "/workers", "/storage", "/webhooks", "/audit")
+
+
+def add_reports(live: LiveSite, folder: Path) -> list[str]:
+    """A finished report and one that waits; their ids."""
+    for name, quality in (("Prototypes", 0.6), ("MetaDelta++", 0.58), ("Random", 0.1)):
+        for number in range(3):
+            table = make_table(quality, seed=number)
+            meta = {"submission": name, "run": number, "tasks": len(table)}
+            write_results(folder / f"{name}-{number}.parquet", table, meta)
+    inputs = {"results": sorted(folder.glob("*.parquet"))}
+    summary = analyse("flips", inputs, {"replicates": 1000}, folder / "report")
+    page = keep_file(live.services, folder / "report" / "page.html")
+    with live.services.database.writing() as session:
+        done = add_report(session, live, RunState.FINISHED)
+        done.run.parameters = {"analysis": "flips", "result": summary}
+        add_artifact(session, done.run, "page.html", page.digest, page.size).final = True
+        waiting = add_report(session, live, RunState.QUEUED)
+        mark_outbox(session)
+        return [done.id, waiting.id]
+
+
+def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
+    """A row for a report on the scene's phase."""
+    phase = live.scene.phase
+    values = {
+        "competition_id": phase.competition_id,
+        "phase_id": phase.id,
+        "phase_version_id": live.scene.version.id,
+    }
+    run = Run(kind=JobKind.ANALYSE, state=state, parameters={"analysis": "flips"}, **values)
+    session.add(run)
+    session.flush()
+    report = Report(analysis="flips", digest="0" * 64, run_id=run.id, **values)
+    session.add(report)
+    session.flush()
+    return report
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_for_organizers(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, width: int, scheme: str
+) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    reports = add_reports(live, tmp_path)
+    with live.services.database.writing() as session:
+        session.get_one(User, live.scene.organizer.id).is_site_admin = True
+        pools = [pool.slug for pool in session.scalars(select(Pool))]
+    live.sign_in(browser, live.scene.organizer)
+    base = f"/competitions/{live.scene.competition.slug}/manage"
+    paths = [
+        *(base + part for part in MANAGE),
+        *(f"{base}/reports/{report}" for report in reports),
+        "/organize",
+        "/organize/pools",
+        *(f"/organize/pools/{slug}" for slug in pools),
+        *("/admin" + part for part in ADMIN),
+    ]
+    found = [fault for path in paths for fault in look(browser, live.address + path)]
+    assert not found, "\n".join(found)

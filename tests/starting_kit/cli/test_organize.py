@@ -1,0 +1,70 @@
+"""`anyshot organize` against the real web service over HTTP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from anyshot_starting_kit.client import Client, NotAllowed
+from tests.platform.site import SLUG, Site
+from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
+    address,
+    call,
+    folder,
+    migrated_sqlite,
+    site,
+    sqlite_services,
+)
+
+
+def test_a_competition_is_steered_from_a_script(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    assert "feedback" in call("organize", "phases", SLUG).output
+    assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
+    assert "feedback is open." in call("organize", "phase", SLUG, "feedback", "resume").output
+    moved = call("organize", "extend", SLUG, "feedback", "2090-01-01T00:00:00Z").output
+    assert "ends 2090-01-01T00:00:00+00:00" in moved
+    settings = json.loads(call("organize", "settings", SLUG, "feedback").output)
+    settings["quota"]["per_day"] = 7
+    (tmp_path / "phase.json").write_text(json.dumps(settings))
+    changed = call("organize", "settings", SLUG, "feedback", str(tmp_path / "phase.json")).output
+    assert json.loads(changed)["quota"]["per_day"] == 7
+    pia, worker = site.member("pia"), site.worker()
+    submission = pia.submit().json()["id"]
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.5)
+    assert submission in call("organize", "submissions", SLUG, "--status", "finished").output
+    assert call("organize", "act", SLUG, "disqualify", submission).exit_code == 1  # no reason
+    done = call("organize", "act", SLUG, "disqualify", submission, "--reason", "copied").output
+    assert f"To undo: anyshot organize act {SLUG} qualify {submission}" in done
+    assert (
+        "qualify: 1 submissions."
+        in call("organize", "act", SLUG, "qualify", "--phase", "feedback", "--yes").output
+    )
+    assert call("organize", "act", SLUG, "delete").exit_code == 2
+    refused = call("organize", "report", SLUG, "feedback", "flips")
+    assert refused.exit_code == 1
+    assert "Fewer than two entries" in refused.output
+    final = {**settings, "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
+    (tmp_path / "final.json").write_text(json.dumps(final))
+    assert call("organize", "settings", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
+    assert "pia                      enters" in call("organize", "final", SLUG, "final", "preview").output
+    assert "1 entries are queued." in call("organize", "final", SLUG, "final", "launch", "--yes").output
+    published = call("organize", "final", SLUG, "final", "publish", "--winners", "1", "--yes").output
+    assert "are public" in published
+
+
+def test_a_participant_steers_nothing(site: Site, address: str) -> None:  # noqa: F811
+    with Client(address, site.member("pia").token) as client:
+        try:
+            client.organize("POST", SLUG, "/phases/feedback/acts/close", {})
+        except NotAllowed as error:
+            assert "organizer" in str(error)
+        else:
+            raise AssertionError("a participant closed a phase")

@@ -1,0 +1,133 @@
+"""Within one domain: whoever trains on a dataset that is tested gets the training classes of it alone."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.wire.worker_api import Assignment, Budget, PackRef
+from anyshot_worker.attempt import Site, carry_out
+from anyshot_worker.client import WorkerClient
+from anyshot_worker.materials import BadAssignment, gather_materials
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.workspace import Workspace
+from tests.services.material import TEST, TRAIN, zip_folder
+from tests.worker.paper_platform import PaperPlatform
+
+WITHIN = {"name": "within_domain", "ways": 3, "shots": 2, "query": 5, "split_seed": 7}
+LOOKS = """
+from api import *
+import numpy as np
+class MyMetaLearner(MetaLearner):
+    def meta_fit(self, train, valid):
+        labels = set()
+        for images, targets in train(200):
+            labels |= set(np.asarray(targets).tolist())
+        print("classes to train on:", len(labels), flush=True)
+        return MyLearner()
+class MyLearner(Learner):
+    def fit(self, support): return Guess(support.num_ways)
+    def save(self, path): pass
+    def load(self, path): pass
+class Guess(Predictor):
+    def __init__(self, ways): self.ways = ways
+    def predict(self, query): return np.zeros((len(query), self.ways))
+"""
+
+
+def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **changes: Any) -> Assignment:
+    def refs(names: tuple[str, ...]) -> list[PackRef]:
+        return [PackRef(name=name, domain="d", blob=platform.keep(packs[name])) for name in names]
+
+    values: dict[str, Any] = {
+        "run_id": "run",
+        "epoch": 1,
+        "attempt": 1,
+        "competition": "within",
+        "phase": "feedback",
+        "submission": platform.keep(bundle),
+        "meta_train": refs(TEST),
+        "meta_test": refs(TEST),
+        "protocol": WITHIN,
+        "tasks": 6,
+        "budget": Budget(run_seconds=60),
+    }
+    return Assignment(**(values | changes))
+
+
+def bundle_of(folder: Path, text: str) -> Path:
+    (folder / "code").mkdir()
+    (folder / "code" / "model.py").write_text(text)
+    (folder / "code" / "config.json").write_text('{"train_data_format": "batch"}')
+    return zip_folder(folder / "code", folder / "code.zip")
+
+
+def test_training_packs_hold_none_of_the_tested_classes(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    platform = PaperPlatform()
+    workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
+    bundle = bundle_of(tmp_path, LOOKS)
+    materials = gather_materials(assignment(platform, demo_packs, bundle), workspace)
+    tested = {
+        (spec.dataset, int(c))
+        for spec in materials.protocol.tasks(materials.test_pool, 3, 40)
+        for c in spec.classes
+    }
+    for place, path in enumerate(materials.train_packs):
+        part, whole = Pack.open(path, verify=True), materials.test_pool[place]
+        assert part.name == whole.name
+        assert len(part.classes) == 4  # half of eight
+        own = {whole.classes[c] for dataset, c in tested if dataset == place}
+        assert own
+        assert not own & set(part.classes)
+    again = gather_materials(assignment(platform, demo_packs, bundle), workspace)
+    assert again.train_packs == materials.train_packs  # made once
+    other = gather_materials(
+        assignment(platform, demo_packs, bundle, protocol={**WITHIN, "split_seed": 8}), workspace
+    )
+    assert other.train_packs != materials.train_packs
+
+
+def test_a_dataset_that_is_not_tested_is_given_whole(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    platform = PaperPlatform()
+    workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
+    refs = [PackRef(name=name, domain="", blob=platform.keep(demo_packs[name])) for name in TRAIN]
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), meta_train=refs)
+    materials = gather_materials(job, workspace)
+    for name, path in zip(TRAIN, materials.train_packs, strict=True):
+        np.testing.assert_array_equal(Pack.open(path).labels, Pack.open(demo_packs[name]).labels)
+
+
+def test_a_split_that_leaves_too_little_is_the_organizers_to_mend(
+    demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
+    platform = PaperPlatform()
+    workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), protocol={**WITHIN, "ways": 5})
+    with pytest.raises(BadAssignment, match="found 4 classes in meta_test"):
+        gather_materials(job, workspace)
+
+
+def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the_others(
+    demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
+    settings = SandboxSettings(
+        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
+    )
+    platform = PaperPlatform()
+    client = cast(WorkerClient, platform)
+    sandboxes = Sandboxes.from_settings(settings)
+    try:
+        site = Site(
+            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
+        )
+        carry_out(assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS)), site)
+    finally:
+        sandboxes.close()
+    assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
+    assert "classes to train on: 8" in platform.artifacts["log.txt"].decode()  # four of each dataset
+    assert platform.completed[0].summary["tasks"] == 6
