@@ -58,6 +58,11 @@ def experiment() -> None:
 @click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
 @click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
 @click.option("--budget", type=click.FloatRange(1), default=18_000.0, help="Seconds a run [5 hours].")
+@click.option(
+    "--cpus",
+    type=click.IntRange(1),
+    help="Cores a run [all]; 1 is quicker than all where others compute too.",
+)
 @click.option("--docker", "sandbox", flag_value="docker", help="Run in the sandbox image.")
 @click.option(
     "-o",
@@ -108,6 +113,7 @@ def _plan(
         query=options["query"],
         budget_seconds=options["budget"],
         sandbox=options["sandbox"],
+        cpus=options["cpus"],
     )
 
 
@@ -164,5 +170,7 @@ def _write(plan: Experiment, done: list[Done]) -> Path:
     write_tables(make_rows(tables), plan.output)
     kind = "Generated data" if plan.data.generated else "Public datasets"
     setting = f"{kind}; {plan.tasks} tasks a seed, seeds {', '.join(map(str, plan.seeds))}; settings:"
-    setting += f" {plan.settings or 'config.json'}."
+    changes = plan.arms[0].changes.get("method", {})
+    words = ", ".join([plan.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())])
+    setting += f" {words}."
     return write_page(plan.output, tables, find(done), done, setting)

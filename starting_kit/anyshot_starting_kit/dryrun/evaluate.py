@@ -33,7 +33,7 @@ class NoSandbox(RuntimeError):
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What to run. `max_items` shortens meta-training;
-    `sandbox` is a name such as "docker", None for a child process.
+    `sandbox` is a name such as "docker", None for a child process; `cpus` None for all that this process may use.
     """
 
     bundle: Path
@@ -49,6 +49,7 @@ class Plan:
     isolated_tasks: bool = False
     sandbox: str | None = None
     memory_bytes: int = 4 << 30
+    cpus: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
         query_secret=b"dry run",
         hide_dataset_names=False,
         log_policy=LogPolicy.EVERYTHING,
-        cpus=default_cpus(),
+        cpus=plan.cpus or default_cpus(),
         max_items=plan.max_items,
     )
     outcome = _serve(plan, job, hooks)

@@ -45,6 +45,7 @@ class Experiment:
     query: int = 20
     budget_seconds: float = 18_000.0
     sandbox: str | None = None
+    cpus: int | None = None  # all
 
     def runs(self) -> list[Run]:
         """Seed by seed, so that after the first pass there is a first table."""
@@ -92,4 +93,5 @@ class Run:
             shots=e.shots,
             query=e.query,
             sandbox=e.sandbox,
+            cpus=e.cpus,
         )
