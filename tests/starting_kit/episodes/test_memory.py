@@ -33,7 +33,7 @@ KEPT: dict[str, Callable[[torch.Tensor], object]] = {
     "detached": lambda images: images.detach(),
     "a tuple in a list in an object": lambda images: [(images, {"y": images[1:]})],
     "a graph": lambda images: (images * torch.ones(1, requires_grad=True)).sum(),
-    "a memoryview": lambda images: memoryview(images.numpy()),
+    "a memoryview": lambda images: images.numpy().data,
     "a shallow copy": lambda images: copy.copy(images),
 }
 
