@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import platform
 from importlib.metadata import version
+from pathlib import Path
 
 import psutil
 
@@ -24,3 +26,13 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
     )
+
+
+def processor_name(information: Path = Path("/proc/cpuinfo")) -> str:
+    """The processor's name as Linux knows it, else the kind of machine, for a run's provenance."""
+    try:
+        lines = information.read_text(errors="replace").splitlines()
+    except OSError:
+        return f"CPU, {platform.machine()}"
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next((name for name in names if name), f"CPU, {platform.machine()}")[:200]

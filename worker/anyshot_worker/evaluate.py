@@ -22,6 +22,7 @@ from anyshot_starting_kit.wire.worker_api import (
     Usage,
 )
 from anyshot_worker import evidence
+from anyshot_worker.announcement import processor_name
 from anyshot_worker.attempt import Attempt, Failed
 from anyshot_worker.materials import BadAssignment, Materials, gather_materials
 from anyshot_worker.sandbox import OpenBox
@@ -152,7 +153,7 @@ def _note(attempt: Attempt, materials: Materials, outcome: Outcome, opened: list
         image_digest=image.digest if image else "",
         sandbox=attempt.site.sandboxes.name,
         kit_version=version("anyshot-starting-kit"),
-        hardware=", ".join(attempt.site.sandboxes.gpu_names()) or "CPU",
+        hardware=", ".join(attempt.site.sandboxes.gpu_names()) or processor_name(),
         worker=attempt.site.name,
         protocol_digest=materials.protocol_digest,
     )
