@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,9 @@ from scipy import stats
 from torch.func import grad
 
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark
+from anyshot_analysis.episodes import draw_episodes
 from anyshot_analysis.equivalence import Equivalence, Verdict, compare_paired
+from anyshot_analysis.gaussian.head import train_head
 from anyshot_analysis.gaussian.maml import (
     MamlSettings,
     adapt,
@@ -24,7 +28,11 @@ from anyshot_analysis.gaussian.maml import (
 from anyshot_analysis.gaussian.perceptron import draw_parameters, loss
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
+from anyshot_analysis.heads import problem_of
+from anyshot_analysis.heads.problem import BadProblem
+from anyshot_analysis.task_level.estimate import oracle
 from anyshot_analysis.undefined import Undefined
+from tests.analysis.worlds import make_features
 
 WIDE = GaussianBenchmark(0, 10, 1, 0.01)
 
@@ -131,3 +139,25 @@ def test_convergence_is_the_slope_of_the_last_losses() -> None:
     assert has_converged((1 + noise).tolist(), 100)
     assert not has_converged((2 - np.arange(400) / 400 + noise).tolist(), 100)
     assert not has_converged([1.0] * 150, 100)
+
+
+def test_maml_as_a_head_adapts_to_the_images_that_count() -> None:
+    features = make_features(classes=20, images=30, noise=0.8)
+    head = train_head(features, ways=3, shots=4, iterations=60)
+    problem = problem_of(features.values, draw_episodes(features, 3, 4, 10, 20, seed=4))
+    truth = np.repeat(np.arange(3), 10)
+    assert oracle(head, problem, truth).mean() > oracle(replace(head, steps=0), problem, truth).mean() + 0.3
+    weights = np.ones((20, 2, 12))
+    weights[:, 1, 5] = 0
+    both = head.fit(problem, weights)
+    x = torch.from_numpy(problem.support[7].astype(np.float32))
+    y = torch.from_numpy(np.array(problem.labels[7]))
+    kept = torch.arange(12) != 5
+    alone = adapt(head.parameters, x[kept], y[kept], head.steps, head.rate)
+    for name, value in alone.items():
+        torch.testing.assert_close(both.parameters[name][7, 1], value, atol=1e-4, rtol=1e-4)
+    assert both.predict(problem.queries).shape == (20, 2, 30)
+    with pytest.raises(BadProblem, match="answers 3-way tasks"):
+        head.fit(
+            problem_of(features.values, draw_episodes(features, 4, 4, 1, 1, seed=0)), np.ones((1, 1, 16))
+        )

@@ -56,17 +56,21 @@ class Material:
 
     @cached_property
     def backbone(self) -> Backbone:
-        """The Conv-4 trained on Set-0; its weights are kept."""
-        weights = self.cache / "conv4-set0.pt"
+        """The Conv-4 trained on Set-0."""
+        return self.trained_on(0)
+
+    def trained_on(self, number: int) -> Backbone:
+        """The Conv-4 trained on all classes of a set; its weights are kept."""
+        weights = self.cache / f"conv4-set{number}.pt"
         if not weights.exists():
-            trained, _ = train_supervised(self.pool(0), TRAINING)
+            trained, _ = train_supervised(self.pool(number), TRAINING)
             weights.parent.mkdir(parents=True, exist_ok=True)
             torch.save(trained.network.state_dict(), weights)
         return make_backbone(f"conv4-{TRAINING.width}", TRAINING.pixels, weights)
 
-    def features(self, *sets: int) -> Features:
-        """Features of some sets by the trained backbone."""
-        return extract_pool(self.pool(*sets), self.backbone, self.cache / "features")
+    def features(self, *sets: int, trained: int = 0) -> Features:
+        """Features of some sets by the backbone trained on Set-0, or on another set."""
+        return extract_pool(self.pool(*sets), self.trained_on(trained), self.cache / "features")
 
     def pixel_features(self, *sets: int) -> Features:
         """The images at 12 x 12: nothing in them was learned."""
