@@ -70,7 +70,7 @@ def demo(
     console = Console(highlight=False, width=max(WIDTH, Console().width))
     began = time.monotonic()
     try:
-        chosen = _choose(sandbox)
+        chosen = servers.SANDBOXES[sandbox] if sandbox else servers.choose_sandbox()
         console.print(chosen.sentence)
         servers.prepare_sandbox(chosen)
         found = prepare_data(data, home.absolute(), console.print)
@@ -94,13 +94,6 @@ def demo(
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped.")
-
-
-def _choose(name: str | None) -> servers.Sandbox:
-    found = servers.choose_sandbox()
-    if name is None or name == found.name:
-        return found
-    return servers.Sandbox(name, f"Submissions run in the sandbox that was asked for: {name}.")
 
 
 def _pack_entrants(site: Path) -> list[Entrant]:

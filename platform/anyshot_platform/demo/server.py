@@ -36,21 +36,27 @@ class Sandbox:
     sentence: str
 
 
+SANDBOXES = {
+    "docker": Sandbox("docker", "Submissions run in Docker containers without a network."),
+    "bubblewrap": Sandbox("bubblewrap", "Submissions run in Bubblewrap, which promises less than Docker."),
+    "trusted": Sandbox(
+        "trusted",
+        "The demo's own three submissions run WITHOUT A SANDBOX, as trusted code; every other upload is refused.",
+    ),
+}
+
+
 def choose_sandbox() -> Sandbox:
     """Docker where its daemon answers, else Bubblewrap, else none."""
     docker = shutil.which("docker")
     if docker and subprocess.run([docker, "version"], capture_output=True, timeout=20).returncode == 0:
-        return Sandbox("docker", "Submissions run in Docker containers without a network.")
+        return SANDBOXES["docker"]
     lacking = [package for package, command in BUBBLEWRAP_NEEDS.items() if not shutil.which(command)]
-    if not lacking:
-        return Sandbox(
-            "bubblewrap", "No Docker daemon answers; submissions run in Bubblewrap, which promises less."
-        )
-    return Sandbox(
-        "trusted",
-        f"No Docker daemon answers, and Bubblewrap lacks {' and '.join(lacking)} (Debian's packages). The demo's own"
-        " three submissions run WITHOUT A SANDBOX, as trusted code; every other upload is refused.",
-    )
+    chosen, why = SANDBOXES["bubblewrap"], "No Docker daemon answers."
+    if lacking:
+        chosen = SANDBOXES["trusted"]
+        why = f"No Docker daemon answers, and Bubblewrap lacks {' and '.join(lacking)} (Debian's packages)."
+    return Sandbox(chosen.name, f"{why} {chosen.sentence}")
 
 
 def prepare_sandbox(sandbox: Sandbox) -> None:

@@ -18,6 +18,7 @@ from anyshot_platform.notifications.models import Notification
 from anyshot_platform.web.csrf import csrf_token
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import NOBODY, Viewer, get_viewer
+from anyshot_platform.workers.unconfined import has_unconfined_worker
 
 FLASH_COOKIE = "anyshot_flash"
 _TONES = ("good", "warn", "bad", "info")
@@ -69,6 +70,30 @@ def _who(request: Request, services: Services | None) -> Viewer:
         return NOBODY
 
 
+@dataclass(frozen=True)
+class Banner:
+    """A line above every page."""
+
+    tone: str
+    text: str
+    href: str = ""
+
+
+UNCONFINED = Banner(
+    "bad",
+    "Submissions run here without a sandbox: for code that the operator trusts, and for no other.",
+    "/docs/operators/sandbox/",
+)
+
+
+def _banners(services: Services | None) -> tuple[Banner, ...]:
+    if services is None:
+        return ()
+    with services.database.reading() as session:
+        unconfined = services.settings.trusted_digests is not None or has_unconfined_worker(session)
+    return (UNCONFINED,) if unconfined else ()
+
+
 def _count_unread(viewer: Viewer, services: Services | None) -> int:
     if services is None or viewer.user_id is None:
         return 0
@@ -90,7 +115,7 @@ def frame(request: Request) -> dict[str, Any]:
         "csrf_token": csrf_token(request, services) if services else "",
         "flashes": _read_flashes(request),
         "unread": _count_unread(viewer, services),
-        "banners": getattr(request.state, "banners", ()),
+        "banners": _banners(services),
         "errors": {},
         "values": {},
         "section": "",
