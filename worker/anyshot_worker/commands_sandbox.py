@@ -67,7 +67,9 @@ def doctor(image_name: str, as_json: bool) -> None:
     settings = SandboxSettings()
     with plain_errors():
         backend = choose_backend(settings)
-        findings = check_guarantees(backend, image_name or settings.sandbox_image)
+        findings = check_guarantees(
+            backend, image_name or settings.sandbox_image, weights=settings.weights_folder is not None
+        )
     if as_json:
         click.echo(json.dumps({f.guarantee.name: f.wrong or None for f in findings}))
     else:

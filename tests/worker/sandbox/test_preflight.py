@@ -74,7 +74,7 @@ def test_proof_is_kept_until_something_changes(
     require_guarantees(docker_backend, docker_backend.settings)
     asked: list[str] = []
     monkeypatch.setattr(
-        "anyshot_worker.sandbox.preflight.check_guarantees", lambda *_: asked.append("again") or []
+        "anyshot_worker.sandbox.preflight.check_guarantees", lambda *_, **__: asked.append("again") or []
     )
     require_guarantees(docker_backend, docker_backend.settings)
     assert asked == []

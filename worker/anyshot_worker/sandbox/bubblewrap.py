@@ -20,6 +20,7 @@ from anyshot_worker.sandbox.interface import (
     PIXELS_INSIDE,
     SCRATCH_INSIDE,
     TMP_BYTES,
+    WEIGHTS_INSIDE,
     BoxSpec,
     ImageInfo,
     SandboxError,
@@ -88,7 +89,8 @@ class BubblewrapBackend:
         try:
             os.write(program, compile_profile())
             os.lseek(program, 0, os.SEEK_SET)
-            inner = [*_limits(spec, grouped), *bubblewrap_arguments(spec, root, stage, uid, program)]
+            weights = settings.weights_folder if spec.weights else None
+            inner = [*_limits(spec, grouped), *bubblewrap_arguments(spec, root, stage, uid, program, weights)]
             box.launch(_enter(group, uid, inner), {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}, (program,))
         except (OSError, SandboxError) as error:
             box.close()
@@ -98,7 +100,9 @@ class BubblewrapBackend:
         return box
 
 
-def bubblewrap_arguments(spec: BoxSpec, root: Path, stage: Stage, uid: int, program: int) -> list[str]:
+def bubblewrap_arguments(
+    spec: BoxSpec, root: Path, stage: Stage, uid: int, program: int, weights: Path | None = None
+) -> list[str]:
     """The command line of `bwrap`, the runner's included."""
     command = [
         *("bwrap", "--unshare-all", "--unshare-user", "--die-with-parent", "--as-pid-1", "--new-session"),
@@ -123,6 +127,9 @@ def bubblewrap_arguments(spec: BoxSpec, root: Path, stage: Stage, uid: int, prog
     ]
     for name, value in environment(spec).items():
         command += ["--setenv", name, value]
+    if weights is not None:
+        (root / WEIGHTS_INSIDE.lstrip("/")).mkdir(exist_ok=True)
+        command += ["--ro-bind", str(weights), WEIGHTS_INSIDE]
     if "seccomp" not in spec.without:
         command += ["--seccomp", str(program)]
     if "network" in spec.without:

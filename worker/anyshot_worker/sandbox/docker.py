@@ -121,6 +121,7 @@ class DockerBackend:
             seccomp=read_profile(settings.docker_runtime),
             cpuset=settings.cpuset,
             runtime=settings.docker_runtime,
+            weights=settings.weights_folder,
         )
         labels = {
             OWNER_LABEL: settings.owner,

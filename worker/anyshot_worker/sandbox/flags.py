@@ -19,6 +19,7 @@ from anyshot_worker.sandbox.interface import (
     PIXELS_INSIDE,
     SCRATCH_INSIDE,
     TMP_BYTES,
+    WEIGHTS_INSIDE,
     BoxSpec,
 )
 
@@ -38,6 +39,7 @@ class Placement:
     seccomp: str
     cpuset: str = ""
     runtime: str = "runc"
+    weights: Path | None = None
 
 
 Flag = Callable[[BoxSpec, Placement], dict[str, Any]]
@@ -143,6 +145,7 @@ def host_config(spec: BoxSpec, place: Placement) -> dict[str, Any]:
         "Binds": [
             f"{place.input}:{INPUT_INSIDE}:ro",
             f"{place.shared}:{Path(PIXELS_INSIDE).parent}:ro",
+            *([f"{place.weights}:{WEIGHTS_INSIDE}:ro"] if spec.weights and place.weights else []),
         ],
         "RestartPolicy": {"Name": "no"},
         "AutoRemove": False,

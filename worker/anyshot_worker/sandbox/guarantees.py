@@ -159,6 +159,15 @@ def _mounts(seen: Seen) -> str:
     return f"reachable: {reachable}" if reachable else ""
 
 
+def _weights(seen: Seen) -> str:
+    found = seen.inside["weights"]
+    if not seen.spec.weights:
+        return "a box that may not have them can see them" if found["files"] else ""
+    if not found["there"] or not found["files"]:
+        return "no file is in it"
+    return f"cannot be read inside: {', '.join(found['closed'])}" if found["closed"] else ""
+
+
 def _kernel_files(seen: Seen) -> str:
     return f"can be read: {seen.inside['secrets']}" if seen.inside["secrets"] else ""
 
@@ -226,7 +235,7 @@ GUARANTEES: tuple[Guarantee, ...] = (
     Guarantee(
         "read_only",
         "Nothing outside the scratch space can be written.",
-        "writing was tried in 8 places",
+        "writing was tried in 9 places",
         "start read-only",
         _root,
     ),
@@ -293,6 +302,13 @@ GUARANTEES: tuple[Guarantee, ...] = (
         "mounts and devices were listed",
         "remove default volumes and devices",
         _mounts,
+    ),
+    Guarantee(
+        "weights",
+        "Pretrained weights are there where the operator offers them, to be read only.",
+        "every file of the folder was opened, writing was tried",
+        "set ANYSHOT_WEIGHTS_FOLDER to a folder with files, readable by all: chmod -R a+rX FOLDER",
+        _weights,
     ),
     Guarantee(
         "kernel_files",

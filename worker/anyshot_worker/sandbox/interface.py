@@ -15,6 +15,7 @@ OPEN_FILES = 1024
 INPUT_INSIDE = "/in/a"
 PIXELS_INSIDE = "/in/b/pixels"
 SCRATCH_INSIDE = "/work"
+WEIGHTS_INSIDE = "/weights"  # as `anyshot_starting_kit.networks.weights` has it
 TMP_BYTES = 256 << 20  # /tmp, for code that writes there by its literal name
 MAX_FILES = 200_000  # in the scratch space
 
@@ -58,6 +59,7 @@ class BoxSpec:
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = RUNNER
     gpu_ids: tuple[str, ...] = ()
+    weights: bool = False  # whether the operator's pretrained weights can be read inside
     labels: dict[str, str] = field(default_factory=dict)
     without: frozenset[str] = frozenset()  # flags left out, for the tests that show what each one is for
 

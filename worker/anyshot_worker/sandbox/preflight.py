@@ -41,9 +41,11 @@ class Finding:
         return not self.wrong
 
 
-def check_guarantees(backend: Backend, image: str, without: frozenset[str] = frozenset()) -> list[Finding]:
+def check_guarantees(
+    backend: Backend, image: str, without: frozenset[str] = frozenset(), weights: bool = False
+) -> list[Finding]:
     """Start a box, look from inside and outside, and judge. Raises SandboxError when no box can be started."""
-    seen = observe(backend, image, without)
+    seen = observe(backend, image, without, weights)
     findings = [Finding(item, item.wrong(seen)) for item in GUARANTEES]
     return [finding for finding in findings if finding.guarantee.name not in backend.not_promised]
 
@@ -56,7 +58,8 @@ def require_guarantees(backend: Backend, settings: SandboxSettings) -> None:
     key = _circumstances(backend, settings)
     if stamp.exists() and stamp.read_text() == key:
         return
-    failed = [finding for finding in check_guarantees(backend, settings.sandbox_image) if not finding.holds]
+    found = check_guarantees(backend, settings.sandbox_image, weights=settings.weights_folder is not None)
+    failed = [finding for finding in found if not finding.holds]
     if failed:
         lines = "; ".join(f"{finding.guarantee.promise} NOT PROVED: {finding.wrong}" for finding in failed)
         raise SandboxError(
@@ -66,13 +69,15 @@ def require_guarantees(backend: Backend, settings: SandboxSettings) -> None:
     stamp.write_text(key)
 
 
-def observe(backend: Backend, image: str, without: frozenset[str] = frozenset()) -> Seen:
+def observe(
+    backend: Backend, image: str, without: frozenset[str] = frozenset(), weights: bool = False
+) -> Seen:
     """All evidence from one box."""
     gvisor = backend.name.endswith("runsc")
     limits = GVISOR_LIMITS if gvisor else LIMITS
     memory, forks = limits.memory_bytes + (64 << 20), limits.processes + 8
     command = ("-I", "-c", PROBE(), str(0 if gvisor else memory), str(0 if gvisor else forks))
-    spec = BoxSpec(image, limits, command, without=without)
+    spec = BoxSpec(image, limits, command, without=without, weights=weights)
     box = backend.start(spec)
     try:
         inside = _read_report(box)

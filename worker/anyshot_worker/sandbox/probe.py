@@ -1,4 +1,4 @@
-# ruff: noqa: PTH110, PTH115, PTH123, PTH208 - pathlib takes longer to import than the probe runs
+# ruff: noqa: PTH110, PTH112, PTH115, PTH118, PTH123, PTH208 - pathlib takes longer to import than the probe runs
 
 """Runs inside a box, as text passed to `python3 -c`, and reports what it can and cannot do. Standard library only.
 
@@ -126,6 +126,7 @@ def writable() -> list[str]:
         "/usr/local/lib/python3.11/dist-packages",
         "/in/a",
         "/in/b",
+        "/weights",
         "/var",
         "/proc/sys",
     ):
@@ -135,6 +136,19 @@ def writable() -> list[str]:
             continue
         found.append(folder)
     return found
+
+
+def weights() -> dict[str, object]:
+    """What can be read of the operator's weights: how many files, and which of them cannot be opened."""
+    files, closed = 0, []
+    for folder, _, names in os.walk("/weights", onerror=lambda error: closed.append(str(error))):
+        for name in names:
+            files += 1
+            try:
+                os.close(os.open(os.path.join(folder, name), os.O_RDONLY))
+            except OSError:
+                closed.append(name)
+    return {"there": os.path.isdir("/weights"), "files": files, "closed": closed[:5]}
 
 
 def mounts() -> list[dict[str, str]]:
@@ -195,7 +209,8 @@ def report(memory: int, processes: int) -> dict[str, object]:
             for name in ("NOFILE", "FSIZE", "CORE", "NPROC")
         },
         "namespaces": {name: namespace(name) for name in ("cgroup", "ipc", "mnt", "net", "pid", "uts", "user")},
-        "suspicious": suspicious_paths(), "secrets": readable_secrets(), "devices": sorted(os.listdir("/dev")),
+        "weights": weights(), "suspicious": suspicious_paths(),
+        "secrets": readable_secrets(), "devices": sorted(os.listdir("/dev")),
         "memory_kills": bool(memory) and dies_of_memory(memory),
         "forks": count_forks(processes), "cpu_share": cpu_share(0.4),
     }  # fmt: skip

@@ -133,8 +133,10 @@ class Sandboxes:
         gpus: int = 0,
         seconds: float | None = None,
         eager: bool = False,
+        weights: bool = True,
     ) -> OpenBox:
         """A box for one attempt. `seconds` is the outer limit; `eager` warms the next one up at once (isolated tasks).
+        `weights` is whether the operator's pretrained weights, if there are any, can be read inside.
 
         Raises SandboxError: BAD_IMAGE for an image that is not offered, else of the infrastructure class.
         """
@@ -143,7 +145,7 @@ class Sandboxes:
             raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
         info = self.backend.prepare(name)
         gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
-        spec = BoxSpec(name, limits, gpu_ids=gpu_ids)
+        spec = BoxSpec(name, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
         try:
             box, start_seconds = self.pool.take(spec, eager=eager)
         except SandboxError:
@@ -206,4 +208,9 @@ class Sandboxes:
 
     def _first_spec(self) -> BoxSpec | None:
         """What to warm up before the first submission came: the usual image with the usual limits."""
-        return BoxSpec(self.settings.sandbox_image) if self._has(self.settings.sandbox_image) else None
+        image = self.settings.sandbox_image
+        return BoxSpec(image, weights=self._has_weights) if self._has(image) else None
+
+    @property
+    def _has_weights(self) -> bool:
+        return self.settings.weights_folder is not None

@@ -57,4 +57,8 @@ class SandboxSettings(BaseSettings):
     wheelhouse: str = Field(
         default="", description="folder or URL with wheels to prefer when building an image"
     )
+    weights_folder: Path | None = Field(
+        default=None,
+        description="folder with pretrained weights that boxes may read as /weights; none: no such folder",
+    )
     owner: str = Field(default="anyshot", description="label by which a janitor knows its own containers")
