@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import threading
 from collections.abc import Callable
 
@@ -50,6 +51,12 @@ class FrameStream:
                 raise StreamEnded
             self._ready = list(self._decoder.feed(piece))
         return self._ready.pop(0)
+
+    def waits(self, timeout: float) -> bool:
+        """Whether a command, or the end of the stream, is there within `timeout` seconds."""
+        poller = select.poll()
+        poller.register(self._source, select.POLLIN)
+        return bool(self._ready) or bool(poller.poll(timeout * 1000))
 
     def send(self, kind: FrameType, payload: bytes = b"") -> None:
         """Raises StreamEnded when nobody reads any more."""
