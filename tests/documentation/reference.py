@@ -14,9 +14,14 @@ from anyshot_worker.settings import WorkerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-COMMANDS = DOCS / "participants" / "commands.md"
+# Where the commands of each package are described.
+COMMANDS = {
+    "anyshot_starting_kit": DOCS / "participants" / "commands.md",
+    "anyshot_platform": DOCS / "operators" / "commands.md",
+    "anyshot_worker": DOCS / "operators" / "commands.md",
+    "anyshot_analysis": DOCS / "science" / "commands.md",
+}
 SETTINGS = DOCS / "operators" / "settings.md"
-OWN = "anyshot_starting_kit"  # other packages document their commands in their own pages
 
 
 def walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -30,13 +35,13 @@ def walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Command
                 yield from walk(child, f"{name} {part}")
 
 
-def kit_commands() -> list[tuple[str, click.Command]]:
-    """The commands of the starting kit, those that other packages add left out."""
-    return [
-        (name, command)
-        for name, command in walk(main, "anyshot")
-        if (getattr(command.callback, "__module__", "") or "").startswith(OWN)
-    ]
+def commands_by_page() -> dict[Path, list[tuple[str, click.Command]]]:
+    """Every command under the page that describes it, those that other packages add included."""
+    pages: dict[Path, list[tuple[str, click.Command]]] = {}
+    for name, command in walk(main, "anyshot"):
+        package = (getattr(command.callback, "__module__", "") or "").partition(".")[0]
+        pages.setdefault(COMMANDS[package], []).append((name, command))
+    return pages
 
 
 def options_of(command: click.Command) -> list[str]:
@@ -48,13 +53,13 @@ def options_of(command: click.Command) -> list[str]:
     ]
 
 
-def write_commands() -> str:
+def write_commands(commands: list[tuple[str, click.Command]]) -> str:
     """A section for each command, with its usage and options as `--help` shows them."""
     parts = [
         "# Commands",
         "Written from the code by `python -m tests.documentation.reference`; `anyshot COMMAND --help` shows the same.",
     ]
-    for name, command in kit_commands():
+    for name, command in commands:
         context = click.Context(command, info_name=name, terminal_width=100, max_content_width=100)
         text = command.get_help(context).strip()
         parts += [
@@ -99,6 +104,7 @@ def _default(value: object) -> str:
 
 
 if __name__ == "__main__":
-    COMMANDS.write_text(write_commands())
+    for page, commands in commands_by_page().items():
+        page.write_text(write_commands(commands))
     SETTINGS.parent.mkdir(exist_ok=True)
     SETTINGS.write_text(write_settings())

@@ -11,7 +11,7 @@ import pytest
 
 from anyshot_platform.settings import PlatformSettings
 from anyshot_worker.settings import WorkerSettings
-from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, kit_commands, options_of, variables
+from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, commands_by_page, options_of, variables
 
 _LOADED = re.compile(r'<(?:script|img|link|iframe)\b[^>]*?\b(?:src|href)="((?:https?:)?//[^"]+)"')
 
@@ -48,11 +48,21 @@ def test_every_setting_is_documented() -> None:
             assert settings.model_fields[name].description, f"{variable} has no description"
 
 
-def test_every_command_and_option_is_documented() -> None:
-    text = COMMANDS.read_text()
-    for name, command in kit_commands():
+@pytest.mark.parametrize("page", sorted(set(COMMANDS.values())), ids=lambda page: page.parent.name)
+def test_every_command_and_option_is_documented(page: Path) -> None:
+    text = page.read_text()
+    commands = commands_by_page()[page]
+    assert commands
+    for name, command in commands:
         _, found, section = text.partition(f"\n## {name}\n")
         assert found, f"run python -m tests.documentation.reference: {name} is missing"
         section = section.partition("\n## ")[0]
         for option in options_of(command):
             assert option in section, f"{name} {option} is missing"
+
+
+def test_every_picture_is_shown() -> None:
+    pages = "".join(page.read_text() for page in ROOT.glob("docs/**/*.md"))
+    pictures = list(ROOT.glob("docs/images/*.png"))
+    assert pictures and sum(picture.stat().st_size for picture in pictures) < 3_000_000
+    assert not [picture.name for picture in pictures if f"images/{picture.name})" not in pages]

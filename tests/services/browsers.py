@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from selenium import webdriver
@@ -26,27 +27,39 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
-def browser_session() -> Iterator[webdriver.Chrome]:
-    """One Chromium for the session; tests take `browser`, which starts clean."""
-    chromium, driver = (
+@contextmanager
+def chromium() -> Iterator[webdriver.Chrome]:
+    """A headless Chromium with a fresh profile. Raises `FileNotFoundError` where it is not installed."""
+    program, driver = (
         find_program("chromium", "chromium-browser", "google-chrome"),
         find_program("chromedriver"),
     )
-    if chromium is None or driver is None:
-        pytest.skip(
+    if program is None or driver is None:
+        raise FileNotFoundError(
             "Chromium or its driver is not installed (Debian: apt-get install chromium chromium-driver)"
         )
     with tempfile.TemporaryDirectory(prefix="anyshot-chromium-", ignore_cleanup_errors=True) as profile:
         options = Options()
-        options.binary_location = chromium
+        options.binary_location = program
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         started = webdriver.Chrome(options=options, service=Service(driver))
         started.set_page_load_timeout(60)
-        yield started
-        started.quit()
+        try:
+            yield started
+        finally:
+            started.quit()
+
+
+@pytest.fixture(scope="session")
+def browser_session() -> Iterator[webdriver.Chrome]:
+    """One Chromium for the session; tests take `browser`, which starts clean."""
+    try:
+        with chromium() as started:
+            yield started
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -62,12 +62,19 @@ def _inspect(attempt: Attempt, materials: Materials) -> dict[str, object]:
 
 def _run(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Outcome:
     job = _job(attempt, materials, tasks)
+    opened: list[OpenBox] = []
+    training_peaks: list[int] = []  # one value, once meta-training is over
+
+    def report(progress: ServerProgress) -> None:
+        if progress.stage == Stage.META_TESTING and opened and not training_peaks:
+            training_peaks.append(opened[0].usage().memory_peak_bytes or 0)
+        attempt.lease.report(_progress(progress))
+
     hooks = Hooks(
-        on_progress=lambda progress: attempt.lease.report(_progress(progress)),
+        on_progress=report,
         on_log=attempt.log.add,
         cancelled=lambda: attempt.lease.stop_reason is not None,
     )
-    opened: list[OpenBox] = []
 
     def open_channel():
         box = _open_box(attempt)
@@ -83,6 +90,9 @@ def _run(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Outcome:
         for box in opened:
             box.channel.close()
     _note(attempt, materials, outcome, opened)
+    attempt.usage = attempt.usage.model_copy(
+        update={"meta_train_memory_peak_bytes": max(training_peaks, default=0)}
+    )
     attempt.check()
     return outcome
 

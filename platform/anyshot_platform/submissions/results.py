@@ -20,7 +20,7 @@ from anyshot_platform.scores.tables import DatasetNames, find_results, hide_name
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.timing import Step, overhead_words, time_steps
 from anyshot_platform.submissions.training import find_logger, training_curves
-from anyshot_platform.web.filters import duration, interval, score
+from anyshot_platform.web.filters import duration, interval, score, size
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.charts import draw_bars, draw_curves, draw_distributions
@@ -160,7 +160,16 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     )
     per_task = (summary.fit_seconds + summary.predict_seconds) / max(summary.tasks, 1)
     stats.append(StatView("A task took", str(duration(per_task)), "fit and predict, on average"))
-    return tuple(stats)
+    return (*stats, *_memory(runs))
+
+
+def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
+    peak = max((int(run.usage.get("memory_peak_bytes") or 0) for run in runs), default=0)
+    training = max((int(run.usage.get("meta_train_memory_peak_bytes") or 0) for run in runs), default=0)
+    if not peak:
+        return ()
+    note = f"up to {size(training)} in meta-training" if training else "over the whole run"
+    return (StatView("Memory at most", str(size(peak)), note),)
 
 
 def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: bool) -> tuple[ChartView, ...]:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.responses import FileResponse
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
@@ -23,6 +24,7 @@ SECTIONS = (
     ("science", "The science"),
 )
 _LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
+_IMAGE = re.compile(r"\]\((?:\.\./)?images/([a-z0-9-]+\.png)\)")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -30,6 +32,15 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 def show_start(request: Request) -> Response:
     """The first page."""
     return _show(request, "", "index")
+
+
+@router.get("/docs/images/{name}.png", dependencies=[Depends(public)])
+def show_image(name: str) -> Response:
+    """A picture of the pages."""
+    file = DOCS / "images" / f"{name}.png"
+    if not _NAME.fullmatch(name) or not file.is_file():
+        raise NotFound("The documentation has no such picture.")
+    return FileResponse(file, media_type="image/png", headers={"cache-control": "public, max-age=3600"})
 
 
 @router.get("/docs/{path:path}", dependencies=[Depends(public)])
@@ -57,7 +68,7 @@ def _show(request: Request, section: str, name: str) -> Response:
         "docs.html",
         section="docs",
         title=title,
-        body=markdown(body),
+        body=markdown(_IMAGE.sub(r"](/docs/images/\1)", body)),
         entries=_entries(),
         current=f"{section}/{name}",
     )

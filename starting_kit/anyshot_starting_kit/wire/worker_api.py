@@ -110,6 +110,7 @@ class WorkerInfo(Message):
     sandbox: str = ""
     sandbox_reduced: bool = False
     packs: list[str] = Field(default=[], description="digests of the packs in the cache")
+    analyses: bool = Field(default=True, description="whether it can carry out organizers' analyses")
 
 
 class ClaimRequest(Message):
@@ -210,6 +211,9 @@ class Usage(Message):
     )
     cpu_seconds: float = 0.0
     memory_peak_bytes: int = 0
+    meta_train_memory_peak_bytes: int = Field(
+        default=0, description="0 where it did not end, or is not known"
+    )
 
 
 class Provenance(Message):
