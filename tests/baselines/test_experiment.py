@@ -12,9 +12,14 @@ from click.testing import CliRunner
 
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 from anyshot_starting_kit.cli.experiment import experiment
+from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_starting_kit.experiment.bundles import NoBaseline, find_baselines, merged_config, overlay
 from anyshot_starting_kit.experiment.carry_out import Done
 from anyshot_starting_kit.experiment.findings import find
+from anyshot_starting_kit.experiment.plan import Experiment
+from anyshot_starting_kit.protocols import WithinDomain
 from tests.baselines.trial import FOLDER
 from tests.services.material import TEST, TRAIN
 
@@ -59,6 +64,36 @@ def test_command_runs_and_goes_on(demo_packs: dict[str, Path], tmp_path: Path) -
     again = CliRunner().invoke(experiment, words)
     assert again.exit_code == 0 and again.output.count("(done before)") == 4
     assert json.loads((tmp_path / "scores.json").read_text()) == rows
+
+
+def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """Each dataset is trained and tested on by itself, with other classes; the table has the tasks of all."""
+    pool = str(next(iter(demo_packs.values())).parent)
+    words = ["baselines", "random", "nearest-prototype", "--pool", pool, "--seeds", "1", "--tasks", "12"]
+    words += [word for name in TRAIN for word in ("--train", name)]
+    words += [word for name in TEST for word in ("--test", name)]
+    words += ["--ways", "2-4", "--shots", "1-4", "--query", "5", "--cpus", "1", "-o", str(tmp_path)]
+    found = CliRunner().invoke(experiment, [*words, "--within", "halves"])
+    assert found.exit_code == 0, found.output
+    assert all(f"[{i}/4]" in found.output for i in range(1, 5)) and f", {TEST[0]}" in found.output
+    rows = {(r["baseline"], r["by"], r["key"]): r for r in json.loads((tmp_path / "scores.json").read_text())}
+    assert rows["random", "all", "all"]["tasks"] == 24
+    assert {key for name, by, key in rows if by == "dataset"} == set(TEST)
+    assert rows["nearest_prototype", "all", "all"]["mean"] > rows["random", "all", "all"]["mean"] + 0.05
+    assert "each within itself (halves)" in (tmp_path / "index.html").read_text()
+    refused = CliRunner().invoke(experiment, [*words, "--within", "70/15/15", "--ways", "5"])
+    assert refused.exit_code == 2 and "No dataset can be split (70/15/15)" in refused.output
+
+
+def test_within_domain_training_sees_no_test_class(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """The pack that a run within a dataset trains on has the other half of its classes only."""
+    data = PublicData((demo_packs[TRAIN[0]],), (demo_packs[TEST[0]],), generated=True)
+    plan = Experiment((find_baselines(("random",), FOLDER)[0],), data, tmp_path, (1,), 4, within="halves")
+    run = plan.runs()[0].plan(tmp_path / "bundle.zip")
+    trained, tested = Pack.open(run.data.train[0]), Pack.open(run.data.test[0])
+    assert isinstance(run.protocol, WithinDomain)
+    hidden = {tested.classes[c] for c in run.protocol.classes(Pool([tested]), 0)}
+    assert len(hidden) == len(trained.classes) == 4 and hidden.isdisjoint(trained.classes)
 
 
 def test_findings_say_what_the_numbers_say() -> None:

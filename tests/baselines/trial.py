@@ -63,5 +63,6 @@ def try_baseline(
         shots=Range(1, 8),
         query=10,
         budget=Budget(run_seconds=budget),
+        cpus=1,  # small networks gain nothing from a second core, and lose much where it is busy
     )
     return carry_out(plan, Hooks())

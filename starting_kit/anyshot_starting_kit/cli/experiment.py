@@ -16,7 +16,8 @@ from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_p
 from anyshot_starting_kit.experiment.bundles import NoBaseline, find_baselines
 from anyshot_starting_kit.experiment.carry_out import Done, run_experiment
 from anyshot_starting_kit.experiment.plan import Arm, Experiment, Run
-from anyshot_starting_kit.protocols import Range
+from anyshot_starting_kit.protocols import ProtocolError, Range
+from anyshot_starting_kit.protocols.splits import CLASS_SPLITS
 from anyshot_starting_kit.taskserver.job import Hooks, ServerProgress
 
 _CHECKOUT = Path(__file__).parents[3] / "baselines"
@@ -54,6 +55,11 @@ def experiment() -> None:
     help="Run each bundle with these pretrained weights too (they go into the zip).",
 )
 @click.option("--fix-ml", is_flag=True, help="Run each bundle with fixed support sets (FIX-ML) too.")
+@click.option(
+    "--within",
+    type=click.Choice(sorted(CLASS_SPLITS)),
+    help="Split the classes of each test dataset: train on one part, test on another, dataset by dataset.",
+)
 @click.option("--ways", type=WaysRange(), default=Range(2, 20), help="Ways of the test tasks [2-20].")
 @click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
 @click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
@@ -81,7 +87,7 @@ def baselines(names: tuple[str, ...], folder: Path | None, pool: Path | None, **
     try:
         plan = _plan(names, folder, pool, options, console)
         done = run_experiment(plan, _announce(console), lambda run: _tell(console, run))
-    except (NoBaseline, NoData, DataError, NoSandbox) as error:
+    except (NoBaseline, NoData, DataError, NoSandbox, ProtocolError) as error:
         raise click.UsageError(str(error)) from error
     if not any(run.table is not None for run in done):
         raise click.ClickException("No run finished.")
@@ -114,6 +120,7 @@ def _plan(
         budget_seconds=options["budget"],
         sandbox=options["sandbox"],
         cpus=options["cpus"],
+        within=options["within"] or "",
     )
 
 
@@ -139,7 +146,8 @@ def _arms(options: dict[str, Any]) -> tuple[Arm, ...]:
 
 def _announce(console: Console) -> Any:
     def on_run(number: int, total: int, run: Run) -> Hooks:
-        console.print(f"[{number}/{total}] {escape(run.name)}, seed {run.seed}", soft_wrap=True)
+        place = "" if run.dataset is None else f", {run.dataset.name.partition('.')[0]}"
+        console.print(escape(f"[{number}/{total}] {run.name}, seed {run.seed}{place}"), soft_wrap=True)
         shown = {"stage": ""}
 
         def on_progress(progress: ServerProgress) -> None:
@@ -169,7 +177,9 @@ def _write(plan: Experiment, done: list[Done]) -> Path:
     tables = pooled(done)
     write_tables(make_rows(tables), plan.output)
     kind = "Generated data" if plan.data.generated else "Public datasets"
-    setting = f"{kind}; {plan.tasks} tasks a seed, seeds {', '.join(map(str, plan.seeds))}; settings:"
+    kind += f", each within itself ({plan.within})" if plan.within else ""
+    each = "dataset and seed" if plan.within else "seed"
+    setting = f"{kind}; {plan.tasks} tasks a {each}, seeds {', '.join(map(str, plan.seeds))}; settings:"
     changes = plan.arms[0].changes.get("method", {})
     words = ", ".join([plan.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())])
     setting += f" {words}."

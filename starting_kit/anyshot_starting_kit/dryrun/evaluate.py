@@ -14,7 +14,7 @@ from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.dryrun.publicdata import PublicData
-from anyshot_starting_kit.protocols import AnyWayAnyShot, Range
+from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range
 from anyshot_starting_kit.taskserver.channel import Channel
 from anyshot_starting_kit.taskserver.child import ChildChannel
 from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome
@@ -34,6 +34,7 @@ class NoSandbox(RuntimeError):
 class Plan:
     """What to run. `max_items` shortens meta-training;
     `sandbox` is a name such as "docker", None for a child process; `cpus` None for all that this process may use.
+    `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`.
     """
 
     bundle: Path
@@ -50,6 +51,7 @@ class Plan:
     sandbox: str | None = None
     memory_bytes: int = 4 << 30
     cpus: int | None = None
+    protocol: Protocol | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class DryRun:
 def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     """Meta-train, meta-test, score. Raises NoSandbox, DataError; failures of the submission are in the outcome."""
     pool = Pool.open(plan.data.test, verify=False)
-    protocol = AnyWayAnyShot(ways=plan.ways, shots=plan.shots, query=plan.query)
+    protocol = plan.protocol or AnyWayAnyShot(ways=plan.ways, shots=plan.shots, query=plan.query)
     protocol.check(pool)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
     job = Job(

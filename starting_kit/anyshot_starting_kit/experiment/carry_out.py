@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.dryrun.evaluate import carry_out
@@ -41,7 +43,24 @@ def run_experiment(
         on_done(done[-1])
         if hooks.cancelled():
             break
-    return done
+    return merge(done) if experiment.within else done
+
+
+def merge(done: Sequence[Done]) -> list[Done]:
+    """The datasets of each baseline and seed as one run, its tasks numbered on; failed where one of them did."""
+    groups: dict[tuple[str, int], list[Done]] = {}
+    for run in done:
+        groups.setdefault((run.name, run.seed), []).append(run)
+    return [_merged(name, seed, runs) for (name, seed), runs in groups.items()]
+
+
+def _merged(name: str, seed: int, runs: Sequence[Done]) -> Done:
+    seconds, tables = sum(run.seconds for run in runs), [run.table for run in runs if run.table is not None]
+    if len(tables) < len(runs):
+        failed = next(run for run in runs if run.table is None)
+        return Done(name, seed, None, seconds, failed.message)
+    whole = TaskTable.concatenate(tables)
+    return Done(name, seed, replace(whole, task=np.arange(len(whole))), seconds)
 
 
 def _run(run: Run, hooks: Hooks) -> Done:

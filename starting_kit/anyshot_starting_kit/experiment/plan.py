@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.data.part import write_part
+from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.dryrun.evaluate import Plan
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_starting_kit.experiment.bundles import Baseline
-from anyshot_starting_kit.protocols import Range
+from anyshot_starting_kit.protocols import ProtocolError, Range, WithinDomain
 from anyshot_starting_kit.wire.worker_api import Budget
 
 
@@ -31,7 +34,11 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Baselines times arms times seeds on one pool; a seed is both the training seed and the test seed."""
+    """Baselines times arms times seeds on one pool; a seed is both the training seed and the test seed.
+
+    With `within`, the name of a class split, each dataset is a run of its own: trained on the classes of its meta-train
+    part, tested on `tasks` tasks of its meta-test part.
+    """
 
     baselines: tuple[Baseline, ...]
     data: PublicData
@@ -46,25 +53,46 @@ class Experiment:
     budget_seconds: float = 18_000.0
     sandbox: str | None = None
     cpus: int | None = None  # all
+    within: str = ""
 
     def runs(self) -> list[Run]:
         """Seed by seed, so that after the first pass there is a first table."""
+        datasets = self.datasets_within() if self.within else (None,)
         return [
-            Run(self, baseline, arm, seed)
+            Run(self, baseline, arm, seed, dataset)
             for seed in self.seeds
             for arm in self.arms
             for baseline in self.baselines
+            for dataset in datasets
         ]
+
+    def protocol_within(self) -> WithinDomain:
+        """The tasks of each dataset's meta-test part."""
+        return WithinDomain(ways=self.ways, shots=self.shots, query=self.query, split=self.within)
+
+    def datasets_within(self) -> tuple[Path, ...]:
+        """The packs of the test pool that offer such tasks. Raises ProtocolError where none does, with a reason."""
+        found, reasons = [], []
+        for path in self.data.test:
+            try:
+                self.protocol_within().check(Pool.open([path], verify=False))
+                found.append(path)
+            except ProtocolError as error:
+                reasons.append(str(error))
+        if not found:
+            raise ProtocolError(f"No dataset can be split ({self.within}). {reasons[0]}")
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One baseline, arm and seed."""
+    """One baseline, arm and seed; and one dataset where training and test are within it."""
 
     experiment: Experiment
     baseline: Baseline
     arm: Arm
     seed: int
+    dataset: Path | None = None
 
     @property
     def name(self) -> str:
@@ -76,15 +104,18 @@ class Run:
         e = self.experiment
         facts = [digest, self.seed, e.tasks, e.budget_seconds, [e.ways.low, e.ways.high], e.query]
         facts += [[e.shots.low, e.shots.high], [p.name for p in (*e.data.train, *e.data.test)]]
+        if self.dataset is not None:
+            facts += [e.within, self.dataset.name]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
 
     def plan(self, bundle: Path) -> Plan:
-        """For the runner that dry runs use too."""
+        """For the runner that dry runs use too; packs of training classes are written beside the bundle."""
         e = self.experiment
         return Plan(
             bundle=bundle,
-            data=e.data,
+            data=e.data if self.dataset is None else self._within(bundle.parent),
+            protocol=None if self.dataset is None else e.protocol_within(),
             tasks=e.tasks,
             train_seed=self.seed,
             test_seed=self.seed,
@@ -95,3 +126,9 @@ class Run:
             sandbox=e.sandbox,
             cpus=e.cpus,
         )
+
+    def _within(self, folder: Path) -> PublicData:
+        assert self.dataset is not None
+        part, pack = folder / "train.anyshot-pack", Pack.open(self.dataset, verify=False)
+        write_part(pack, self.experiment.protocol_within().training_rows(pack), part)
+        return PublicData((part,), (self.dataset,), self.experiment.data.generated)
