@@ -31,11 +31,13 @@ class MyMetaLearner(MetaLearner):
         print("classes to train on:", len(labels), flush=True)
         return MyLearner()
 class MyLearner(Learner):
-    def fit(self, support): return Guess(support.num_ways)
+    def fit(self, support): return Guess(support[3])
     def save(self, path): pass
     def load(self, path): pass
 class Guess(Predictor):
-    def __init__(self, ways): self.ways = ways
+    def __init__(self, ways):
+        super().__init__()
+        self.ways = ways
     def predict(self, query): return np.zeros((len(query), self.ways))
 """
 

@@ -31,7 +31,7 @@ class ExtraColumn:
 def read_extra_columns(
     session: Session, version: PhaseVersion, league: League, places: Sequence[Place]
 ) -> tuple[ExtraColumn, ...]:
-    """The columns that the league declares, for the rows of one page. Runs are combined as the phase combines scores."""
+    """The columns that the league declares, for the rows of one page; runs are combined as their scores are."""
     specs = [ColumnSpec.model_validate(column) for column in league.columns]
     if not specs or not places:
         return ()

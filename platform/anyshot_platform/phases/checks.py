@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
@@ -19,6 +20,11 @@ from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
 
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
+    """A protocol without the secret of which class is trained on; left out when it is saved, the secret stays."""
+    return {key: value for key, value in protocol.items() if key != "split_seed"}
 
 
 def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.phases import organizing, versions
-from anyshot_platform.phases.checks import foreign_pools, problems_of, usable_pools
+from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
@@ -155,7 +155,7 @@ def _editor(
         offer_version=offer_version,
         as_time=write_duration,
         as_size=write_size,
-        protocol=json.dumps(spec.tasks.protocol) if spec.tasks.protocol else '{"name": "any_way_any_shot"}',
+        protocol=json.dumps(open_protocol(spec.tasks.protocol) or {"name": "any_way_any_shot"}),
         protocols=sorted(PROTOCOLS),
         rules=[(name, rule.title) for name, rule in RULES.items()],
         pools=[("", "none yet"), *usable_pools(session, access.viewer, spec)],

@@ -16,7 +16,7 @@ from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.phases import organizing
-from anyshot_platform.phases.checks import require_sound
+from anyshot_platform.phases.checks import open_protocol, require_sound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus
@@ -174,7 +174,7 @@ def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhasePar
 def show(session: Session, phase: Phase) -> PhaseState:
     """A phase without its secret seeds."""
     spec = describe_phase(session, phase, "")
-    protocol = {key: value for key, value in spec.tasks.protocol.items() if key != "split_seed"}
+    protocol = open_protocol(spec.tasks.protocol)
     open_part = {"train_seeds": [], "test_seeds": [], "protocol": protocol}
     return PhaseState(
         key=phase.slug,

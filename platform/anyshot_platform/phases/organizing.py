@@ -15,12 +15,12 @@ from anyshot_platform.bundles.taking_in import (
     draw_seeds,
     phase_values,
     version_values,
-    with_split_seed,
 )
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.phases.differences import difference, keep_split, scoring_changes
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.pools.models import Pool, PoolVersion
@@ -89,26 +89,8 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     if shows_other:
         rebuild_boards(session, version)
     _record(
-        session, phase, actor_id, "phase.change", before=_difference(old, spec), after=_difference(spec, old)
+        session, phase, actor_id, "phase.change", before=difference(old, spec), after=difference(spec, old)
     )
-
-
-def keep_split(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
-    """The description with the secret split of its datasets that it leaves out."""
-    protocol = with_split_seed(spec.tasks.protocol, old.tasks.protocol)
-    return spec.model_copy(update={"tasks": spec.tasks.model_copy(update={"protocol": protocol})})
-
-
-def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
-    """The settings that decide what a score is and differ between two descriptions."""
-    changed: list[str] = []
-    for part in ("tasks", "scoring", "budget", "machine"):
-        before, after = getattr(old, part).model_dump(), getattr(new, part).model_dump()
-        for key in before:
-            kept = key in ("train_seeds", "test_seeds") and not after[key]  # left out: stays as it is
-            if before[key] != after[key] and not kept and (part, key) != ("scoring", "board_shows"):
-                changed.append(f"{part}.{key}")
-    return [name for name in changed if name != "tasks.same_test_tasks"]
 
 
 def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
@@ -143,15 +125,6 @@ def find_pools(session: Session, spec: PhaseSpec) -> dict[str, PoolVersion]:
             raise Invalid(f"There is no pool “{name}”.", field="tasks")
         found[name] = version
     return found
-
-
-def _difference(one: PhaseSpec, other: PhaseSpec) -> dict[str, Any]:
-    """What is different in `one`, without seeds."""
-    mine, theirs = one.model_dump(mode="json"), other.model_dump(mode="json")
-    for side in (mine, theirs):
-        side["tasks"].pop("train_seeds", None)
-        side["tasks"].pop("test_seeds", None)
-    return {key: value for key, value in mine.items() if theirs[key] != value}
 
 
 def pause(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.phases import versions
+from anyshot_platform.phases import side_by_side, versions
 from anyshot_platform.phases.checks import require_sound
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version
@@ -139,7 +139,7 @@ def discard(
 
 
 def _show(session: Session, phase: Phase, version: PhaseVersion) -> VersionOut:
-    progress = versions.progress_of(session, version)
+    progress = side_by_side.progress_of(session, version)
     return VersionOut(
         number=version.number,
         state=version.state,
@@ -156,7 +156,7 @@ def _show(session: Session, phase: Phase, version: PhaseVersion) -> VersionOut:
 def _show_detail(session: Session, phase: Phase, version: PhaseVersion) -> VersionDetail:
     live = live_version(session, phase)
     other = version is not live
-    rows = versions.compare(session, phase, live, version) if other else []
+    rows = side_by_side.compare(session, phase, live, version) if other else []
     return VersionDetail(
         **_show(session, phase, version).model_dump(),
         ways=versions.ways_of_rescoring(session, phase, version) if other else {},

@@ -15,7 +15,8 @@ from anyshot_platform.competitions.manage_frame import (
     render_manage,
 )
 from anyshot_platform.errors import Invalid
-from anyshot_platform.phases import versions
+from anyshot_platform.phases import side_by_side, versions
+from anyshot_platform.phases.checks import open_protocol
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.web.forms import FormDep
@@ -41,11 +42,12 @@ def show_version(
         heading=f"{phase.name}, version {number}",
         phase=phase,
         version=version,
+        protocol=open_protocol(version.protocol),
         live=live,
         ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},
-        progress=versions.progress_of(session, version),
-        failures=versions.why_without_score(session, version) if version is not live else [],
-        rows=versions.compare(session, phase, live, version) if version is not live else [],
+        progress=side_by_side.progress_of(session, version),
+        failures=side_by_side.why_without_score(session, version) if version is not live else [],
+        rows=side_by_side.compare(session, phase, live, version) if version is not live else [],
     )
 
 

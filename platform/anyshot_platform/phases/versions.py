@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -14,18 +12,19 @@ from anyshot_platform.bundles.taking_in import version_values
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
+from anyshot_platform.phases.differences import keep_split, scoring_changes
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.organizing import find_pools, keep_split, scoring_changes
+from anyshot_platform.phases.organizing import find_pools
 from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.side_by_side import progress_of
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import Urgency, queue_from_source, queue_runs
-from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.teams.models import Team
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 _BULK = Urgency(priorities.BULK, bulk=True)
@@ -47,27 +46,6 @@ class CannotReuse(Invalid):
     """The earlier results do not fit the new settings; a fuller way of re-scoring is needed."""
 
     code = "cannot_reuse"
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A submission's score under two versions, with its place among those that have both."""
-
-    submission: Submission
-    team: str
-    old: float | None
-    new: float | None
-    old_rank: int | None
-    new_rank: int | None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far the re-scoring of a version is."""
-
-    total: int
-    ended: int
-    failed: int
 
 
 def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
@@ -171,65 +149,6 @@ def _finished_runs(session: Session, submission: Submission, version: PhaseVersi
     runs = list(session.scalars(query.order_by(Run.generation, Run.seed_index)))
     newest = max((run.generation for run in runs), default=0)
     return [run for run in runs if run.generation == newest]
-
-
-def progress_of(session: Session, version: PhaseVersion) -> Progress:
-    """How far re-scoring is."""
-    states = session.execute(
-        select(Run.state, func.count(Run.id))
-        .where(Run.phase_version_id == version.id, Run.kind != JobKind.ANALYSE)
-        .group_by(Run.state)
-    ).all()
-    counts: dict[RunState, int] = dict(states)  # pyright: ignore[reportArgumentType]
-    ended = sum(number for state, number in counts.items() if state in ENDED)
-    return Progress(sum(counts.values()), ended, ended - counts.get(RunState.FINISHED, 0))
-
-
-def why_without_score(session: Session, version: PhaseVersion) -> list[tuple[str, int]]:
-    """The messages of the runs that ended without a score, with how many say so, most frequent first."""
-    number = func.count(Run.id)
-    rows = session.execute(
-        select(Run.message, number)
-        .where(
-            Run.phase_version_id == version.id,
-            Run.kind != JobKind.ANALYSE,
-            Run.state.in_([state for state in ENDED if state != RunState.FINISHED]),
-        )
-        .group_by(Run.message)
-        .order_by(number.desc())
-        .limit(10)
-    )
-    return [(message, found) for message, found in rows]
-
-
-def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion) -> list[Compared]:
-    """Every scored submission under both versions, best new score first."""
-    scores: dict[str, dict[str, float]] = {}
-    query = select(SubmissionScore).where(SubmissionScore.phase_version_id.in_([old.id, new.id]))
-    for row in session.scalars(query):
-        scores.setdefault(row.submission_id, {})[row.phase_version_id] = row.value
-    both = [pair for pair in scores.values() if len(pair) == 2]
-    rows = session.execute(
-        select(Submission, Team.name)
-        .join(Team, Team.id == Submission.team_id)
-        .where(Submission.id.in_(scores), Submission.phase_id == phase.id)
-    )
-    found = []
-    for submission, team in rows:
-        pair = scores[submission.id]
-        one, two = pair.get(old.id), pair.get(new.id)
-        ranked = one is not None and two is not None
-        found.append(
-            Compared(
-                submission,
-                team,
-                one,
-                two,
-                1 + sum(other[old.id] > one for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
-                1 + sum(other[new.id] > two for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
-            )
-        )
-    return sorted(found, key=lambda row: (row.new is None, -(row.new or 0.0)))
 
 
 def make_live(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> None:

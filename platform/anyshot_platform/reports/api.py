@@ -15,6 +15,7 @@ from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.leaderboards.api import find_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.organizing import list_leagues
+from anyshot_platform.phases.checks import open_protocol
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports import service
 from anyshot_platform.reports.catalogue import KINDS, find_kind
@@ -147,6 +148,13 @@ def _show(session: Session, report: Report) -> ReportOut:
 def _show_detail(session: Session, report: Report) -> ReportDetail:
     return ReportDetail(
         **_show(session, report).model_dump(),
-        parameters=report.parameters,
+        parameters=_open(report.parameters),
         result=report.run.parameters.get("result"),
     )
+
+
+def _open(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters without the secret split of a protocol."""
+    if "protocol" not in parameters:
+        return parameters
+    return {**parameters, "protocol": open_protocol(parameters["protocol"])}

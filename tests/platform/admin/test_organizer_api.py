@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.phases.models import Phase
 from anyshot_starting_kit.data.pack import pack_dataset
 from anyshot_starting_kit.demo_data import make_demo_data
 from tests.platform.admin.test_manage import acts, finish
@@ -53,6 +55,30 @@ def test_phases_are_made_edited_and_steered(embedded_site: Site) -> None:
     assert [row["key"] for row in ask(owner, "GET", "/phases?deleted=true")] == ["second"]
     assert ask(owner, "POST", "/phases/second/restore")["deleted_at"] is None
     assert acts(embedded_site)[-3:] == ["phase.add", "phase.delete", "phase.restore"]
+
+
+def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    settings = ask(owner, "GET", "/phases/feedback")["settings"]
+    settings["tasks"]["protocol"] = {"name": "within_domain", "ways": 2, "shots": 1}
+
+    def split_seed() -> int:
+        with site.services.database.reading() as session:
+            return session.get_one(Phase, site.phase_id).versions[0].protocol["split_seed"]
+
+    told = ask(owner, "PUT", "/phases/feedback", settings)["settings"]
+    assert "split_seed" not in told["tasks"]["protocol"]
+    drawn = split_seed()
+    assert ask(owner, "PUT", "/phases/feedback", {**told, "title": "Another title"})["settings"] != told
+    assert split_seed() == drawn
+    for path in ("phases/feedback", "phases/feedback/versions/1", "audit"):
+        shown = owner.call("GET", f"/competitions/{SLUG}/manage/{path}", headers={"accept": "text/html"})
+        assert shown.status_code == 200
+        assert str(drawn) not in shown.text
+    bundle = owner.call("GET", f"/competitions/{SLUG}/manage/bundle.zip").content
+    assert "split_seed" not in read_bundle(bundle).spec.phases[0].tasks.protocol
+    whole = owner.call("GET", f"/competitions/{SLUG}/manage/bundle-with-seeds.zip").content
+    assert read_bundle(whole).spec.phases[0].tasks.protocol["split_seed"] == drawn
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     assert flash(asked) == "A worker computes it now."
     address = asked.headers["location"]
     waiting = page(owner, address).text
-    assert 'http-equiv="refresh"' in waiting
+    assert f'data-watch="{API}/' in waiting
     assert "queue" in waiting
     assert work_off(board, tmp_path) == 1
     shown = page(owner, address).text
@@ -65,7 +65,7 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
         "<svg",
     ):
         assert words in shown, words
-    assert "http-equiv" not in shown
+    assert "data-watch" not in shown
     numbers = owner.call("GET", f"{API}/{address.rpartition('/')[2]}").json()
     assert numbers["state"] == "finished"
     result = numbers["result"]["result"]

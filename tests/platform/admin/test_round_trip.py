@@ -122,8 +122,11 @@ def test_export_then_import_gives_the_identical_competition(name: str, sites: tu
             "tasks": before.tasks.model_copy(update={"train_seeds": [], "test_seeds": []}),
             "timezone": None,
         }
+        split = {key: value for key, value in after.tasks.protocol.items() if key != "split_seed"}
+        if before.tasks.protocol.get("name") == "within_domain":
+            assert 0 <= after.tasks.protocol["split_seed"] < 2**31  # secret, drawn by the import
         drawn = {
-            "tasks": after.tasks.model_copy(update={"train_seeds": [], "test_seeds": []}),
+            "tasks": after.tasks.model_copy(update={"train_seeds": [], "test_seeds": [], "protocol": split}),
             "timezone": None,
         }
         assert after.model_copy(update=drawn).model_dump() == before.model_copy(update=secret).model_dump()
