@@ -18,6 +18,7 @@ from anyshot_starting_kit.data.images import IMAGE_BYTES
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.packing import pack_folder
 from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.data.series import pack_series
 from anyshot_starting_kit.protocols import AnyWayAnyShot, Legacy
 from benchmarks.episodes.material import forget, image_files, jpeg_datasets
 from benchmarks.episodes.memory import LARGEST_TASK, growth
@@ -70,8 +71,8 @@ def measure_packing(sets: list[Path], folder: Path, rounds: int) -> list[Figure]
         decoding = time.perf_counter() - started
         started = time.perf_counter()
         with BlockWorkers() as workers:
-            for one in sets:
-                pack_folder(one, folder / f"packed {number}", workers=workers)
+            for _, packed in pack_series(sets, folder / f"packed {number}", workers):
+                packed.result()
         packing = time.perf_counter() - started
         ratios.append(packing / decoding)
         rates.append(len(files) / packing)

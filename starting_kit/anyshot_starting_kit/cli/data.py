@@ -25,10 +25,10 @@ from anyshot_starting_kit.data.dataset import check_dataset, read_dataset
 from anyshot_starting_kit.data.download import DownloadError
 from anyshot_starting_kit.data.openml import VERSIONS, download_dataset
 from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.packing import pack_folder
 from anyshot_starting_kit.data.picture import contact_sheet, task_picture
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import BadDataset, DataError, Problem, errors
+from anyshot_starting_kit.data.series import pack_series
 from anyshot_starting_kit.protocols import protocol_from_dict
 
 _existing = click.Path(exists=True, path_type=Path)
@@ -60,26 +60,24 @@ def pack_data(
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress, BlockWorkers(workers) as running:
-        for folder in _datasets(folders):
-            bar = progress.add_task(folder.name, total=None)
-
-            def advance(done: int, total: int, bar: object = bar) -> None:
-                progress.update(bar, completed=done, total=total)  # pyright: ignore[reportArgumentType]
-
+        bars = {folder: progress.add_task(folder.name, total=None) for folder in _datasets(folders)}
+        for folder, packed in pack_series(
+            list(bars),
+            out,
+            running,
+            skip_bad=skip_bad,
+            domain=domain,
+            convert=convert,
+            on_progress=lambda folder, done, total: progress.update(
+                bars[folder], completed=done, total=total
+            ),
+        ):
             try:
-                path = pack_folder(
-                    folder,
-                    out,
-                    skip_bad=skip_bad,
-                    domain=domain,
-                    convert=convert,
-                    workers=running,
-                    on_progress=advance,
-                )
+                path = packed.result()
             except BadDataset as error:
                 refused = True
-                progress.update(bar, description=f"{folder.name} refused")
-                progress.stop_task(bar)
+                progress.update(bars[folder], description=f"{folder.name} refused")
+                progress.stop_task(bars[folder])
                 _print_problems(error.problems)
                 continue
             _print_packed(Pack.open(path, verify=False))
@@ -112,7 +110,7 @@ def check(paths: tuple[Path, ...], images: bool, least_images: int, as_json: boo
         )
         problems += found
         if not as_json:
-            click.echo(f"{path.name}: {'ok' if not found else f'{len(found)} findings'}")
+            click.echo(f"{path.name}: {'ok' if not found else _count(found)}")
             _print_problems(found)
     if as_json:
         click.echo(json.dumps([problem.to_dict() for problem in problems], indent=1))
@@ -258,3 +256,7 @@ def _folder_facts(folder: Path) -> dict[str, object]:
         "super-classes": len(set(dataset.super_classes) - {""}),
         "images a class": f"{min(sizes)} to {max(sizes)}",
     }
+
+
+def _count(problems: list[Problem]) -> str:
+    return "1 finding" if len(problems) == 1 else f"{len(problems)} findings"

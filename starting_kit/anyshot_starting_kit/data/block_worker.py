@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from anyshot_starting_kit.data.digests import block_digest
-from anyshot_starting_kit.data.images import IMAGE_BYTES, UnreadableImage, WrongMode, decode_image
+from anyshot_starting_kit.data.images import IMAGE_BYTES, UnreadableImage, WrongMode, decode_into
 from anyshot_starting_kit.data.problems import DataError
 
 
@@ -143,7 +143,7 @@ def write_block(job: BlockJob, buffer: bytearray) -> BlockResult:
     for position, file in enumerate(job.files):
         place = slice(position * IMAGE_BYTES, (position + 1) * IMAGE_BYTES)
         try:
-            view[place] = decode_image(Path(job.images, file), convert=job.convert).data.cast("B")
+            decode_into(Path(job.images, file), view[place], convert=job.convert)
         except (UnreadableImage, WrongMode) as error:
             bad.append(BadImage(position, str(error), isinstance(error, WrongMode)))
             view[place] = bytes(IMAGE_BYTES)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
+
+if TYPE_CHECKING:
+    import numpy as np  # a tenth of a second that a packing process does without
 
 SIDE = 128
 IMAGE_SHAPE = (3, SIDE, SIDE)
@@ -44,18 +47,30 @@ def decode_image(path: Path, *, convert: bool = False) -> np.ndarray:
         UnreadableImage: the file is damaged or not an image.
         WrongMode: it is not 8-bit RGB and `convert` is off.
     """
+    import numpy as np
+
+    return np.ascontiguousarray(np.asarray(_read_rgb(path, convert)).transpose(2, 0, 1))
+
+
+def decode_into(path: Path, pixels: memoryview, *, convert: bool = False) -> None:
+    """As `decode_image`, into `pixels`: 49,152 bytes, one colour after the other."""
+    image = _read_rgb(path, convert)
+    size = SIDE * SIDE
+    for number, colour in enumerate("RGB"):
+        pixels[number * size : (number + 1) * size] = image.tobytes("raw", colour)
+
+
+def _read_rgb(path: Path, convert: bool) -> Image.Image:
+    """The image as RGB, 128x128."""
     try:
         with Image.open(path) as image:
             image.load()
             rgb = image if image.mode == "RGB" else _as_rgb(image, convert)
-            if rgb.size != (SIDE, SIDE):
-                rgb = _resize(ImageOps.exif_transpose(rgb))
-            pixels = np.asarray(rgb)
+            return rgb if rgb.size == (SIDE, SIDE) else _resize(ImageOps.exif_transpose(rgb))
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadableImage("an image too large to be decoded safely") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise UnreadableImage(_reason(path, error)) from error
-    return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 
 def _reason(path: Path, error: Exception) -> str:
@@ -70,6 +85,8 @@ def _as_rgb(image: Image.Image, convert: bool) -> Image.Image:
     if not convert:
         raise WrongMode(describe_mode(image.mode))
     if image.mode.startswith("I;16") or image.mode == "I":
+        import numpy as np
+
         grey = np.asarray(image).astype(np.float64) / 257.0  # 65535 -> 255
         return Image.fromarray(np.clip(np.rint(grey), 0, 255).astype(np.uint8)).convert("RGB")
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:

@@ -19,13 +19,15 @@ from PIL import Image
 
 from anyshot_starting_kit.cli.data import data, pack_data
 from anyshot_starting_kit.data import packing
+from anyshot_starting_kit.data.block_worker import BlockWorkers
 from anyshot_starting_kit.data.domains import guess_domain
 from anyshot_starting_kit.data.images import decode_image
 from anyshot_starting_kit.data.journal import Journal
 from anyshot_starting_kit.data.layout import BLOCK_IMAGES, PAGE
 from anyshot_starting_kit.data.pack import SUFFIX, Pack, pack_dataset
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.data.problems import BadPack, DataError
+from anyshot_starting_kit.data.problems import BadDataset, BadPack, DataError
+from anyshot_starting_kit.data.series import pack_series
 from tests.starting_kit.data.factory import labels_of, write_dataset, write_labels
 
 
@@ -295,3 +297,24 @@ def test_a_pool_names_and_orders_its_packs(tmp_path: Path) -> None:
     assert pool.digest != Pool.open(paths[::-1]).digest
     assert [pack.name for pack in pool] == ["A", "B"]
     assert Pool.open(paths, verify=False).digest == pool.digest
+
+
+def test_a_series_is_packed_in_order_and_a_refused_dataset_stops_no_other(tmp_path: Path) -> None:
+    folders = [write_dataset(tmp_path / name, classes=2, images=3) for name in ("A", "B", "C")]
+    broken = next((folders[1] / "images").iterdir())
+    broken.write_text("no image")
+    seen: set[tuple[str, int, int]] = set()
+    with BlockWorkers(1) as workers:
+        packed = dict(
+            pack_series(
+                folders,
+                tmp_path / "packs",
+                workers,
+                on_progress=lambda folder, done, total: seen.add((folder.name, done, total)),
+            )
+        )
+    assert list(packed) == folders
+    assert [Pack.open(packed[folder].result()).name for folder in (folders[0], folders[2])] == ["A", "C"]
+    with pytest.raises(BadDataset, match=broken.name):
+        packed[folders[1]].result()
+    assert {(name, 6, 6) for name in "ABC"} <= seen
