@@ -5,6 +5,7 @@ How many classes the tasks of a phase see, and whether that makes two samples of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,6 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         for n, size in sizes.items()
     ]
     share = {name: seen[name] / sizes[name] for name in sizes}
-    least = min(share, key=lambda n: share[n])
     grid = sorted({*np.unique(np.geomspace(1, max(10, parameters.test_tasks), 16).astype(int)).tolist()})
     curves = {
         name: [Group(t, expected_classes(np.full(n, parameters.ways / n), t) / n, None, t) for t in grid]
@@ -76,11 +76,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     return Report(
         name="audit",
         title="Which classes the tasks see",
-        finding=(
-            f"{parameters.test_tasks} tasks a dataset are expected to see {share[least]:.1%} of the classes of "
-            f"{least} "
-            f"and more of every other dataset's."
-        ),
+        finding=finding_of(share, parameters.test_tasks),
         population="uniform tasks of distinct classes of each dataset; unit of resampling: the task.",
         charts=[
             draw_curves(curves, "Share of the classes seen", "tasks", "Share of classes"),
@@ -117,3 +113,11 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
             "disjoint_bound": list(risk.values()),
         },
     )
+
+
+def finding_of(share: Mapping[str, float], tasks: int) -> str:
+    """Which dataset's classes are seen least."""
+    least = min(share, key=lambda name: share[name])
+    if share[least] > 0.9995:
+        return f"{tasks} tasks a dataset are expected to see all classes of every dataset."
+    return f"{tasks} tasks a dataset are expected to see {share[least]:.1%} of the classes of {least}, the least seen."

@@ -51,12 +51,16 @@ class Inputs:
 
     @cached_property
     def results(self) -> dict[str, list[TaskTable]]:
-        """Per-task tables of each submission, its runs in order; the name is in the file's metadata, or the file's."""
+        """Per-task tables of each submission, its runs in order; the name is in the file's metadata, or the file's.
+
+        Files of an experiment with baselines name the baseline and the seed, which counts as a run.
+        """
         found: dict[str, list[tuple[Any, TaskTable]]] = {}
         for path in self.paths("results"):
             table, meta = read_results(path)
-            name = str(meta.get("submission") or meta.get("entry") or path.stem)
-            found.setdefault(name, []).append((meta.get("run", len(found.get(name, []))), table))
+            name = str(meta.get("submission") or meta.get("entry") or meta.get("name") or path.stem)
+            number = meta.get("run", meta.get("seed", len(found.get(name, []))))
+            found.setdefault(name, []).append((number, table))
         return {
             name: [table for _, table in sorted(runs, key=lambda r: str(r[0]))]
             for name, runs in found.items()
