@@ -38,6 +38,9 @@ test-all: $(READY)  ## Run the test suite with the whole of the lists of which C
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
 	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest tests/hostile $(ARGS)
 
+compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
+	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
+
 bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|baselines|science
 	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science"; exit 2; }
 	@$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
@@ -65,4 +68,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-all hostile bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-all hostile compose bench lint format docs migration image reproduce clean

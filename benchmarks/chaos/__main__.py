@@ -11,37 +11,22 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 
-from anyshot_platform.app import make_services
-from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.migration import migrate
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.service import add_pack
-from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.users.service import create_token, create_user
 from anyshot_platform.web.services import Services
-from anyshot_platform.web.viewer import Scope
-from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
 from benchmarks.chaos.mischief import Mischief
+from benchmarks.chaos.stage import make_stage, make_tokens, services_of, submit
 from benchmarks.chaos.watching import Containers, Watch, judge, tell_failures
 from benchmarks.figures import Figure, keep
-from benchmarks.load.stage import SLUG, make_competition
 from benchmarks.servers import Postgres, postgres
 
-DATASETS = ("OCR_LAT", "SHP_FIL")
-TASKS = 4
 JANITOR_SECONDS = 30.0
 
 
@@ -111,7 +96,7 @@ def run(plan: Plan) -> Outcome:
 def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
     broker, broker_url = machines.redis(home)
     environment = machines.platform_settings(home / "site", database, broker_url)
-    services = _services_of(environment)
+    services = services_of(environment)
     migrate(services.database)
     make_stage(services, home)
     token, worker_token = make_tokens(services)
@@ -133,7 +118,8 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
         watch = Watch(Containers(home, docker_host) if plan.sandbox == "docker" else None)
         began = time.monotonic()
         for number in range(plan.submissions):
-            submit(client, list(VARIANTS)[number % len(VARIANTS)], number)
+            variant = list(VARIANTS)[number % len(VARIANTS)]
+            submit(client, variant, make_bundle(variant, number))
         wait_for_the_end(services, mischief, watch, deadline=began + plan.minutes * 60)
         seconds = time.monotonic() - began
         mischief.finish()
@@ -148,17 +134,6 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
         services.database.dispose()
         if plan.keep_logs:
             keep_logs(home, Path(plan.keep_logs))
-
-
-def _services_of(environment: Mapping[str, str]) -> Services:
-    settings = PlatformSettings.model_validate(
-        {
-            "secret_key": environment["ANYSHOT_SECRET_KEY"],
-            "home": environment["ANYSHOT_HOME"],
-            "database_url": environment["ANYSHOT_DATABASE_URL"],
-        }
-    )
-    return make_services(settings)
 
 
 def _start(
@@ -182,46 +157,11 @@ def keep_logs(home: Path, target: Path) -> None:
         shutil.copy(log, target)
 
 
-def make_stage(services: Services, home: Path) -> None:
-    """A competition with two small generated datasets."""
-    folder = make_demo_data(home / "data", classes=6, images=12, datasets=DATASETS)
-    packs = [add_pack(services, pack_dataset(folder / name, home).path).id for name in DATASETS]
-    make_competition(services, packs, tasks=TASKS)
-
-
-def make_tokens(services: Services) -> tuple[str, str]:
-    """A participant's and a worker's token."""
-    with services.database.writing() as session:
-        user = create_user(session, username="alice", email="alice@example.org", password=None)
-        competition = session.scalars(select(Phase)).one().competition
-        add_member(session, competition, user, Role.PARTICIPANT)
-        token = create_token(session, user.id, name="chaos", scopes=list(Scope)).secret
-        return token, create_worker_token(session, "chaos")
-
-
-def submit(client: httpx.Client, variant: str, number: int) -> str:
-    """Upload and submit one bundle, again and again while the database is away; returns the submission's id."""
-    content = make_bundle(variant, number)
-    while True:
-        try:
-            begun = client.post(
-                "/api/v1/uploads", json={"filename": f"{variant}.zip", "size": len(content)}
-            ).raise_for_status()
-            path = f"/api/v1/uploads/{begun.json()['id']}"
-            client.put(path, params={"offset": 0}, content=content).raise_for_status()
-            body = {"upload_id": begun.json()["id"], "comment": variant}
-            answer = client.post(f"/api/v1/competitions/{SLUG}/phases/feedback/submissions", json=body)
-            return answer.raise_for_status().json()["id"]
-        except (httpx.TransportError, httpx.HTTPStatusError) as error:
-            print(f"submitting again: {error}", flush=True)
-            time.sleep(1)
-
-
 def measure_expected(
     client: httpx.Client, services: Services, workers: list[machines.Process]
 ) -> dict[str, float]:
     """What each variant scores when nothing goes wrong."""
-    ids = {variant: submit(client, variant, -1) for variant in VARIANTS}
+    ids = {variant: submit(client, variant, make_bundle(variant, -1)) for variant in VARIANTS}
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
         shown = {variant: client.get(f"/api/v1/submissions/{ids[variant]}").json() for variant in ids}

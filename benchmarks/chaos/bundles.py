@@ -46,14 +46,38 @@ class MyPredictor(Predictor):
         distances = ((flat[:, None] - self.means[None]) ** 2).sum(-1)
         return distances.argmin(1)
 """
+_SLOW = """
+class MyPredictor(Predictor):
+    def __init__(self, images, labels, ways):
+        self.sum = work(ROUNDS)
+
+    def predict(self, query_set):
+        return np.zeros(len(query_set), dtype=np.int64)
+
+
+def work(rounds):
+    total = 0
+    for number in range(rounds):
+        total += number * number % 7
+    return total
+"""
 VARIANTS = {"constant": _HEAD + _CONSTANT, "nearest": _HEAD + _NEAREST}
 
 
 def make_bundle(variant: str, number: int, *, padding: int = 0) -> bytes:
     """The zip of a variant; `number` makes its digest its own, `padding` bytes make it larger."""
+    return _zip(f"{VARIANTS[variant]}\n# {number}\n", padding)
+
+
+def make_slow_bundle(rounds: int, number: int) -> bytes:
+    """The zip of a learner that does a fixed amount of work in one thread of plain Python for each task."""
+    return _zip(f"{_HEAD}{_SLOW.replace('ROUNDS', str(rounds))}\n# {number}\n", 0)
+
+
+def _zip(code: str, padding: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("model.py"), f"{VARIANTS[variant]}\n# {number}\n")
+        archive.writestr(zipfile.ZipInfo("model.py"), code)
         if padding:
             archive.writestr(zipfile.ZipInfo("weights.bin"), bytes(padding))
     return buffer.getvalue()

@@ -108,6 +108,7 @@ class PaperWorker:
     name: str = "paper"
     hardware_class: str = "cpu"
     images: tuple[str, ...] = ()
+    analyses: bool = True
 
     def call(self, method: str, path: str, **options: Any) -> Response:
         """A worker API request."""
@@ -117,6 +118,7 @@ class PaperWorker:
     def claim(self, run_id: str | None = None) -> dict[str, Any] | None:
         """Claim a run; None if there is nothing."""
         worker = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
+        worker["analyses"] = self.analyses
         answer = self.call("POST", "/claim", json={"worker": worker, "run_id": run_id})
         assert answer.status_code in (200, 204), answer.text
         return answer.json() if answer.status_code == 200 else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -25,6 +26,7 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         images=sandboxes.image_names(),
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
+        analyses=find_spec("torch") is not None,  # a worker's image may do without it
     )
 
 

@@ -25,6 +25,7 @@ def make_app(settings: WorkerSettings, desk: Desk) -> Celery:
         accept_content=["json"],
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        worker_cancel_long_running_tasks_on_connection_loss=False,  # a broker that went away is no reason to stop
         broker_transport_options=_transport_options(settings),
         task_default_queue=QUEUE_PREFIX + settings.hardware_class,
     )

@@ -16,7 +16,7 @@ from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
+from anyshot_starting_kit.wire.worker_api import JobKind, WorkerInfo
 
 _RUNNING = sorted(RUNNING)
 _ANY_MEMORY = 1 << 62  # of a worker that does not say how much it has
@@ -40,6 +40,8 @@ def choose_run(
     fits = and_(_is_queued(info, moment), Run.id.not_in(skip))
     if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
         fits = and_(fits, ~Run.bulk)
+    if not info.analyses:
+        fits = and_(fits, Run.kind != JobKind.ANALYSE)
     top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))
     if top is None:
         return None

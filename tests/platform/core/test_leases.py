@@ -15,6 +15,7 @@ from anyshot_platform.queue.models import OutboxRing
 from anyshot_platform.queue.sweeper import Sweeper, ring_again, sweep, take_back_lost, take_duty
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
+from anyshot_starting_kit.wire.worker_api import JobKind
 from tests.platform.site import Site, make_zip
 
 
@@ -242,3 +243,17 @@ def test_bulk_work_leaves_a_slot(site: Site) -> None:
     jobs = [worker.claim() for worker in workers]
     jobs.append(workers[1].claim())
     assert [job is not None for job in jobs] == [True, False, False]
+
+
+def test_a_worker_without_torch_gets_evaluations_and_no_analysis(site: Site) -> None:
+    site.member("alice").submit()
+    evaluation = only_run(site)
+    with site.services.database.writing() as session:
+        values = {
+            name: getattr(evaluation, name) for name in ("competition_id", "phase_id", "phase_version_id")
+        }
+        session.add(Run(kind=JobKind.ANALYSE, priority=99, **values))
+    light = site.worker("light", analyses=False)
+    assert (light.claim() or {})["run_id"] == evaluation.id
+    assert light.claim() is None
+    assert (site.worker("full").claim() or {})["kind"] == "analyse"

@@ -1,0 +1,1 @@
+"""What workers reach together: waiting, cancelling, throughput."""

@@ -1,0 +1,235 @@
+"""Workers of a distributed site: from queued to claimed, from cancel to an empty sandbox, and what a second one adds.
+
+PostgreSQL, Redis, the web service and real sandboxes, all on this machine, which should have nothing else to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import httpx
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.migration import migrate
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.web.services import Services
+from benchmarks.chaos import machines
+from benchmarks.chaos.bundles import make_bundle, make_slow_bundle
+from benchmarks.chaos.stage import TASKS, make_stage, make_tokens, services_of, submit
+from benchmarks.figures import Figure, figure, keep
+from benchmarks.servers import postgres
+
+PARTS = ("claims", "cancel", "throughput")
+ENDED = ("finished", "failed", "cancelled", "timed_out")
+CANCEL_AT = {
+    "queued": RunState.QUEUED,
+    "preparing": RunState.PREPARING,
+    "meta-testing": RunState.META_TESTING,
+}
+
+
+@dataclass
+class Place:
+    """A running site and its workers; not all of them work."""
+
+    services: Services
+    client: httpx.Client
+    workers: list[machines.Process]
+    number: int = 0
+
+    def submit(self, content: Callable[[int], bytes]) -> str:
+        """Submit the next bundle; returns the submission's id."""
+        self.number += 1
+        return submit(self.client, f"bundle{self.number}", content(self.number))
+
+    def wait(self, ids: list[str], seconds: float = 300.0) -> list[Run]:
+        """The runs of these submissions, once all have ended."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            runs = self.runs(ids)
+            if all(run.state in ENDED for run in runs):
+                return runs
+            time.sleep(0.2)
+        raise RuntimeError(f"the runs did not end:\n{self.workers[0].log_tail()}")
+
+    def runs(self, ids: list[str]) -> list[Run]:
+        """The runs of these submissions, as they are."""
+        with self.services.database.reading() as session:
+            return list(_find_runs(session, ids))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--claims", type=int, default=40, help="submissions that meet an idle worker")
+    parser.add_argument(
+        "--seconds", type=float, default=16.0, help="work of a submission in the throughput part"
+    )
+    parser.add_argument(
+        "--each", type=int, default=4, help="submissions for each worker in the throughput part"
+    )
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
+    parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
+    options = parser.parse_args()
+    folders = tempfile.TemporaryDirectory(prefix="anyshot-workers-", ignore_cleanup_errors=True)
+    with folders as folder:
+        figures = run(Path(folder), options)
+    if not options.print_only:
+        notes = f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker"
+        keep("workers", figures, notes)
+
+
+def run(home: Path, options: argparse.Namespace) -> list[Figure]:
+    """Bring the site up and measure."""
+    with postgres() as database:
+        if database is None:
+            raise SystemExit("This benchmark needs PostgreSQL.")
+        broker, broker_url = machines.redis(home)
+        environment = machines.platform_settings(home / "site", database, broker_url)
+        services = services_of(environment)
+        migrate(services.database)
+        make_stage(services, home)
+        token, worker_token = make_tokens(services)
+        web = machines.web(home, environment)
+        workers = [
+            machines.worker(home, f"worker{number}", environment, worker_token, "docker")
+            for number in range(2)
+        ]
+        subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
+        address = environment["ANYSHOT_BASE_URL"]
+        client = httpx.Client(base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=30)
+        try:
+            for process in (broker, web, workers[0]):
+                process.start()
+            machines.wait_for_web(address, web)
+            return measure(Place(services, client, workers), options)
+        finally:
+            for process in (*workers, web, broker):
+                process.stop()
+            client.close()
+            services.database.dispose()
+
+
+def measure(place: Place, options: argparse.Namespace) -> list[Figure]:
+    """The parts that are asked for; the second worker starts with the last one."""
+    parts = options.part or PARTS
+    place.wait([place.submit(lambda n: make_bundle("constant", n))])
+    figures = []
+    if "claims" in parts:
+        figures += measure_claims(place, options.claims)
+    if "cancel" in parts:
+        figures += measure_cancel(place)
+    if "throughput" in parts:
+        figures += measure_throughput(place, options.seconds, options.each)
+    return figures
+
+
+def measure_claims(place: Place, count: int) -> list[Figure]:
+    """Seconds from queued to claimed, one submission after the other, with an idle worker."""
+    waits = []
+    for _ in range(count):
+        (run,) = place.wait([place.submit(lambda n: make_bundle("constant", n))])
+        waits.append(_seconds(run.queued_at, run.claimed_at))
+    p95 = sorted(waits)[int(0.95 * (count - 1))]
+    return [
+        figure("workers.queued_to_claimed_median", statistics.median(waits) * 1000, "ms"),
+        figure("workers.queued_to_claimed_p95", p95 * 1000, "ms", "< 1000", p95 < 1),
+    ]
+
+
+def measure_cancel(place: Place) -> list[Figure]:
+    """Seconds from the request until the run has ended, which it does after its container has."""
+    figures = []
+    for name, state in CANCEL_AT.items():
+        busy = [place.submit(lambda n: make_slow_bundle(10**10, n))]
+        if state is RunState.QUEUED:
+            busy.append(place.submit(lambda n: make_slow_bundle(10**10, n)))
+            _wait_for_state(place, busy[0], RunState.META_TESTING)
+        _wait_for_state(place, busy[-1], state)
+        seconds = _cancel(place, busy[-1])
+        figures.append(figure(f"workers.cancel_while_{name}", seconds, "s", "< 5", seconds < 5))
+        for other in busy[:-1]:
+            _cancel(place, other)
+    return figures
+
+
+def _cancel(place: Place, submission: str) -> float:
+    began = time.monotonic()
+    place.client.post(f"/api/v1/submissions/{submission}/cancel").raise_for_status()
+    (run,) = place.wait([submission], 60)
+    if run.state != RunState.CANCELLED:
+        raise RuntimeError(f"a cancelled run is {run.state}: {run.message}")
+    return time.monotonic() - began
+
+
+def _wait_for_state(place: Place, submission: str, state: RunState) -> None:
+    deadline = time.monotonic() + 60
+    while place.runs([submission])[0].state != state:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the run is {place.runs([submission])[0].state} and never was {state}")
+        time.sleep(0.02)
+
+
+def measure_throughput(place: Place, seconds: float, each: int) -> list[Figure]:
+    """Submissions a minute of one worker and of two, each working in one thread."""
+    rounds = calibrate(seconds / TASKS)
+    one = _throughput(place, rounds, each)
+    place.workers[1].start()
+    _warm_up(place, rounds // 4)
+    two = _throughput(place, rounds, 2 * each)
+    return [
+        figure("workers.throughput_of_one", one, "1/min"),
+        figure("workers.throughput_of_two", two, "1/min"),
+        figure("workers.throughput_ratio", two / one, "x", ">= 1.8", two / one >= 1.8),
+    ]
+
+
+def _warm_up(place: Place, rounds: int) -> None:
+    """Return once every worker has had a run."""
+    for _ in range(20):
+        runs = place.wait([place.submit(lambda n: make_slow_bundle(rounds, n)) for _ in place.workers])
+        if len({run.worker_id for run in runs}) == len(place.workers):
+            return
+    raise RuntimeError(f"the second worker takes nothing:\n{place.workers[1].log_tail()}")
+
+
+def _throughput(place: Place, rounds: int, count: int) -> float:
+    time.sleep(5)  # the next sandbox warms up
+    runs = place.wait([place.submit(lambda n: make_slow_bundle(rounds, n)) for _ in range(count)], 600)
+    failed = [run for run in runs if run.state != RunState.FINISHED]
+    if failed:
+        raise RuntimeError(f"a run failed: {failed[0].verdict} {failed[0].message}")
+    first = min(run.claimed_at for run in runs if run.claimed_at)
+    last = max(run.finished_at for run in runs if run.finished_at)
+    return 60 * count / (last - first).total_seconds()
+
+
+def calibrate(seconds: float) -> int:
+    """How many rounds of the slow learner's loop one core does in so many seconds."""
+    began, total = time.perf_counter(), 0
+    for number in range(5_000_000):
+        total += number * number % 7
+    return int(5_000_000 * seconds / (time.perf_counter() - began))
+
+
+def _seconds(start: datetime, end: datetime | None) -> float:
+    if end is None:
+        raise RuntimeError("a run was never claimed")
+    return (end - start).total_seconds()
+
+
+def _find_runs(session: Session, ids: list[str]) -> list[Run]:
+    return list(session.scalars(select(Run).where(Run.submission_id.in_(ids)).order_by(Run.queued_at)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Base images where no registry answers: Debian's packages, by mmdebstrap. Each is made only if it is absent.
+#   docker/debian/make-bases.sh          anyshot/debian-python and anyshot/debian-servers
+set -eu
+
+make_base() { # name, packages
+    docker image inspect "$1" >/dev/null 2>&1 && return
+    archive=$(mktemp)
+    trap 'rm -f "$archive"' EXIT
+    mmdebstrap --quiet --variant=apt --format=tar --include="$2" bookworm "$archive"
+    docker import --change 'CMD ["bash"]' "$archive" "$1" >/dev/null
+    rm -f "$archive"
+}
+
+make_base anyshot/debian-python:bookworm python3,python3-venv,python3-pip,ca-certificates
+make_base anyshot/debian-servers:bookworm postgresql,redis-server
