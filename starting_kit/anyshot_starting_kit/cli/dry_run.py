@@ -18,7 +18,7 @@ from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 from anyshot_starting_kit.protocols import Range
 from anyshot_starting_kit.wire.verdicts import Cause
@@ -123,6 +123,7 @@ def dry_run(
         if not report.ok:
             _end(as_json, {"verdict": "BAD_ARCHIVE", **report.to_dict()}, Exit.FAILED)
         try:
+            require_sandbox(sandbox, int(memory * 2**30))
             found = find_public_data(
                 data,
                 default_cache(),

@@ -98,6 +98,12 @@ def _serve(plan: Plan, job: Job, hooks: Hooks) -> Outcome:
         return serve(channel, job, hooks)
 
 
+def require_sandbox(sandbox: str | None, memory_bytes: int) -> None:
+    """Open a box and close it, so that one who lacks it hears so before data are made. Raises NoSandbox."""
+    if sandbox is not None:
+        channel_opener(sandbox, 1, memory_bytes)().close()
+
+
 def channel_opener(sandbox: str | None, cpus: int, memory_bytes: int) -> Callable[[], Channel]:
     """What opens a fresh runner. Raises NoSandbox where no installed package offers that sandbox."""
     if sandbox is None:

@@ -89,3 +89,17 @@ def test_wrong_data_says_what_was_expected(tmp_path: Path) -> None:
 def test_a_sandbox_that_nobody_offers(tmp_path: Path) -> None:
     with pytest.raises(NoSandbox, match="Install anyshot-worker"):
         channel_opener("no-such-sandbox", 1, 1 << 30)
+
+
+def test_a_missing_sandbox_is_told_before_data_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NoSandbox("bubblewrap is not here")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("anyshot_starting_kit.dryrun.evaluate.channel_opener", refuse)
+    (tmp_path / "model.py").write_text(HONEST)
+    done = CliRunner().invoke(main, ["dry-run", str(tmp_path), "--bubblewrap", "-o", str(tmp_path / "out")])
+    assert done.exit_code == 3 and "bubblewrap is not here" in done.output
+    assert not (tmp_path / "cache" / "anyshot").exists()
