@@ -13,7 +13,6 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.submissions import organizing
 from anyshot_platform.submissions.organizing import Act, Row, Wanted
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.services import SessionDep
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
@@ -41,7 +40,13 @@ class FilterIn(BaseModel):
 
     def wanted(self) -> Wanted:
         """The same for the service."""
-        return Wanted(**self.model_dump())
+        return Wanted(**self.model_dump(exclude={"page"}))
+
+
+class TableIn(FilterIn):
+    """A page of what a filter shows."""
+
+    page: int = Field(default=1, ge=1, le=1_000_000)
 
 
 class ManagedOut(BaseModel):
@@ -98,10 +103,10 @@ class OutcomeOut(BaseModel):
 
 @router.get("")
 def list_submissions(
-    access: AsReviewer, session: SessionDep, wanted: Annotated[FilterIn, Query()], page: PageParam = 1
+    access: AsReviewer, session: SessionDep, wanted: Annotated[TableIn, Query()]
 ) -> ManagedPage:
     """The table: filtered, sorted, 50 a page."""
-    rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), page)
+    rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), wanted.page)
     return ManagedPage(
         total=place.total, page=place.number, pages=place.pages, items=[_show(row) for row in rows]
     )

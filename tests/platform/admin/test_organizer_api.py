@@ -144,6 +144,8 @@ def test_submissions_are_listed_and_acted_on_in_bulk(embedded_site: Site) -> Non
         ("quin", 0.2),
         ("pia", 0.1),
     ]
+    assert ask(owner, "GET", "/submissions?page=9&phase=feedback")["page"] == 1
+    ask(owner, "GET", "/submissions?order=score", status=422)
     wish = {"act": "disqualify", "ids": [*ids[:2], "nothing"]}
     assert ask(owner, "POST", "/submissions/acts", wish, status=422)["field"] == "reason"
     done = ask(owner, "POST", "/submissions/acts", {**wish, "reason": "copied"})

@@ -50,7 +50,7 @@ def test_a_competition_is_steered_from_a_script(
     assert call("organize", "act", SLUG, "delete").exit_code == 2
     refused = call("organize", "report", SLUG, "feedback", "flips")
     assert refused.exit_code == 1
-    assert "Fewer than two entries" in refused.output
+    assert "no longer kept of pia" in refused.output
     final = {**settings, "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
     (tmp_path / "final.json").write_text(json.dumps(final))
     assert call("organize", "settings", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
