@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from tests.hostile.elsewhere import ELSEWHERE, Elsewhere
+
 TARGET = Path(__file__).parents[2] / "docs" / "operators" / "hostile-suite.md"
 HEAD = """# What the hostile suite found
 
@@ -15,14 +17,16 @@ submission right after it gets the same predictions as always. OK means that the
 submission then answered well. `make hostile` runs the suite; this table is made from the record of its last run
 (`ANYSHOT_HOSTILE_RECORD=FILE make hostile`, then `python -m tests.hostile.table FILE`).
 
-Numbers 40 and 41, hostile uploads, are in `tests/hostile/test_uploads.py`: they are refused before they are queued.
-Numbers 42 to 45 concern the worker and the queue, and are tested with them.
+Some numbers of the list are no submissions; other tests hold them:
+
+| no. | attack | tests |
+| --- | --- | --- |
 """
 
 
 def make_table(records: list[dict[str, object]]) -> str:
     """Markdown, one table a sandbox."""
-    parts = [HEAD]
+    parts = [HEAD, *(_elsewhere_row(item) for item in ELSEWHERE)]
     for sandbox in sorted({str(record["sandbox"]) for record in records}):
         latest = {str(record["folder"]): record for record in records if record["sandbox"] == sandbox}
         held = sum(_held(record) for record in latest.values())
@@ -30,6 +34,10 @@ def make_table(records: list[dict[str, object]]) -> str:
         parts.append("| no. | attack | verdict | seconds | |\n| --- | --- | --- | --- | --- |\n")
         parts += [_row(latest[name]) for name in sorted(latest)]
     return "".join(parts)
+
+
+def _elsewhere_row(item: Elsewhere) -> str:
+    return f"| {item.number} | {item.attack} | {', '.join(f'`{test}`' for test in item.tests)} |\n"
 
 
 def _held(record: dict[str, object]) -> bool:

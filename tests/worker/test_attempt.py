@@ -14,11 +14,13 @@ import pytest
 from anyshot_starting_kit.results import read_predictions, read_results
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Assignment, Budget, JobKind, PackRef
+from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
-from anyshot_worker.attempt import Site, carry_out
+from anyshot_worker.attempt import Attempt, Site, carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.scoring import score_and_keep
 from anyshot_worker.workspace import Workspace
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
@@ -160,6 +162,19 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
     thread.join(30)
     assert stage.platform.failed[0].verdict is Verdict.CANCELLED
     assert time.monotonic() - asked < 5
+
+
+def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(attempt: Attempt, *arguments: Any) -> dict[str, object]:
+        stage.platform.cancel = True
+        while attempt.lease.stop_reason is None:
+            time.sleep(0.05)
+        return score_and_keep(attempt, *arguments)
+
+    monkeypatch.setattr(evaluate, "score_and_keep", score)
+    carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
+    assert stage.platform.failed[0].verdict is Verdict.CANCELLED
+    assert not stage.platform.completed and "results.parquet" not in stage.platform.artifacts
 
 
 def test_a_draining_worker_gives_its_lease_back(stage: Stage) -> None:
