@@ -138,3 +138,22 @@ def test_propagation_is_balanced_and_helps(task) -> None:
     plain = heads.negative_squared_distances(asked, known).argmax(dim=1)
     right = (plan.argmax(dim=1) == truth).sum()
     assert right >= (plain == truth).sum() and right >= 27
+
+
+def test_layout_and_precision_change_rounding_only() -> None:
+    """Channels last gives the same features; bfloat16 nearly the same, as float32, and learns by the same gradients."""
+    images = torch.rand(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+
+    def features(precision: str, layout: torch.memory_format) -> torch.Tensor:
+        torch.manual_seed(1)
+        backbone = make_backbone("conv4", width=8, precision=precision)
+        backbone.lay_out(layout)
+        return backbone.eval()(images)
+
+    plain = features("float32", torch.contiguous_format)
+    torch.testing.assert_close(features("float32", torch.channels_last), plain)
+    half = features("bfloat16", torch.channels_last)
+    assert half.dtype == torch.float32 and not torch.equal(half, plain)
+    torch.testing.assert_close(half, plain, atol=0.02, rtol=0.05)
+    with pytest.raises(ValueError, match=r"method\.precision is 'float8'"):
+        make_backbone("conv4", precision="float8")

@@ -13,24 +13,49 @@ from anyshot_starting_kit.networks.weights import MOUNTED, find_weights, load_we
 
 NAMES = {"conv4": Conv4, "resnet12": ResNet12, "resnet18": ResNet18}
 TIMM = "timm:"  # before the name of a model of timm
+PRECISIONS = ("float32", "bfloat16")
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation, of images in [0, 1]
 
 
 class Backbone(nn.Module):
-    """A network with the normalisation of its input; `width` is the number of features."""
+    """A network with the normalisation of its input; `width` is the number of features.
+
+    Images pass it with their channels last in memory, which convolutions on a CPU like best: the same numbers up to
+    rounding. With `precision` bfloat16 matrix products are computed in that type where torch's autocast allows it;
+    weights and features stay float32.
+    """
 
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, network: nn.Module, width: int, mean: tuple[float, ...], deviation: tuple[float, ...]):
+    def __init__(
+        self,
+        network: nn.Module,
+        width: int,
+        mean: tuple[float, ...],
+        deviation: tuple[float, ...],
+        precision: str = "float32",
+    ):
         super().__init__()
-        self.network, self.width = network, width
+        if precision not in PRECISIONS:
+            raise ValueError(f"method.precision is {precision!r}; there are {' and '.join(PRECISIONS)}.")
+        self.width, self.precision = width, precision
+        self.network = network
+        self.lay_out(torch.channels_last)
         self.register_buffer("mean", torch.tensor(mean).view(1, 3, 1, 1))
         self.register_buffer("deviation", torch.tensor(deviation).view(1, 3, 1, 1))
 
+    def lay_out(self, layout: torch.memory_format) -> None:
+        """Keep weights and images in memory so; `torch.contiguous_format` is quicker for gradients of gradients."""
+        self.layout = layout
+        self.network.to(memory_format=layout)  # pyright: ignore[reportCallIssue] - torch's stub lacks it
+
     def forward(self, images: Tensor) -> Tensor:
         """Images `[n, 3, h, w]` in [0, 1] to features `[n, width]`."""
-        return self.network((images - self.mean) / self.deviation)
+        shown = ((images - self.mean) / self.deviation).contiguous(memory_format=self.layout)
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            features = self.network(shown)
+        return features.float()
 
 
 def make_backbone(
@@ -41,18 +66,19 @@ def make_backbone(
     weights: str = "",
     submission: Path = Path(),
     mounted: Path = MOUNTED,
+    precision: str = "float32",
 ) -> Backbone:
     """A backbone: `conv4`, `resnet12`, `resnet18` or `timm:NAME`.
 
     `width` is the channels of the first block, `stem_pool` shrinks the image first; neither is used with timm.
-    `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name,
-    MissingWeights, WrongWeights.
+    `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name or
+    precision, MissingWeights, WrongWeights.
     """
     network, features = _network(name, width, stem_pool)
     mean, deviation = _normalisation(name, network)
     if weights:
         load_weights(network, find_weights(weights, submission, mounted))
-    return Backbone(network, features, mean, deviation)
+    return Backbone(network, features, mean, deviation, precision)
 
 
 def _network(name: str, width: int, stem_pool: int) -> tuple[nn.Module, int]:

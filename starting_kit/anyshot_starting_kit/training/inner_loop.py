@@ -23,6 +23,8 @@ class GradientLearner(nn.Module):
         self.settings = settings
         self.backbone = settings.make_backbone()
         use_batch_statistics(self.backbone)
+        if settings.second_order:
+            self.backbone.lay_out(torch.contiguous_format)
         self.start = nn.Parameter(torch.zeros(1, self.backbone.width))
 
     def forward(self, support: Tensor, labels: Tensor, queries: Tensor, ways: int) -> Tensor:

@@ -29,6 +29,7 @@ class Settings:
     width: int = 64
     stem_pool: int = 1  # shrinks images by this factor first
     weights: str = ""  # file of pretrained weights; empty for random ones
+    precision: str = "float32"  # or bfloat16: about twice as quick on CPUs and GPUs that compute in it
     batch_statistics: bool = False  # batch norm by the batch at test time too, as in the 2022 kit
     # meta-training
     iterations: int = 30_000
@@ -83,6 +84,7 @@ class Settings:
             stem_pool=self.stem_pool,
             weights=self.weights,
             submission=Path(self.folder),
+            precision=self.precision,
         )
 
 
