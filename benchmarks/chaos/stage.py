@@ -33,7 +33,7 @@ def services_of(environment: Mapping[str, str]) -> Services:
         {
             "secret_key": environment["ANYSHOT_SECRET_KEY"],
             "home": environment["ANYSHOT_HOME"],
-            "database_url": environment["ANYSHOT_DATABASE_URL"],
+            "database_url": environment.get("ANYSHOT_DATABASE_URL"),
         }
     )
     return make_services(settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import secrets
 import statistics
 import tempfile
@@ -38,18 +39,21 @@ from benchmarks.servers import postgres
 REPEATS = 60
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    """Measure on SQLite and, where it is installed, on PostgreSQL."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, default=100_000)
     parser.add_argument("--teams", type=int, default=10_000)
     parser.add_argument("--queue", type=int, default=10_000)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     figures = []
     with tempfile.TemporaryDirectory(prefix="anyshot-bench-") as folder, postgres() as server:
         figures += measure("sqlite", make(Path(folder) / "sqlite", None), options)
         if server is not None:
             figures += measure("postgresql", make(Path(folder) / "postgres", server.url), options)
-    keep("leaderboard", figures, f"{options.submissions} submissions of {options.teams} teams")
+    load = os.getloadavg()[0]
+    notes = f"{options.submissions} submissions of {options.teams} teams, load {load:.1f} at the end"
+    keep("leaderboard", figures, notes)
 
 
 def make(home: Path, database_url: str | None) -> Services:

@@ -1,4 +1,6 @@
-"""Five hundred simulated users against a site with 100,000 submissions: pages, polling, uploads of 1 MB.
+"""What the platform bears: `users`, `workers` (benchmarks.workers) and `database` (benchmarks.leaderboard).
+
+Users: five hundred of them against a site with 100,000 submissions: pages, polling, uploads of 1 MB.
 
 Each user does one thing in ten seconds on average. Loopback only, bounded in time; the users run in one process, the
 site in others, on the same machine: what is measured includes their fight for the cores.
@@ -9,59 +11,33 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import random
 import statistics
 import tempfile
-import time
-from collections import defaultdict
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 from sqlalchemy import select
 
-from anyshot_platform.app import make_services
+import benchmarks.leaderboard.__main__ as leaderboard
+import benchmarks.workers.__main__ as workers
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.migration import migrate
-from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session, create_token
 from anyshot_platform.web.services import Services
-from anyshot_platform.web.viewer import SESSION_COOKIE, Scope
+from anyshot_platform.web.viewer import Scope
 from benchmarks.chaos import machines
-from benchmarks.chaos.bundles import make_bundle
+from benchmarks.chaos.stage import services_of
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.load.filling import analyze, fill
-from benchmarks.load.stage import SLUG, make_competition
+from benchmarks.load.stage import make_competition
+from benchmarks.load.users import Member, Record, simulate
 from benchmarks.servers import postgres
-
-ACTION_EVERY = 10.0  # seconds, a user
-UPLOAD_BYTES = 1_000_000
-# (kind, weight): what a user does next.
-ACTIONS = (("list", 5), ("poll", 4), ("upload", 1))
-
-
-@dataclass(frozen=True)
-class Member:
-    """A user with both ways to come in."""
-
-    token: str
-    cookie: str
-    submission_id: str
-
-
-@dataclass
-class Record:
-    """Seconds by kind, and what failed."""
-
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    failures: list[str] = field(default_factory=list)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these parts; all if left out")
     parser.add_argument("--users", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--submissions", type=int, default=100_000)
@@ -69,9 +45,28 @@ def main() -> None:
     parser.add_argument("--database", choices=("postgresql", "sqlite"), default="postgresql")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    for part in options.part or PARTS:
+        PARTS[part](options)
+
+
+def measure_users(options: argparse.Namespace) -> None:
+    """The simulated users; results in `load.json`."""
     with tempfile.TemporaryDirectory(prefix="anyshot-load-", ignore_cleanup_errors=True) as folder:
         figures = run(Path(folder), options)
     keep("load", figures, f"{options.users} users, {options.submissions} submissions, {options.database}")
+
+
+def measure_workers(options: argparse.Namespace) -> None:
+    """Claims, cancels and throughput; results in `workers.json`."""
+    workers.main([])
+
+
+def measure_database(options: argparse.Namespace) -> None:
+    """Boards and claims among many submissions; results in `leaderboard.json`."""
+    leaderboard.main(["--submissions", str(options.submissions)])
+
+
+PARTS = {"users": measure_users, "workers": measure_workers, "database": measure_database}
 
 
 def run(home: Path, options: argparse.Namespace) -> list[Figure]:
@@ -84,7 +79,7 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         )
         if options.database == "sqlite":
             del environment["ANYSHOT_DATABASE_URL"]
-        services = _services_of(environment)
+        services = services_of(environment)
         members = prepare(services, options)
         services.database.dispose()
         web = machines.web(home, environment)
@@ -95,15 +90,6 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         finally:
             web.stop()
     return report(record, options)
-
-
-def _services_of(environment: dict[str, str]) -> Services:
-    values = {
-        "secret_key": environment["ANYSHOT_SECRET_KEY"],
-        "home": environment["ANYSHOT_HOME"],
-        "database_url": environment.get("ANYSHOT_DATABASE_URL"),
-    }
-    return make_services(PlatformSettings.model_validate(values))
 
 
 def prepare(services: Services, options: argparse.Namespace) -> list[Member]:
@@ -122,88 +108,6 @@ def prepare(services: Services, options: argparse.Namespace) -> list[Member]:
             own = session.scalars(select(Submission.id).where(Submission.team_id == team_id).limit(1)).one()
             members.append(Member(token, cookie, own))
     return members
-
-
-async def simulate(address: str, members: list[Member], options: argparse.Namespace) -> Record:
-    """All users at once, for the time given."""
-    record = Record()
-    limits = httpx.Limits(max_connections=200, max_keepalive_connections=200)
-    end = time.monotonic() + options.seconds
-    async with httpx.AsyncClient(base_url=address, limits=limits, timeout=60.0) as client:
-        users = [
-            _live(client, member, random.Random(options.seed * 10_000 + n), record, end)
-            for n, member in enumerate(members)
-        ]
-        await asyncio.gather(*users)
-    return record
-
-
-async def _live(
-    client: httpx.AsyncClient, member: Member, chance: random.Random, record: Record, end: float
-) -> None:
-    actions: dict[str, Callable[..., Awaitable[None]]] = {"list": _list, "poll": _poll, "upload": _upload}
-    kinds, weights = zip(*ACTIONS, strict=True)
-    await asyncio.sleep(chance.uniform(0, ACTION_EVERY))
-    while time.monotonic() < end:
-        kind = chance.choices(kinds, weights)[0]
-        try:
-            await actions[kind](client, member, chance, record)
-        except httpx.TransportError as error:
-            record.failures.append(f"{kind}: {type(error).__name__}")
-        await asyncio.sleep(chance.uniform(0.5, 1.5) * ACTION_EVERY)
-
-
-async def _list(client: httpx.AsyncClient, member: Member, chance: random.Random, record: Record) -> None:
-    paths = (
-        f"/competitions/{SLUG}/leaderboard",
-        f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard",
-        f"/api/v1/competitions/{SLUG}/submissions",
-        f"/competitions/{SLUG}",
-    )
-    path = chance.choice(paths)
-    headers = {"cookie": f"{SESSION_COOKIE}={member.cookie}", "accept": "text/html"}
-    await _timed(record, "list", client.get(path, headers=headers, follow_redirects=True))
-
-
-async def _poll(client: httpx.AsyncClient, member: Member, chance: random.Random, record: Record) -> None:
-    headers = {"authorization": f"Bearer {member.token}"}
-    await _timed(record, "poll", client.get(f"/api/v1/submissions/{member.submission_id}", headers=headers))
-
-
-async def _upload(client: httpx.AsyncClient, member: Member, chance: random.Random, record: Record) -> None:
-    """Begin, send and submit: three requests, timed together."""
-    headers = {"authorization": f"Bearer {member.token}"}
-    content = make_bundle("constant", chance.randrange(10**9), padding=UPLOAD_BYTES)
-    began = time.perf_counter()
-    body = {"filename": "x.zip", "size": len(content)}
-    begun = await _checked(record, "upload", client.post("/api/v1/uploads", json=body, headers=headers))
-    if begun is None:
-        return
-    upload_id = begun.json()["id"]
-    put = client.put(f"/api/v1/uploads/{upload_id}", params={"offset": 0}, content=content, headers=headers)
-    if await _checked(record, "upload", put) is None:
-        return
-    submit = client.post(
-        f"/api/v1/competitions/{SLUG}/phases/feedback/submissions",
-        json={"upload_id": upload_id},
-        headers=headers,
-    )
-    if await _checked(record, "upload", submit) is not None:
-        record.seconds["upload"].append(time.perf_counter() - began)
-
-
-async def _timed(record: Record, kind: str, call: Awaitable[httpx.Response]) -> None:
-    began = time.perf_counter()
-    if await _checked(record, kind, call) is not None:
-        record.seconds[kind].append(time.perf_counter() - began)
-
-
-async def _checked(record: Record, kind: str, call: Awaitable[httpx.Response]) -> httpx.Response | None:
-    answer = await call
-    if answer.is_success:
-        return answer
-    record.failures.append(f"{kind}: {answer.status_code} {answer.request.url.path}")
-    return None
 
 
 def report(record: Record, options: argparse.Namespace) -> list[Figure]:

@@ -68,7 +68,8 @@ class Place:
             return list(_find_runs(session, ids))
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    """All parts, or those that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--claims", type=int, default=40, help="submissions that meet an idle worker")
     parser.add_argument(
@@ -79,7 +80,7 @@ def main() -> None:
     )
     parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
     parser.add_argument("--print-only", action="store_true", help="leave benchmarks/results as it is")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     folders = tempfile.TemporaryDirectory(prefix="anyshot-workers-", ignore_cleanup_errors=True)
     with folders as folder:
         figures = run(Path(folder), options)

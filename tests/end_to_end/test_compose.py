@@ -101,7 +101,6 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
         wait_until(lambda: is_ready(project.address), "the composed site", 120)
         yield project
     finally:
-        print(subprocess.run(["docker", "ps", "-a"], capture_output=True, text=True).stdout)
         project("--profile", "cpu", "down", "--volumes", "--timeout", "20")
 
 

@@ -61,7 +61,11 @@ def queue_runs(
 def queue_from_source(
     session: Session, source: Run, version: PhaseVersion, kind: JobKind, urgency: Urgency
 ) -> Run:
-    """Queue a re-scoring of a finished run: from its predictions (SCORE) or its saved learner (META_TEST)."""
+    """Queue a re-scoring of a finished run: from its predictions (SCORE) or its saved learner (META_TEST).
+
+    A shard's predictions are scored again as that shard; the sweeper puts the shards together as it did before.
+    """
+    shard = source.shard_index if kind == JobKind.SCORE else None
     run = Run(
         kind=kind,
         competition_id=source.competition_id,
@@ -70,6 +74,8 @@ def queue_from_source(
         submission_id=source.submission_id,
         team_id=source.team_id,
         seed_index=source.seed_index,
+        shard_index=shard,
+        shard_count=1 if shard is None else source.shard_count,
         source_run_id=source.id,
         priority=urgency.priority,
         bulk=urgency.bulk,
@@ -77,7 +83,7 @@ def queue_from_source(
         image=version.image,
         memory_bytes=version.memory_bytes,
         gpus=version.gpus,
-        tasks_total=version.tasks,
+        tasks_total=version.tasks if shard is None else source.tasks_total,
     )
     session.add(run)
     session.flush()

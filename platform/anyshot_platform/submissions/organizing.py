@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -290,9 +291,12 @@ def _rescore(session: Session, submission: Submission, actor_id: str, reason: st
     )
     runs = list(session.scalars(query))
     newest = max((run.generation for run in runs), default=-1)
-    sources = [run for run in runs if run.generation == newest and run.shard_index is None]
+    sources = [run for run in runs if run.generation == newest]
     if not sources:
         raise Conflict("has no finished run to score again")
+    shards = Counter(run.seed_index for run in sources)
+    if any(shards[run.seed_index] != run.shard_count for run in sources):
+        raise Conflict("has a run of which not all shards are finished")
     for source in sources:
         again = queue_from_source(session, source, version, JobKind.SCORE, Urgency(priorities.RERUN))
         again.generation = newest + 1

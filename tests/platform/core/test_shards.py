@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from anyshot_platform.queue.sweeper import sweep
+from anyshot_platform.submissions import organizing
+from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import COLUMNS, TaskTable
 from anyshot_starting_kit.results import write_results
@@ -36,7 +38,9 @@ def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> None:
     write_results(path, table, {"tasks": stop - start})
     content = path.read_bytes()
     artifacts = []
-    for name, body in (("results.parquet", content), ("learner.bin", b"a learner")):
+    predictions = f"predictions {[start, stop]}".encode()
+    kept = {"results.parquet": content, "learner.bin": b"a learner", "predictions.parquet": predictions}
+    for name, body in kept.items():
         assert worker.put(job, name, body).status_code == 204
         artifacts.append({"name": name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
     summary = summarize(table, range(start, stop)).to_dict()
@@ -95,3 +99,51 @@ def test_a_failed_first_shard_spares_the_others(site: Site) -> None:
     found = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (found["status"], found["verdict"]) == ("failed", "RUNTIME_ERROR")
     assert [run["state"] for run in found["runs"]] == ["failed", "cancelled", "cancelled"]
+
+
+def test_shards_are_scored_again_each_from_its_predictions(site: Site, tmp_path: Path) -> None:
+    site.set_version(shards=3)
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    for _ in range(3):
+        job = worker.claim()
+        assert job is not None
+        hand_in(worker, job, tmp_path)
+    assert sweep(site.services)["combined"] == 1
+    assert rescore(site, shown["id"]).done == (shown["id"],)
+    again = [worker.claim() for _ in range(3)]
+    assert [(job["kind"], job["shard"]) for job in again if job] == [
+        ("score", [0, 3]),
+        ("score", [3, 6]),
+        ("score", [6, 10]),
+    ]
+    for job in again:
+        assert job is not None
+        assert site.client.get(job["predictions"]["url"]).content == f"predictions {job['shard']}".encode()
+        hand_in(worker, job, tmp_path)
+    assert site.submission(shown["id"]).status == "finished"
+    assert sweep(site.services)["combined"] == 1
+    assert site.submission(shown["id"]).score == summarize(make_table(0, 10), 10).mean
+    assert site.board()["rows"][0]["tasks"] == 10
+
+
+def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -> None:
+    site.set_version(shards=3)
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    hand_in(worker, job, tmp_path)
+    assert rescore(site, shown["id"]).skipped == {
+        shown["id"]: "has a run of which not all shards are finished"
+    }
+
+
+def rescore(site: Site, submission_id: str) -> organizing.Outcome:
+    """What the organizers' page does for one submission."""
+    with site.services.database.writing() as session:
+        submission = session.get_one(Submission, submission_id)
+        competition = site.competition(session)
+        return organizing.act_on(
+            session, competition, [submission], organizing.Act.RESCORE, submission.user_id
+        )
