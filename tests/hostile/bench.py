@@ -50,7 +50,7 @@ class Seen:
     """What came of an evaluation, for the assertions."""
 
     outcome: Outcome
-    seconds: float
+    seconds: float  # without the start of the sandbox
     log: list[LogLine] = field(default_factory=list)
     left_behind: tuple[str, ...] = ()
     processes_left: list[int] = field(default_factory=list)
@@ -118,8 +118,9 @@ def _serve(open_channel, job: Job, expected: Expected) -> Seen:  # type: ignore[
     outcome = (
         serve_isolated(open_channel, job, hooks) if expected.isolated else serve(open_channel(), job, hooks)
     )
+    seconds = time.monotonic() - began - outcome.time.platform.get("start", 0.0)
     growth = (psutil.Process().memory_info().rss - before) / (1 << 20)
-    return Seen(outcome, time.monotonic() - began, log, growth_mib=growth)
+    return Seen(outcome, seconds, log, growth_mib=growth)
 
 
 def _job(data: Data, bundle: Path, expected: Expected, scratch: Path) -> Job:

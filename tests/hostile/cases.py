@@ -23,7 +23,7 @@ class Expected(BaseModel):
     number: int  # of the list on the sandbox page; from 47 on our own
     attack: str
     verdict: list[Verdict]
-    seconds: float = 30.0  # by then it must be over, the start of the sandbox included
+    seconds: float = 30.0  # by then it must be over, the start of the sandbox apart
     memory_mib: int = 1024
     scratch_mib: int = 256
     processes: int = 128

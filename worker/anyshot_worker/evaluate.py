@@ -107,6 +107,7 @@ def _open_box(attempt: Attempt) -> OpenBox:
             assignment.epoch,
             seconds=outer_seconds(assignment),
             eager=assignment.isolated_tasks,
+            weights=assignment.weights,
         )
 
 

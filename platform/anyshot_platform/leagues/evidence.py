@@ -11,6 +11,16 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 
 
+def enters_from_scratch(session: Session, submission_id: str) -> bool:
+    """Whether the team declared that no pretrained weights are used: then none are put within its reach."""
+    entry = (
+        select(LeagueEntry)
+        .join(League, League.id == LeagueEntry.league_id)
+        .where(LeagueEntry.submission_id == submission_id, League.admission == Admission.FROM_SCRATCH)
+    )
+    return session.scalars(entry.limit(1)).first() is not None
+
+
 def weigh_evidence(session: Session, submission_id: str, evidence: dict[str, Any]) -> None:
     """Attach a run's evidence to the submission's entries, and decide those that hang on it alone.
 

@@ -9,6 +9,7 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
@@ -82,6 +83,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
             gpus=version.gpus,
         ),
         image=version.image,
+        weights=submission is None or not enters_from_scratch(session, submission.id),
         log_policy=LogPolicy.EVERYTHING if smoke else phase.log_policy,
         isolated_tasks=version.isolated_tasks,
         hide_dataset_names=phase.hide_dataset_names and not smoke,

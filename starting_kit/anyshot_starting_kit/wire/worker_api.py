@@ -143,6 +143,7 @@ class Assignment(Message):
     budget: Budget | None = None
     limits: Limits = Limits()
     image: str | None = Field(default=None, description="name of an image that the operator offers")
+    weights: bool = Field(default=True, description="whether the operator's pretrained weights may be read")
     log_policy: LogPolicy = LogPolicy.META_TRAIN
     isolated_tasks: bool = False
     hide_dataset_names: bool = True

@@ -55,6 +55,16 @@ def test_an_upload_becomes_a_row_on_the_board(site: Site) -> None:
     assert site.board("scratch")["rows"] == []
 
 
+def test_weights_stay_out_of_reach_of_who_declares_to_use_none(site: Site) -> None:
+    worker = site.worker()
+    site.member("alice").submit()
+    site.member("bob").submit(leagues=["scratch"])
+    jobs = [worker.claim(), worker.claim()]
+    assert {job["weights"] for job in jobs if job} == {True, False}
+    scratch = next(job for job in jobs if job and not job["weights"])
+    assert site.client.get(scratch["submission"]["url"]).content == make_zip(salt="bob")
+
+
 def test_completing_twice_is_harmless(site: Site) -> None:
     alice, worker = site.member("alice"), site.worker()
     alice.submit()
