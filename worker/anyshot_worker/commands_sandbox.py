@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
@@ -19,8 +20,9 @@ def image() -> None:
 @click.option("--flavour", type=click.Choice(["cpu", "gpu"]), default="cpu", show_default=True)
 @click.option("--name", default="", help="name that phases use; the flavour if left out")
 @click.option("--as-folder", is_flag=True, help="a plain folder for Bubblewrap instead of a Docker image")
-def build(flavour: str, name: str, as_folder: bool) -> None:
-    """Build a sandbox image from nothing, unless it is there."""
+@click.option("--base", default="", help="a base image from a registry, instead of one made from nothing")
+def build(flavour: str, name: str, as_folder: bool, base: str) -> None:
+    """Build a sandbox image, from nothing or on a base image, unless it is there."""
     from anyshot_worker.images.build import build_folder, build_image
 
     settings = SandboxSettings()
@@ -29,8 +31,21 @@ def build(flavour: str, name: str, as_folder: bool) -> None:
         if as_folder:
             click.echo(build_folder(flavour, target, settings.wheelhouse, say=click.echo))  # type: ignore[arg-type]
             return
-        built = build_image(flavour, target, settings.wheelhouse, name, say=click.echo)  # type: ignore[arg-type]
+        built = build_image(flavour, target, settings.wheelhouse, name, say=click.echo, base=base)  # type: ignore[arg-type]
         click.echo(f"{'built' if built.built else 'already there'}: {built.name} = {built.tag}")
+
+
+@image.command("context")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--flavour", type=click.Choice(["cpu", "gpu"]), default="cpu", show_default=True)
+def context(folder: Path, flavour: str) -> None:
+    """Write into FOLDER what `docker build` needs to make a base image with a registry."""
+    from anyshot_worker.images.build import write_context
+
+    write_context(flavour, folder)  # type: ignore[arg-type]
+    index = "--build-arg TORCH_INDEX=https://download.pytorch.org/whl/cpu " if flavour == "cpu" else ""
+    click.echo(f"docker build --build-arg FLAVOUR={flavour} {index}--tag NAME {folder}")
+    click.echo(f"anyshot worker image build --flavour {flavour} --base NAME")
 
 
 @image.command("list")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from anyshot_worker.images.contents import read_sbom, run_inside
 from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
 from anyshot_worker.sandbox import SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.interface import SandboxError
 
 CONTRACT = (
     "torch torchvision timm numpy scipy sklearn pandas PIL tqdm ot cython requests pytorch_metric_learning"
@@ -86,3 +89,50 @@ def test_list_shows_what_phases_may_name(sandbox_image: str, monkeypatch: pytest
     assert shown.exit_code == 0, shown.output
     assert "cpu: sha256:" in shown.output
     assert "torch-2022: the image 'torch-2022' is not on this machine" in shown.output
+
+
+def test_a_context_for_a_registry_holds_all_that_its_dockerfile_copies(tmp_path: Path) -> None:
+    done = CliRunner().invoke(image, ["context", str(tmp_path / "context"), "--flavour", "cpu"])
+    assert done.exit_code == 0, done.output
+    assert "anyshot worker image build --flavour cpu --base NAME" in done.output
+    context = tmp_path / "context"
+    lines = (context / "Dockerfile").read_text().splitlines()
+    copied = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    assert copied
+    for name in (name for names in copied for name in names):
+        assert (context / name).is_file(), name
+    wanted = (context / "requirements.txt").read_text().split()
+    assert set(PINS) < set(wanted)
+    assert all("+" not in requirement for requirement in wanted)
+    command = [sys.executable, "-I", str(context / "inventory.py"), "gpu", "key"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert told["metadata"]["component"] == {
+        "type": "container",
+        "name": "anyshot-sandbox-gpu",
+        "version": "key",
+    }
+
+
+def test_the_layer_can_stand_on_a_base_from_elsewhere(
+    sandbox_image: str, docker_backend: DockerBackend
+) -> None:
+    usual = docker_backend.client.inspect_image("anyshot/sandbox:cpu")["Config"]["Labels"]["org.anyshot.base"]
+    base = f"anyshot/sandbox-base:cpu-{usual}"
+    built = build_image(
+        "cpu", SandboxSettings().images_folder, name="elsewhere", say=lambda line: None, base=base
+    )
+    try:
+        assert built.name == "anyshot/sandbox:elsewhere"
+        assert run_inside(docker_backend, "elsewhere", "import torch; print('runs')") == b"runs\n"
+    finally:
+        docker_backend.client.remove_image(built.name)
+
+
+def test_a_base_that_cannot_be_had_is_said(sandbox_image: str) -> None:
+    with pytest.raises(SandboxError, match="docker pull failed"):
+        build_image(
+            "cpu",
+            SandboxSettings().images_folder,
+            say=lambda line: None,
+            base="127.0.0.1:9/no-such/image:none",
+        )

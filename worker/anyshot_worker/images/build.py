@@ -25,7 +25,7 @@ from anyshot_worker.images.recipe import (
     layer_key,
     package_folders,
 )
-from anyshot_worker.images.root import SBOM_INSIDE, SITE, build_root
+from anyshot_worker.images.root import SBOM_INSIDE, SITE, add_users, build_root
 from anyshot_worker.sandbox.interface import SandboxError
 
 BASE_REPOSITORY = "anyshot/sandbox-base"
@@ -33,6 +33,7 @@ REPOSITORY = "anyshot/sandbox"
 LABEL = "org.anyshot"
 _PACKAGED = Path(__file__).parent / "Dockerfile"  # where a wheel carries it
 _SOURCE = Path(__file__).parents[3] / "docker" / "sandbox" / "Dockerfile"
+_BASE_SOURCE = _SOURCE.with_name("base.Dockerfile")
 
 Say = Callable[[str], object]
 
@@ -48,13 +49,17 @@ class Built:
 
 
 def build_image(
-    flavour: Flavour, folder: Path, wheelhouse: str = "", name: str = "", say: Say = print
+    flavour: Flavour, folder: Path, wheelhouse: str = "", name: str = "", say: Say = print, base: str = ""
 ) -> Built:
-    """The Docker image of a flavour, made only if absent; also tagged `anyshot/sandbox:NAME`."""
+    """The Docker image of a flavour, made only if absent; also tagged `anyshot/sandbox:NAME`.
+
+    `base` is a base image from elsewhere, such as a registry; without it one is made from nothing.
+    """
     recipe = choose_recipe(flavour, wheelhouse)
     with building(folder):
-        base = _ensure_base(recipe, folder, say)
-        key = layer_key(recipe.key)
+        inputs = _fetch(base, say) if base else recipe.key
+        base = base or _ensure_base(recipe, folder, say)
+        key = layer_key(inputs)
         tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or flavour}"
         absent = not _exists(tag)
         if absent:
@@ -62,6 +67,17 @@ def build_image(
             _build_layer(base, tag, key, recipe)
         _docker("tag", tag, short)
     return Built(tag, short, key, absent)
+
+
+def write_context(flavour: Flavour, folder: Path) -> None:
+    """What `base.Dockerfile` is built from where a registry and a package index can be reached."""
+    recipe = choose_recipe(flavour)
+    folder.mkdir(parents=True, exist_ok=True)
+    torch = recipe.torch.partition("+")[0]  # the index that the build names says which build of it
+    (folder / "requirements.txt").write_text("\n".join([torch, *recipe.pins]) + "\n")
+    add_users(folder)
+    shutil.copy(Path(__file__).with_name("inventory.py"), folder / "inventory.py")
+    shutil.copy(_beside(_PACKAGED, _BASE_SOURCE), folder / "Dockerfile")
 
 
 def build_folder(flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say = print) -> Path:
@@ -99,6 +115,22 @@ def building(folder: Path) -> Iterator[None]:
     with (folder / "building.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _beside(packaged: Path, source: Path) -> Path:
+    found = packaged.with_name(source.name)
+    return found if found.exists() else source
+
+
+def _fetch(base: str, say: Say) -> str:
+    """Pull an image where it is not here yet; returns its digest, which the next layer's key hangs on."""
+    if not _exists(base):
+        say(f"pulling {base}")
+        _docker("pull", "--quiet", base)
+    asked = subprocess.run(
+        ["docker", "image", "inspect", "--format", "{{.Id}}", base], capture_output=True, text=True
+    )
+    return asked.stdout.strip()
 
 
 def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:

@@ -1,21 +1,24 @@
-"""What is in an image, as a CycloneDX bill of materials."""
+"""What is in an image, as a CycloneDX bill of materials.
+
+Standard library only: `base.Dockerfile` runs it inside the image, as `python3 inventory.py FLAVOUR KEY`.
+"""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import re
+import sys
 from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
-
-from anyshot_worker.images.recipe import Recipe
 
 CHANGELOGS = ("changelog.Debian.gz", "changelog.gz")
 FIRST_LINE = re.compile(r"[a-z0-9.+-]+ \((?P<version>[^)]+)\)")
 
 
-def list_packages(root: Path, site: str, recipe: Recipe) -> dict[str, Any]:
+def list_packages(root: Path, site: str, flavour: str, key: str) -> dict[str, Any]:
     """Debian's packages from their changelogs, Python's from their metadata; both sorted, so equal roots agree."""
     components = [*_debian(root / "usr/share/doc"), *_python(root / site)]
     return {
@@ -25,8 +28,8 @@ def list_packages(root: Path, site: str, recipe: Recipe) -> dict[str, Any]:
         "metadata": {
             "component": {
                 "type": "container",
-                "name": f"anyshot-sandbox-{recipe.flavour}",
-                "version": recipe.key,
+                "name": f"anyshot-sandbox-{flavour}",
+                "version": key,
             }
         },
         "components": components,
@@ -62,3 +65,11 @@ def _python(site: Path) -> list[dict[str, str]]:
 
 def _component(name: str, version: str, purl: str) -> dict[str, str]:
     return {"type": "library", "name": name, "version": version, "purl": purl}
+
+
+if __name__ == "__main__":
+    print(
+        json.dumps(
+            list_packages(Path("/"), "usr/local/lib/python3.11/dist-packages", *sys.argv[1:3]), indent=1
+        )
+    )

@@ -46,7 +46,7 @@ def build_root(recipe: Recipe, folder: Path) -> Path:
     try:
         _lay_out_debian(recipe, unfinished)
         _install_packages(recipe, unfinished / SITE)
-        _add_users(unfinished)
+        add_users(unfinished / "etc")
         _compile_what_is_imported(unfinished / SITE)
         _write_inventory(recipe, unfinished)
         _strip(unfinished)
@@ -93,12 +93,13 @@ def _install_packages(recipe: Recipe, site: Path) -> None:
     _run([sys.executable, "-m", "pip", "install", "--quiet", *options, *links, *wanted])
 
 
-def _add_users(root: Path) -> None:
+def add_users(folder: Path) -> None:
+    """Write `passwd`, `group` and `nsswitch.conf` with a user for every slot."""
     users = [("root", 0, "/"), *((f"box{uid}", uid, f"{SCRATCH_INSIDE}/home") for uid in UIDS)]
     passwd = "".join(f"{name}:x:{uid}:{uid}::{home}:/usr/sbin/nologin\n" for name, uid, home in users)
-    (root / "etc/passwd").write_text(passwd)
-    (root / "etc/group").write_text("".join(f"{name}:x:{uid}:\n" for name, uid, _ in users))
-    (root / "etc/nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n")
+    (folder / "passwd").write_text(passwd)
+    (folder / "group").write_text("".join(f"{name}:x:{uid}:\n" for name, uid, _ in users))
+    (folder / "nsswitch.conf").write_text("passwd: files\ngroup: files\nhosts: files\n")
 
 
 def _compile_what_is_imported(site: Path) -> None:
@@ -117,7 +118,7 @@ def _compile_what_is_imported(site: Path) -> None:
 def _write_inventory(recipe: Recipe, root: Path) -> None:
     target = root / SBOM_INSIDE
     target.parent.mkdir(parents=True)
-    target.write_text(json.dumps(list_packages(root, SITE, recipe), indent=1))
+    target.write_text(json.dumps(list_packages(root, SITE, recipe.flavour, recipe.key), indent=1))
 
 
 def _strip(root: Path) -> None:
