@@ -46,7 +46,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     best = assessment.keys[0]
     return Report(
         name="flips",
-        title="How far this ranking can be trusted",
+        title="Reliability of the ranking",
         finding=f"{parameters.names.get(best, best)} leads {len(assessment.keys)} submissions; below, by population, "
         "how often another draw would turn the order round.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",

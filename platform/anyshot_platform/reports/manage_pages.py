@@ -22,7 +22,8 @@ from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.leaderboards.api import find_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.organizing import list_leagues
-from anyshot_platform.phases.service import find_phase, list_phases
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.reports import service
 from anyshot_platform.reports.catalogue import KINDS, find_kind
@@ -43,8 +44,10 @@ def show_reports(
     request: Request, access: AsReviewer, session: SessionDep, phase: Word = "", league: Word = ""
 ) -> Response:
     """The reports there are, and the forms that ask for one."""
-    phases, leagues = list_phases(session, access.competition), list_leagues(session, access.competition)
-    chosen = next((row for row in phases if row.slug == phase), phases[0] if phases else None)
+    phases = [row for row in list_phases(session, access.competition) if row.kind != PhaseKind.PUBLIC]
+    leagues = list_leagues(session, access.competition)
+    begun = [row for row in phases if status_of(row) != PhaseStatus.UPCOMING]
+    chosen = next((row for row in phases if row.slug == phase), (begun or phases or [None])[-1])
     return render_manage(
         request,
         session,
