@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def main() -> None:
         material = make_material(folder)
         figures = [*measure_starts(folder, material, built.tag), *measure_tasks(folder, material)]
         figures += measure_memory(folder, material)
-    keep("sandbox", figures, "quick run" if QUICK else "")
+    load = f"load average {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores at the end"
+    keep("sandbox", figures, f"quick run; {load}" if QUICK else load)
 
 
 def measure_starts(folder: Path, material: Material, image: str) -> list[Figure]:
@@ -39,9 +41,7 @@ def measure_starts(folder: Path, material: Material, image: str) -> list[Figure]
     with_pool.open(None, LIMITS, "first", 1).close()  # the pool follows the limits that were asked for last
     warm_seconds = []
     for _ in range(REPEATS):
-        if not with_pool.pool.wait_until_warm(120):
-            raise RuntimeError("the pool did not warm up")
-        time.sleep(8)  # a started box is not yet a warm one
+        wait_until_idle(with_pool)
         warm_seconds.append(run_once(with_pool, material, tasks).first_task_seconds)
     with_pool.close()
     empty = open_sandboxes(settings(folder / "empty", pool_size=0))
@@ -55,6 +55,18 @@ def measure_starts(folder: Path, material: Material, image: str) -> list[Figure]
         figure("sandbox.docker_run_until_torch", plain, "s"),
         figure("sandbox.empty_pool_to_docker_run", cold_best / plain, "ratio"),
     ]
+
+
+def wait_until_idle(sandboxes: Sandboxes, patience: float = 300.0) -> None:
+    """Until a box waits in the pool and does nothing any more: a started box is not yet a warm one."""
+    if not sandboxes.pool.wait_until_warm(patience):
+        raise RuntimeError("the pool did not warm up")
+    used, deadline = -1.0, time.monotonic() + patience
+    while (now := sandboxes.pool.cpu_seconds()) > used + 0.02:
+        if time.monotonic() > deadline:
+            raise RuntimeError("the warm box does not come to rest")
+        used = now
+        time.sleep(2)
 
 
 def time_docker_run(image: str) -> float:

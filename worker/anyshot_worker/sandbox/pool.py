@@ -62,6 +62,11 @@ class WarmPool:
         with self._changed:
             return len(self._warm)
 
+    def cpu_seconds(self) -> float:
+        """What the warm boxes have used of the processor so far: at rest, they are ready."""
+        with self._changed:
+            return sum(box.usage().cpu_seconds for box in self._warm)
+
     def wait_until_warm(self, patience: float) -> bool:
         """Whether the pool filled up within `patience` seconds."""
         with self._changed:
