@@ -4,7 +4,7 @@ forward pass that names every weight, and a learner that is written and read aga
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ def write_images(pool: Pool, folder: Path) -> list[list[Path]]:
     return paths
 
 
-def tasks(pool: Pool, paths: list[list[Path]], config: dict[str, int | None], seed: int) -> Iterator[tuple]:
+def tasks(pool: Pool, paths: list[list[Path]], config: dict[str, int | None], seed: int) -> Generator[tuple]:
     """Support images and labels, query images and labels: the same tasks, read file by file."""
     for spec in training_stream(pool, config, seed):
         files = paths[spec.dataset]

@@ -46,7 +46,7 @@ def try_baseline(
     tasks: int = TASKS,
     changes: Mapping[str, Any] | None = None,
     files: tuple[Path, ...] = (),
-    budget: float = 300.0,
+    budget: float = 1200.0,
     settings: str = "quick",
 ) -> DryRun:
     """One run on tasks of 2 to 8 ways and 1 to 8 shots."""
