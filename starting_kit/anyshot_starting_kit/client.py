@@ -225,7 +225,7 @@ def _as_error(answer: httpx.Response) -> PlatformError:
         data, message, code = {}, f"The platform answered {answer.status_code}.", "unknown"
     if answer.status_code >= 500:
         return Unreachable(message)
-    if answer.status_code in (401, 403):
+    if answer.status_code == 401 or code == "forbidden":
         return NotAllowed(message)
     return Refused(
         message, code, {key: value for key, value in data.items() if key not in ("message", "error")}

@@ -109,8 +109,11 @@ def watch_and_cancel(
             )
         )
         assert first.look()["status"] == "cancelled"
-        browser.get(f"{server.address}/submissions/{first.submission}/log.txt")
-        assert "line 0 at" in browser.page_source, "the log outlives the run"
+        log = browser.execute_async_script(
+            "fetch(arguments[0]).then((answer) => answer.text()).then(arguments[1])",
+            f"/submissions/{first.submission}/log.txt",
+        )
+        assert "line 0 at" in log and f"line {lines - 1} at" in log, "the whole log outlives the run"
     numbers = [number for number, _ in seen]
     return Watched(
         [lag / 1000 for _, lag in seen], numbers == list(range(numbers[0], numbers[-1] + 1)), freed

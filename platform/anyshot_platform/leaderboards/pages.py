@@ -2,103 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from functools import lru_cache
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
-from markupsafe import Markup
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.artifacts.storage import Storage
-from anyshot_platform.competitions.heads import Tab, open_for_uploads, read_head
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.heads import open_for_uploads, read_head
 from anyshot_platform.errors import NotFound
-from anyshot_platform.leaderboards.board_view import (
-    Column,
-    RowView,
-    Scale,
-    make_columns,
-    make_rows,
-    make_scale,
-)
-from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
-from anyshot_platform.leaderboards.models import BoardChange
-from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
-from anyshot_platform.leaderboards.sorting import sort_board
-from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
-from anyshot_platform.leagues.models import Gate, League
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import find_phase, list_phases, live_version, status_of
-from anyshot_platform.phases.states import Audience, PhaseKind, PhaseStatus
-from anyshot_platform.scores.tables import dataset_names
+from anyshot_platform.leaderboards.board_page import read_board_view
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
-from anyshot_platform.web.paging import Page, PageParam, page_of
+from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_scoring.rankings import RULES
-from anyshot_starting_kit.charts import HistoryPoint, draw_history
 
 router = APIRouter(include_in_schema=False)
-PAGE_SIZE = 50
 Sort = Annotated[str, Query(max_length=200, pattern=r"^-?(rank|score|seconds|submitted|d:.{1,190})$")]
-
-
-@dataclass(frozen=True)
-class PhaseChoice:
-    """A phase whose board can be chosen."""
-
-    name: str
-    href: str
-    current: bool
-
-
-@dataclass(frozen=True)
-class HistoryRow:
-    """A new top of the board."""
-
-    at: datetime
-    team: str
-    value: float
-
-
-@dataclass(frozen=True)
-class BoardView:
-    """A page of a board, with all around it."""
-
-    subtitle: str
-    phases: tuple[PhaseChoice, ...]
-    leagues: tuple[Tab, ...]
-    league_key: str
-    league_name: str
-    note: str
-    hidden: str
-    rows: tuple[RowView, ...]
-    datasets: tuple[Column, ...]
-    extra: tuple[ExtraColumn, ...]
-    low: float
-    high: float
-    gate: float | None
-    gate_x: float | None
-    page: Page
-    sort: str
-    query: str
-    keep: tuple[tuple[str, str], ...]
-    clear_href: str
-    own_href: str | None
-    own_words: str
-    neighbours: tuple[Neighbour, ...]
-    updated_at: datetime | None
-    score_title: str
-    bracket_words: str
-    rule_words: str
-    history_svg: Markup | None
-    history_rows: tuple[HistoryRow, ...]
-    exports: tuple[tuple[str, str], ...]
 
 
 @router.get("/competitions/{slug}/leaderboard")
@@ -135,180 +57,3 @@ def _default_phase(session: Session, access: CompetitionAccess) -> Phase | None:
     phases = [phase for phase in list_phases(session, access.competition) if phase.kind != PhaseKind.PUBLIC]
     begun = [phase for phase in phases if status_of(phase) != PhaseStatus.UPCOMING]
     return open_for_uploads(phases) or (begun or phases or [None])[-1]
-
-
-def read_board_view(
-    session: Session,
-    storage: Storage,
-    access: CompetitionAccess,
-    phase: Phase,
-    league_slug: str,
-    *,
-    sort: str,
-    text: str,
-    number: int,
-) -> BoardView:
-    """All that the page shows."""
-    leagues = session.scalars(
-        select(League)
-        .where(League.competition_id == access.competition.id, League.deleted_at.is_(None))
-        .order_by(League.position)
-    ).all()
-    league = next((one for one in leagues if one.slug == league_slug), leagues[0] if leagues else None)
-    if league is None or (league_slug and league.slug != league_slug):
-        raise NotFound("There is no such league.")
-    version = live_version(session, phase)
-    base = f"/competitions/{access.competition.slug}/leaderboard"
-    hidden = _why_hidden(phase, access)
-    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
-    places, page = (
-        ([], page_of(1, PAGE_SIZE, 0))
-        if hidden
-        else _read(session, version, league, names.reveal_sort(sort), text, number)
-    )
-    gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
-    columns = make_columns(places, names)
-    scale = make_scale(places, gate)
-    team_id = access.membership.team_id if access.membership else None
-    rank = read_rank(session, version, league, team_id) if team_id and not hidden else None
-    at_front = sort == "rank" and not text and page.number == 1
-    history = () if hidden or not at_front else tuple(read_history(session, version, league))
-    chosen = (("phase", phase.slug), ("league", league.slug))
-    return BoardView(
-        subtitle=f"{phase.name}, {league.name} league"
-        + (f": {page.total} ranked" if sort == "rank" and not text else ""),
-        phases=_phase_choices(session, access, phase, league, base),
-        leagues=tuple(
-            Tab(one.slug, one.name, f"{base}?{urlencode({'phase': phase.slug, 'league': one.slug})}", "")
-            for one in leagues
-        ),
-        league_key=league.slug,
-        league_name=league.name,
-        note=_note(phase, access),
-        hidden=hidden,
-        rows=make_rows(
-            places,
-            columns,
-            scale,
-            own_team=team_id,
-            hrefs=_hrefs(places, access, team_id),
-            gate=gate,
-            in_rank_order=sort == "rank" and not text,
-        ),
-        datasets=columns,
-        extra=read_extra_columns(session, version, league, places),
-        low=scale.low,
-        high=scale.high,
-        gate=gate,
-        gate_x=_gate_x(scale, gate),
-        page=page,
-        sort=sort,
-        query=text,
-        keep=(*chosen, ("sort", sort)),
-        clear_href=f"{base}?{urlencode(chosen)}",
-        own_href=_own_href(base, chosen, rank, team_id),
-        own_words=f"Your team is on rank {rank:,} of {page.total:,}." if rank else "",
-        neighbours=read_neighbours(session, storage, version, league, rank)
-        if rank and phase.scores_visible
-        else (),
-        updated_at=_updated_at(session, version, league) if not hidden else None,
-        score_title="Score",
-        bracket_words="their difference lies within its 95 % interval, taken as unpaired",
-        rule_words=_rule_words(version),
-        history_svg=_draw_history(history) if len(history) > 1 else None,
-        history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
-        exports=(),
-    )
-
-
-def _read(
-    session: Session, version: PhaseVersion, league: League, sort: str, text: str, number: int
-) -> tuple[list[Place], Page]:
-    """The places of a page; in rank order, unranked rows come on top of the page's size."""
-    if sort == "rank" and not text:
-        first = read_board(session, version, league, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE)
-        page = page_of(number, PAGE_SIZE, first.total)
-        if page.number != number:
-            first = read_board(session, version, league, offset=page.offset, limit=PAGE_SIZE)
-        return list(first.places), page
-    found, total = sort_board(
-        session, version, league, sort=sort, text=text, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE
-    )
-    return found, page_of(number, PAGE_SIZE, total)
-
-
-def _why_hidden(phase: Phase, access: CompetitionAccess) -> str:
-    if access.may(Role.REVIEWER):
-        return ""
-    if phase.needs_publishing and phase.published_at is None:
-        return "The organizers look at the results first. They appear here when they are published."
-    if phase.board_audience == Audience.ORGANIZERS:
-        return "In this phase only the organizers see the leaderboard."
-    if phase.board_audience == Audience.PARTICIPANTS and not access.may(Role.PARTICIPANT):
-        return "Only participants of the competition see it. Join to have a look."
-    return ""
-
-
-def _note(phase: Phase, access: CompetitionAccess) -> str:
-    if phase.frozen_at is not None:
-        return f"The board is frozen since {phase.frozen_at:%d %b %Y, %H:%M} UTC: new scores do not appear on it."
-    if access.may(Role.REVIEWER) and phase.needs_publishing and phase.published_at is None:
-        return "Only organizers see this board: it is not published yet."
-    return ""
-
-
-def _phase_choices(
-    session: Session, access: CompetitionAccess, current: Phase, league: League, base: str
-) -> tuple[PhaseChoice, ...]:
-    return tuple(
-        PhaseChoice(
-            phase.name,
-            f"{base}?{urlencode({'phase': phase.slug, 'league': league.slug})}",
-            phase.id == current.id,
-        )
-        for phase in list_phases(session, access.competition)
-        if phase.kind != PhaseKind.PUBLIC
-        and (status_of(phase) != PhaseStatus.UPCOMING or phase.id == current.id)
-    )
-
-
-def _hrefs(places: list[Place], access: CompetitionAccess, team_id: str | None) -> dict[str, str]:
-    """Links to the submissions that the viewer may open."""
-    sees_all = access.may(Role.REVIEWER)
-    return {
-        place.row.submission_id: f"/submissions/{place.row.submission_id}"
-        for place in places
-        if sees_all or (team_id is not None and place.row.team_id == team_id)
-    }
-
-
-def _gate_x(scale: Scale, gate: float | None) -> float | None:
-    return scale.x(gate) if gate is not None and scale.low < gate < scale.high else None
-
-
-def _own_href(
-    base: str, chosen: tuple[tuple[str, str], ...], rank: int | None, team_id: str | None
-) -> str | None:
-    if rank is None or team_id is None:
-        return None
-    page = (rank - 1) // PAGE_SIZE + 1
-    return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
-
-
-def _updated_at(session: Session, version: PhaseVersion, league: League) -> datetime | None:
-    return session.scalar(
-        select(func.max(BoardChange.at)).where(
-            BoardChange.phase_version_id == version.id, BoardChange.league_id == league.id
-        )
-    )
-
-
-def _rule_words(version: PhaseVersion) -> str:
-    rule = RULES.get(version.ranking_rule)
-    return f"Ranking rule: {rule.words}" if rule is not None else ""
-
-
-@lru_cache(maxsize=128)
-def _draw_history(history: tuple[TopValue, ...]) -> Markup:
-    points = [HistoryPoint(top.at, top.value) for top in history]
-    return Markup(draw_history({"Best so far": points}, "History of the top").svg)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session, aliased
@@ -102,13 +104,38 @@ class TopValue:
     team: str
 
 
-def read_history(session: Session, version: PhaseVersion, league: League) -> Sequence[TopValue]:
+def read_history(session: Session, version: PhaseVersion, league: League) -> tuple[TopValue, ...]:
     """The moments at which the top of a board rose, oldest first: the last two hundred of them.
 
-    The rises are picked out by the database, since a board has many more changes than tops.
+    Looked for again only when the board has changed since, or who is out of the ranking.
     """
+    on = and_(BoardChange.phase_version_id == version.id, BoardChange.league_id == league.id)
+    stamp = session.execute(select(func.count(), func.max(BoardChange.at)).where(on)).one()
+    outside = session.scalars(
+        select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
+    )
+    state = (version.id, league.id, *stamp, frozenset(outside))
+    return _find_rises(_Reader(session), state)
+
+
+class _Reader:
+    """A session that takes no part in a cache's key: the state of the board beside it does."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Reader)
+
+
+@lru_cache(maxsize=256)
+def _find_rises(reader: _Reader, state: tuple[Any, ...]) -> tuple[TopValue, ...]:
+    """The rises are picked out by the database, since a board has many more changes than tops."""
+    version_id, league_id, _, _, outside = state
     order = (BoardChange.at, BoardChange.id)
-    outside = select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
     changes = (
         select(
             BoardChange.at,
@@ -118,21 +145,21 @@ def read_history(session: Session, version: PhaseVersion, league: League) -> Seq
             func.max(BoardChange.value).over(order_by=order, rows=(None, -1)).label("top_before"),
         )
         .where(
-            BoardChange.phase_version_id == version.id,
-            BoardChange.league_id == league.id,
+            BoardChange.phase_version_id == version_id,
+            BoardChange.league_id == league_id,
             BoardChange.value.is_not(None),
             BoardChange.team_id.not_in(outside),
         )
         .subquery()
     )
-    rises = session.execute(
+    rises = reader.session.execute(
         select(changes.c.at, changes.c.value, Team.name)
         .join(Team, Team.id == changes.c.team_id)
         .where(or_(changes.c.top_before.is_(None), changes.c.value > changes.c.top_before))
         .order_by(changes.c.at.desc(), changes.c.id.desc())
         .limit(_MOST_TOPS)
     ).all()
-    return [TopValue(at, value, team) for at, value, team in reversed(rises)]
+    return tuple(TopValue(at, value, team) for at, value, team in reversed(rises))
 
 
 def on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:

@@ -86,6 +86,8 @@ def which_submission(given: str | None) -> str:
 
 def _refusal(error: Refused) -> str:
     lines = [str(error)]
+    if error.code == "cannot_join" and "join" in str(error).lower():
+        lines.append("  -> add --join, which accepts the competition's terms, or press Join on its page")
     for check in error.details.get("checks", []):
         if check.get("outcome") == "failed":
             lines.append(f"  {check['title']}: {check['found']}\n  -> {check['remedy']}")

@@ -161,6 +161,15 @@ def test_exit_codes_of_what_cannot_be_reached(site: Site, address: str, folder: 
     assert call("status", "no-such-submission").exit_code == 1
 
 
+def test_who_takes_no_part_yet_is_told_how(site: Site, address: str, folder: Path) -> None:
+    token = site.person("eve").token
+    assert call("login", "--server", address, "--token", token).exit_code == 0
+    result = call("submit", str(folder), "--to", "small/feedback")
+    assert result.exit_code == 1
+    assert "--join" in result.output and "Log in again" not in result.output
+    assert call("submit", str(folder), "--to", "small/feedback", "--join").exit_code == 0
+
+
 def test_upload_goes_on_where_a_connection_broke(site: Site, address: str, tmp_path: Path) -> None:
     """The second part is cut off once; the client asks how much arrived and goes on."""
     import httpx
