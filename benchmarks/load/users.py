@@ -18,8 +18,8 @@ from benchmarks.load.stage import SLUG
 
 ACTION_EVERY = 10.0  # seconds, a user
 UPLOAD_BYTES = 1_000_000
-# (kind, weight): what a user does next.
-ACTIONS = (("list", 5), ("poll", 4), ("upload", 1))
+# What a user does next, with its weight.
+ACTIONS = {"list": 5, "poll": 4, "upload": 1}
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,9 @@ async def _live(
     client: httpx.AsyncClient, member: Member, chance: random.Random, record: Record, end: float
 ) -> None:
     actions: dict[str, Callable[..., Awaitable[None]]] = {"list": _list, "poll": _poll, "upload": _upload}
-    kinds, weights = zip(*ACTIONS, strict=True)
     await asyncio.sleep(chance.uniform(0, ACTION_EVERY))
     while time.monotonic() < end:
-        kind = chance.choices(kinds, weights)[0]
+        kind = chance.choices(list(ACTIONS), list(ACTIONS.values()))[0]
         try:
             await actions[kind](client, member, chance, record)
         except httpx.TransportError as error:

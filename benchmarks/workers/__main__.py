@@ -10,62 +10,27 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import httpx
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from anyshot_platform.migration import migrate
-from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
-from anyshot_platform.web.services import Services
+from anyshot_platform.workers.models import Worker
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import make_bundle, make_slow_bundle
-from benchmarks.chaos.stage import TASKS, make_stage, make_tokens, services_of, submit
+from benchmarks.chaos.stage import TASKS, make_stage, make_tokens, services_of
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.servers import postgres
+from benchmarks.workers.place import Place
 
-PARTS = ("claims", "cancel", "throughput")
-ENDED = ("finished", "failed", "cancelled", "timed_out")
+PARTS = ("claims", "cancel", "dead_worker", "throughput")
 CANCEL_AT = {
     "queued": RunState.QUEUED,
     "preparing": RunState.PREPARING,
     "meta-testing": RunState.META_TESTING,
 }
-
-
-@dataclass
-class Place:
-    """A running site and its workers; not all of them work."""
-
-    services: Services
-    client: httpx.Client
-    workers: list[machines.Process]
-    number: int = 0
-
-    def submit(self, content: Callable[[int], bytes]) -> str:
-        """Submit the next bundle; returns the submission's id."""
-        self.number += 1
-        return submit(self.client, f"bundle{self.number}", content(self.number))
-
-    def wait(self, ids: list[str], seconds: float = 300.0) -> list[Run]:
-        """The runs of these submissions, once all have ended."""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            runs = self.runs(ids)
-            if all(run.state in ENDED for run in runs):
-                return runs
-            time.sleep(0.2)
-        raise RuntimeError(f"the runs did not end:\n{self.workers[0].log_tail()}")
-
-    def runs(self, ids: list[str]) -> list[Run]:
-        """The runs of these submissions, as they are."""
-        with self.services.database.reading() as session:
-            return list(_find_runs(session, ids))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -121,7 +86,7 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
 
 
 def measure(place: Place, options: argparse.Namespace) -> list[Figure]:
-    """The parts that are asked for; the second worker starts with the last one."""
+    """The parts that are asked for; the first two with one worker, the others with two."""
     parts = options.part or PARTS
     place.wait([place.submit(lambda n: make_bundle("constant", n))])
     figures = []
@@ -129,6 +94,10 @@ def measure(place: Place, options: argparse.Namespace) -> list[Figure]:
         figures += measure_claims(place, options.claims)
     if "cancel" in parts:
         figures += measure_cancel(place)
+    place.workers[1].start()
+    _warm_up(place, 100_000)
+    if "dead_worker" in parts:
+        figures += measure_dead_worker(place)
     if "throughput" in parts:
         figures += measure_throughput(place, options.seconds, options.each)
     return figures
@@ -180,13 +149,33 @@ def _wait_for_state(place: Place, submission: str, state: RunState) -> None:
         time.sleep(0.02)
 
 
+def measure_dead_worker(place: Place) -> list[Figure]:
+    """Seconds from `kill -9` of a worker at work until an idle one has claimed its run anew."""
+    submission = place.submit(lambda n: make_slow_bundle(10**10, n))
+    _wait_for_state(place, submission, RunState.META_TESTING)
+    (run,) = place.runs([submission])
+    with place.services.database.reading() as session:
+        name = session.get_one(Worker, run.worker_id).name
+    victim = next(worker for worker in place.workers if worker.name == name)
+    began = time.monotonic()
+    victim.kill()
+    while place.runs([submission])[0].attempt == 1:
+        if time.monotonic() - began > 120:
+            raise RuntimeError("nobody claimed the dead worker's run")
+        time.sleep(0.1)
+    seconds = time.monotonic() - began
+    victim.start()
+    _cancel(place, submission)
+    _warm_up(place, 100_000)
+    return [figure("workers.dead_worker_to_restarted_run", seconds, "s", "< 45", seconds < 45)]
+
+
 def measure_throughput(place: Place, seconds: float, each: int) -> list[Figure]:
     """Submissions a minute of one worker and of two, each working in one thread."""
     rounds = calibrate(seconds / TASKS)
-    one = _throughput(place, rounds, each)
-    place.workers[1].start()
-    _warm_up(place, rounds // 4)
     two = _throughput(place, rounds, 2 * each)
+    place.workers[1].stop()
+    one = _throughput(place, rounds, each)
     return [
         figure("workers.throughput_of_one", one, "1/min"),
         figure("workers.throughput_of_two", two, "1/min"),
@@ -226,10 +215,6 @@ def _seconds(start: datetime, end: datetime | None) -> float:
     if end is None:
         raise RuntimeError("a run was never claimed")
     return (end - start).total_seconds()
-
-
-def _find_runs(session: Session, ids: list[str]) -> list[Run]:
-    return list(session.scalars(select(Run).where(Run.submission_id.in_(ids)).order_by(Run.queued_at)))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ from tests.services.processes import find_program, free_port, wait_until
 ROOT = Path(__file__).parents[2]
 PROJECT = "anyshotcomposetest"
 FILES = ("docker-compose.yml", "docker/debian/docker-compose.yml")
-WHEELS = ("hatchling", "editables", "pip", "setuptools", "moto[s3,server]")
+# async-timeout: redis asks for it below Python 3.11.3, which Debian 12 has and the host may not.
+WHEELS = ("hatchling", "editables", "pip", "setuptools", "async-timeout", "moto[s3,server]")
 STAGE = """
 import json
 from pathlib import Path
@@ -43,6 +44,7 @@ print(json.dumps([stage.competition, stage.phase, stage.organizer, stage.passwor
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(3600),  # images are built
     pytest.mark.skipif("ANYSHOT_COMPOSE" not in os.environ, reason="takes minutes: run `make compose`"),
     pytest.mark.skipif(find_program("docker-compose") is None, reason="docker-compose is not installed"),
     pytest.mark.skipif(find_program("mmdebstrap") is None, reason="mmdebstrap is not installed"),
