@@ -10,4 +10,4 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     echo "host all all all scram-sha-256" >>"$PGDATA/pg_hba.conf"
     echo "CREATE DATABASE \"$POSTGRES_DB\"" | postgres --single -D "$PGDATA" postgres >/dev/null
 fi
-exec postgres -D "$PGDATA" -c listen_addresses='*'
+exec postgres -D "$PGDATA" -k /tmp -c listen_addresses='*'
