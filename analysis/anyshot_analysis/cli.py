@@ -15,6 +15,7 @@ from rich.progress import Progress
 from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_analysis.jobs.registry import JOBS, run
 from anyshot_starting_kit.data.problems import DataError
+from anyshot_starting_kit.results import BadResultsFile, read_kind
 
 ROLES = {".anyshot-pack": "meta_test", ".parquet": "results", ".npz": "arrays"}
 
@@ -58,7 +59,10 @@ def command_of(name: str) -> click.Command:
         ),
         *[option_of(field) for field in fields(kind)],
     ]
-    about = f"{JOBS[name].about}\n\nFILES: packs (or folders of packs), results (.parquet) or layers (.npz)."
+    about = (
+        f"{JOBS[name].about}\n\nFILES: packs (or folders of packs), results (.parquet), the predictions of the same"
+        " runs in the same order (.parquet; they open what can be said of other classes), or layers (.npz)."
+    )
     return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
 
 
@@ -132,10 +136,20 @@ def sort_files(files: Sequence[Path], train: Sequence[Path]) -> dict[str, list[P
             raise BadAnalysis(
                 f"{path}: neither a pack, a results table nor layers; `anyshot pack-data` packs a dataset folder"
             )
-        found.setdefault(ROLES[path.suffix], []).append(path)
+        role = ROLES[path.suffix]
+        found.setdefault(
+            "predictions" if role == "results" and _holds_predictions(path) else role, []
+        ).append(path)
     if train:
         found["meta_train"] = expand(train)
     return found
+
+
+def _holds_predictions(path: Path) -> bool:
+    try:
+        return read_kind(path) == "predictions"
+    except (BadResultsFile, FileNotFoundError) as error:
+        raise BadAnalysis(f"{path}: {error}") from error
 
 
 def expand(paths: Sequence[Path]) -> list[Path]:

@@ -61,7 +61,12 @@ def _gather(attempt: Attempt) -> dict[str, list[Path]]:
     assignment, workspace = attempt.assignment, attempt.site.workspace
     folder = attempt.folder / "results"
     folder.mkdir()
+    predictions = [ref.predictions for ref in assignment.results if ref.predictions is not None]
+    complete = len(predictions) == len(
+        assignment.results
+    )  # of some runs alone they would say nothing of the others
     return {
+        "predictions": [workspace.get(blob, ".parquet") for blob in predictions] if complete else [],
         "meta_train": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_train],
         "meta_test": [workspace.get(pack.blob, PACK_SUFFIX) for pack in assignment.meta_test],
         "results": [

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+
+from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.results import read_results
+from anyshot_starting_kit.results import read_predictions, read_results
 
 
 class BadAnalysis(ValueError):
@@ -26,7 +28,10 @@ def silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of features or layers."""
+    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of features or layers.
+
+    `predictions`, where given, are of the same runs as `results` and in the same order.
+    """
 
     files: Mapping[str, Sequence[Path]]
 
@@ -55,16 +60,51 @@ class Inputs:
 
         Files of an experiment with baselines name the baseline and the seed, which counts as a run.
         """
-        found: dict[str, list[tuple[Any, TaskTable]]] = {}
-        for path in self.paths("results"):
+        return {name: [run.table for run in runs] for name, runs in self._runs.items()}
+
+    @cached_property
+    def classes(self) -> dict[str, list[ClassTable]] | None:
+        """Recognition of classes in each submission's runs, as `results`; None without `predictions`.
+
+        Raises `BadAnalysis` if there are not as many files as of `results`.
+        """
+        given = [Path(path) for path in self.files.get("predictions", ())]
+        if not given:
+            return None
+        if len(given) != len(self.paths("results")):
+            raise BadAnalysis(
+                f"{len(given)} predictions and {len(self.paths('results'))} results were given: one of each a run"
+            )
+        return {
+            name: [_class_table(given[run.position], run.table) for run in runs]
+            for name, runs in self._runs.items()
+        }
+
+    @cached_property
+    def _runs(self) -> dict[str, list[_Run]]:
+        found: dict[str, list[_Run]] = {}
+        for position, path in enumerate(self.paths("results")):
             table, meta = read_results(path)
             name = str(meta.get("submission") or meta.get("entry") or meta.get("name") or path.stem)
             number = meta.get("run", meta.get("seed", len(found.get(name, []))))
-            found.setdefault(name, []).append((number, table))
-        return {
-            name: [table for _, table in sorted(runs, key=lambda r: str(r[0]))]
-            for name, runs in found.items()
-        }
+            found.setdefault(name, []).append(_Run(str(number), position, table))
+        return {name: sorted(runs, key=lambda run: run.number) for name, runs in found.items()}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One file of results: which run of its submission, at which place among the files."""
+
+    number: str
+    position: int
+    table: TaskTable
+
+
+def _class_table(path: Path, results: TaskTable) -> ClassTable:
+    table = read_predictions(path).predictions.class_table()
+    if not np.array_equal(np.unique(table.task), np.unique(results.task)):
+        raise BadAnalysis(f"{path.name} does not hold the predictions of the tasks of its run's results")
+    return table
 
 
 def counter(progress: Progress, what: str, total: int) -> Callable[[int], None]:

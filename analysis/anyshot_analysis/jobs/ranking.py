@@ -8,7 +8,7 @@ import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Report
-from anyshot_scoring.reliability import POPULATIONS, align, assess
+from anyshot_scoring.reliability import POPULATIONS, align, align_classes, assess
 from anyshot_starting_kit.report import reliability_section
 
 
@@ -32,17 +32,19 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     tables = inputs.results
     if len(tables) < 2:
         raise BadAnalysis("the order of a board needs the results of two submissions")
-    progress("Comparing submissions", 0, 2)
+    progress("Comparing submissions", 0, 3)
     matrix = align(tables)
+    classes = None if inputs.classes is None else align_classes(inputs.classes, matrix)
+    progress("Comparing submissions", 1, 3)
     assessment = assess(
         matrix,
+        classes=classes,
         feedback=parameters.feedback or None,
         combination=parameters.combination,
         replicates=parameters.replicates,
         seed=parameters.seed,
     )
-    progress("Comparing submissions", 1, 2)
-    progress("Comparing submissions", 2, 2)
+    progress("Comparing submissions", 3, 3)
     best = assessment.keys[0]
     return Report(
         name="flips",

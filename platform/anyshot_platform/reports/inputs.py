@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
@@ -21,6 +21,7 @@ from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.tables import RESULTS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.submissions.tables import PREDICTIONS
 from anyshot_platform.teams.models import Team
 
 
@@ -97,7 +98,7 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
 
 
 def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[dict[str, Any]]:
-    """The tables of the runs that count: of each submission's newest finished generation."""
+    """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
     newest = (
         select(Run.submission_id, func.max(Run.generation).label("generation"))
         .join(RunScore, RunScore.run_id == Run.id)
@@ -105,14 +106,30 @@ def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[s
         .group_by(Run.submission_id)
         .subquery()
     )
+    predictions = aliased(Artifact)
     rows = session.execute(
-        select(Run.submission_id, Run.seed_index, Artifact.digest, Artifact.size)
+        select(
+            Run.submission_id,
+            Run.seed_index,
+            Artifact.digest,
+            Artifact.size,
+            predictions.digest,
+            predictions.size,
+        )
         .join(RunScore, RunScore.run_id == Run.id)
         .join(
             newest,
             (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation),
         )
         .join(Artifact, Artifact.run_id == Run.id)
+        .outerjoin(
+            predictions,
+            (predictions.run_id == Run.id)
+            & (predictions.name == PREDICTIONS)
+            & predictions.final
+            & predictions.expired_at.is_(None)
+            & (Run.shard_count == 1),  # a shard has those of its own tasks only
+        )
         .where(
             Run.phase_version_id == version.id,
             Run.state == RunState.FINISHED,
@@ -123,8 +140,14 @@ def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[s
         .order_by(Run.submission_id, Run.seed_index)
     )
     return [
-        {"submission": submission, "run": seed, "digest": digest, "size": size}
-        for submission, seed, digest, size in rows
+        {
+            "submission": submission,
+            "run": seed,
+            "digest": digest,
+            "size": size,
+            "predictions": [kept, kept_size] if kept else None,
+        }
+        for submission, seed, digest, size, kept, kept_size in rows
     ]
 
 

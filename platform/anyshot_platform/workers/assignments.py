@@ -108,6 +108,7 @@ def _results(services: Services, session: Session, run: Run) -> list[ResultsRef]
             submission=row["submission"],
             run=row["run"],
             blob=blob_ref(services, row["digest"], row["size"]),
+            predictions=blob_ref(services, *row["predictions"]) if row.get("predictions") else None,
         )
         for row in rows
     ]

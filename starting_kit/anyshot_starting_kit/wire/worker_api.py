@@ -75,6 +75,7 @@ class ResultsRef(Message):
     submission: str
     run: int = Field(ge=0, description="place among the submission's seeded runs")
     blob: BlobRef
+    predictions: BlobRef | None = Field(default=None, description="where kept: what reports say of classes")
 
 
 class Budget(Message):

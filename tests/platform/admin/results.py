@@ -12,8 +12,9 @@ import httpx
 import numpy as np
 from fastapi.testclient import TestClient
 
+from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import write_results
+from anyshot_starting_kit.results import write_predictions, write_results
 from anyshot_starting_kit.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site as WorkerSite
 from anyshot_worker.attempt import carry_out
@@ -21,6 +22,7 @@ from anyshot_worker.client import WorkerClient
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace
 from tests.platform.site import PaperWorker, Site, summary
+from tests.scoring.simulated import draw_run_by_class
 
 METRICS = (
     "normalized_accuracy",
@@ -50,20 +52,36 @@ def finish_with_results(worker: PaperWorker, skill: float, seed: int) -> str:
     """Complete the next run with a table of tasks; returns its submission."""
     job = worker.claim()
     assert job is not None
-    table = draw_table(skill, job["tasks"], seed)
-    target = io.BytesIO()
-    write_results(target, table, {"run": job["run_id"], "protocol": "p"})  # pyright: ignore[reportArgumentType]
-    content = target.getvalue()
-    assert worker.put(job, "results.parquet", content).is_success
-    reference = {"digest": hashlib.sha256(content).hexdigest(), "size": len(content)}
-    means = {name: float(table.normalized_accuracy[table.dataset == name].mean()) for name in DATASETS}
+    return _finish(worker, job, draw_table(skill, job["tasks"], seed), None)
+
+
+def finish_with_predictions(worker: PaperWorker, skill: float, seed: int) -> str:
+    """Complete the next run with predictions by class, and the table that follows; returns its submission."""
+    job = worker.claim()
+    assert job is not None
+    skills = np.full((2, 8), skill)
+    predictions = draw_run_by_class(seed, 0, skills, tasks=job["tasks"] // 2)
+    return _finish(worker, job, predictions.score(), predictions)
+
+
+def _finish(
+    worker: PaperWorker, job: dict[str, Any], table: TaskTable, predictions: Predictions | None
+) -> str:
+    meta = {"run": job["run_id"], "protocol": "p"}
+    files = {"results.parquet": io.BytesIO()}
+    write_results(files["results.parquet"], table, meta)  # pyright: ignore[reportArgumentType]
+    if predictions is not None:
+        files["predictions.parquet"] = io.BytesIO()
+        write_predictions(files["predictions.parquet"], predictions, meta)  # pyright: ignore[reportArgumentType]
+    references = []
+    for name, file in files.items():
+        content = file.getvalue()
+        assert worker.put(job, name, content).is_success
+        references.append({"name": name, "digest": hashlib.sha256(content).hexdigest(), "size": len(content)})
+    names = sorted({str(name) for name in table.dataset})
+    means = {name: float(table.normalized_accuracy[table.dataset == name].mean()) for name in names}
     mean = float(table.normalized_accuracy.mean())
-    done = worker.complete(
-        job,
-        mean,
-        summary=summary(mean, job["tasks"], means),
-        artifacts=[{"name": "results.parquet", **reference}],
-    )
+    done = worker.complete(job, mean, summary=summary(mean, job["tasks"], means), artifacts=references)
     assert done.status_code == 204, done.text
     return job["submission_id"]
 

@@ -16,7 +16,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.reports.catalogue import KINDS
-from tests.platform.admin.results import finish_with_results, work_off
+from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
 from tests.platform.site import SLUG, Site
 
@@ -73,6 +73,23 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     assert result["runs"] == 3
     assert result["combination"] == "worst"
     assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
+
+
+def test_kept_predictions_let_it_speak_of_other_classes(embedded_site: Site, tmp_path: Path) -> None:
+    site, worker = embedded_site, embedded_site.worker()
+    site.set_version(tasks=30, train_seeds=[1, 2], test_seeds=[1, 2])
+    for place, (name, skill) in enumerate((("pia", 0.9), ("rob", 0.5))):
+        assert site.member(name).submit().status_code == 201
+        for run in range(2):
+            finish_with_predictions(worker, skill, seed=10 * place + run)
+    wish = {"analysis": "flips", "phase": "feedback", "settings": {"replicates": 1000}}
+    report = site.owner().call("POST", API, json=wish).json()["id"]
+    assert work_off(site, tmp_path) == 1
+    result = site.owner().call("GET", f"{API}/{report}").json()["result"]["result"]
+    assert result["classes"] == 16
+    assert result["populations"]["classes"]["ranks"]["first"][0] > 0.99
+    page_shown = page(site.owner(), f"{BASE}/reports/{report}").text
+    assert "Over other classes of these datasets" in page_shown
 
 
 def test_the_same_inputs_are_computed_once_and_new_results_again(board: Site, tmp_path: Path) -> None:
