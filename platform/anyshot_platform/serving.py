@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -47,6 +48,8 @@ def make_app() -> FastAPI:
 def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper: bool = True) -> None:
     """Serve until stopped: migrate, then web service, sweeper, senders and, if asked, one worker as a child."""
     configure_logging(settings.log_format)
+    # Uvicorn raises SIGTERM again after its own shutdown; by default that would leave the worker behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     services = make_services(settings)
     prepare(services)
     if settings.web_processes > 1:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
@@ -33,6 +34,18 @@ def rows_on_the_page(browser: Chrome, server: Server, stage: Stage) -> list[str]
     browser.get(f"{server.address}/competitions/{stage.competition}/leaderboard")
     texts = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "table tbody tr")]
     return [text.replace("\N{MINUS SIGN}", "-") for text in texts if text]  # tables behind charts are folded
+
+
+def processes_of(home: Path) -> list[str]:
+    """Command lines of the processes that work for the site at `home`."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("ANYSHOT_HOME") == str(home):
+                found.append(" ".join(process.cmdline()))
+        except psutil.Error:  # gone meanwhile, or somebody else's
+            continue
+    return found
 
 
 def ignore(participant: Participant, seen: dict[str, Any]) -> None:
@@ -62,6 +75,7 @@ def test_embedded(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) 
         page = f"{server.address}/submissions/{participants[1].submission}"
         browser.get(page)
         assert "sign" in browser.page_source.lower(), "somebody else's submission is not shown to a visitor"
+    assert processes_of(tmp_path) == [], "the server that was stopped left something behind"
 
 
 @pytest.mark.usefixtures("docker_daemon")
