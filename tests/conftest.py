@@ -1,5 +1,12 @@
 """Fixtures that every part of the suite may use; the real servers come from `tests.services`."""
 
+import os
+
+from anyshot_starting_kit.taskserver.threads import PATIENT
+
+# Before anything brings OpenMP: the suite shares its cores with the servers and workers that it starts.
+os.environ.update({**PATIENT, **os.environ})
+
 pytest_plugins = [
     "tests.services.databases",
     "tests.services.containers",

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from anyshot_starting_kit.taskserver.channel import Death
 from anyshot_starting_kit.taskserver.child import ChildChannel
+from anyshot_starting_kit.taskserver.threads import thread_environment
 
 
 class Zygote:
@@ -25,8 +26,7 @@ class Zygote:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
-        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
-        environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | thread_environment(1)
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death
+from anyshot_starting_kit.taskserver.threads import thread_environment
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "SYSTEMROOT", "VIRTUAL_ENV")
@@ -46,8 +47,11 @@ class ChildChannel:
 
     def _environment(self, threads: int) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-        counts = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(threads))
-        return kept | counts | {"LANG": "C.UTF-8", "ANYSHOT_SCRATCH": str(self._folder / "scratch")}
+        return (
+            kept
+            | thread_environment(threads)
+            | {"LANG": "C.UTF-8", "ANYSHOT_SCRATCH": str(self._folder / "scratch")}
+        )
 
     def send(self, data: bytes | memoryview, timeout: float) -> None:
         view, end = memoryview(data), time.monotonic() + timeout

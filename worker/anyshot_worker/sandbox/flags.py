@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anyshot_starting_kit.taskserver.threads import thread_environment
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     MAX_FILES,
@@ -186,14 +187,11 @@ def container_config(spec: BoxSpec, place: Placement, labels: dict[str, str]) ->
 
 def environment(spec: BoxSpec) -> dict[str, str]:
     """All that a runner's environment holds, whatever the backend."""
-    threads = str(max(1, math.floor(spec.limits.cpus)))
     variables = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "ANYSHOT_SCRATCH": SCRATCH_INSIDE,
-        "OMP_NUM_THREADS": threads,
-        "MKL_NUM_THREADS": threads,
-        "OPENBLAS_NUM_THREADS": threads,
+        **thread_environment(max(1, math.floor(spec.limits.cpus))),
     }
     return variables | ({"CUDA_CACHE_PATH": "/tmp/cuda"} if spec.gpu_ids else {})
 
