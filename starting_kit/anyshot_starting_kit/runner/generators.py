@@ -96,8 +96,9 @@ def _task_generator(
     return generate
 
 
-def load_task(pool: Pool, spec: TaskSpec, memory: Memory, *, hide_names: bool = False) -> Task:
-    """The task with its images, on memory that no living tensor is on."""
+def load_task(pool: Pool, spec: TaskSpec, memory: Memory | None = None, *, hide_names: bool = False) -> Task:
+    """The task with its images, on memory that no living tensor is on: of `memory`, where it is given, or new."""
+    memory = memory or Memory()
     pack = pool[spec.dataset]
     classes = np.asarray(spec.classes, dtype=np.int64)
     return Task(

@@ -108,7 +108,8 @@ def test_frozen_box_stands_still(bubblewrap: BubblewrapBackend) -> None:
 
 
 def test_without_an_image_it_says_what_to_do(tmp_path: Path) -> None:
-    backend = BubblewrapBackend(sandbox_settings(tmp_path, backend="bubblewrap"))
+    settings = sandbox_settings(tmp_path, backend="bubblewrap")
+    backend = BubblewrapBackend(settings.model_copy(update={"images_folder": tmp_path / "images"}))
     with pytest.raises(SandboxError, match="--as-folder") as caught:
         backend.start(BoxSpec("cpu"))
     assert caught.value.verdict == Verdict.IMAGE_MISSING
