@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from anyshot_analysis.base_flips import flip_over_base_draws
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import Report, points
+from anyshot_analysis.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
 from anyshot_analysis.reproduce.material import WORDS, Material
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
-from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import draw_curves, draw_distributions
 
 SIZES = (5, 10, 20, 40, 80)
 DRAWS, TASKS = 1000, 60
@@ -27,20 +24,6 @@ def make(material: Material) -> Report:
         flip_over_base_draws(methods, base.classes, novel, size, draws=DRAWS, tasks=TASKS, seed=size)
         for size in SIZES
     ]
-    curves = {
-        "flip": [Group(d.size, d.flip, None, DRAWS) for d in found],
-        "exaggeration": [Group(d.size, d.exaggeration, None, DRAWS) for d in found],
-    }
-    rows = [
-        [
-            d.size,
-            points(d.lead),
-            points(float(d.differences.std(ddof=1))),
-            f"{d.flip:.1%}",
-            f"{d.exaggeration:.1%}",
-        ]
-        for d in found
-    ]
     few, many = found[0], found[-1]
     return Report(
         name="reproduce-base-flips",
@@ -50,23 +33,8 @@ def make(material: Material) -> Report:
             f"points; learned from {few.size} it loses in {few.flip:.1%} of draws, from {many.size} in {many.flip:.1%}."
         ),
         population=f"other sets of base classes out of these {base.classes}; {DRAWS} draws, the same {TASKS} tasks.",
-        charts=[
-            draw_curves(
-                curves, "Flips and exaggerations by number of base classes", "base classes", "Probability"
-            ),
-            draw_distributions(
-                {f"{d.size} classes": d.differences for d in found},
-                "Differences over class draws",
-                "Difference",
-            ),
-        ],
-        listings=[
-            Listing(
-                "Class draws (points)",
-                ("base classes", "lead", "sd over draws", "flip", "exaggeration"),
-                rows,
-            )
-        ],
+        charts=draw_flips(found, DRAWS, "base classes"),
+        listings=[list_flips(found, "base classes")],
         notes=[
             WORDS,
             "Reduced: the backbone saw all base classes; only what is learned on its features (a covariance, a mean) "
@@ -74,7 +42,7 @@ def make(material: Material) -> Report:
         ],
         result={
             "lead": many.lead,
-            "draws": [{"size": d.size, "flip": d.flip, "exaggeration": d.exaggeration} for d in found],
+            "draws": flips_as_data(found),
         },
-        table={"size": np.repeat(SIZES, DRAWS), "difference": np.concatenate([d.differences for d in found])},
+        table=flips_as_table(found, DRAWS),
     )

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.episodes import euclidean_scores
 from anyshot_analysis.flips import ClassDraws, Method, flip_over_class_draws
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import Report, points
+from anyshot_analysis.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
 from anyshot_analysis.reproduce.material import WORDS, Material
-from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import draw_curves, draw_distributions
 
 SIZES = (5, 10, 20, 40, 80)
 DRAWS, TASKS_A_DRAW = 1000, 40
@@ -41,20 +40,6 @@ def make(material: Material) -> Report:
     # All classes in every draw: what is left varies with images and tasks alone.
     control = over_draws(features.classes).flip
     best = found[0]
-    curves = {
-        "flip": [Group(d.size, d.flip, None, DRAWS) for d in found],
-        "exaggeration": [Group(d.size, d.exaggeration, None, DRAWS) for d in found],
-    }
-    rows = [
-        [
-            d.size,
-            points(d.lead),
-            points(float(d.differences.std(ddof=1))),
-            f"{d.flip:.1%}",
-            f"{d.exaggeration:.1%}",
-        ]
-        for d in found
-    ]
     return Report(
         name="reproduce-flips",
         title="Flips against the number of novel classes",
@@ -65,23 +50,8 @@ def make(material: Material) -> Report:
             f"with all classes in every draw (only images and tasks vary) in {control:.1%}."
         ),
         population=f"other sets of novel classes of these {features.classes}; {DRAWS} draws of {TASKS_A_DRAW} tasks.",
-        charts=[
-            draw_curves(
-                curves, "Flips and exaggerations by number of novel classes", "novel classes", "Probability"
-            ),
-            draw_distributions(
-                {f"{d.size} classes": d.differences for d in found},
-                "Differences over class draws",
-                "Difference",
-            ),
-        ],
-        listings=[
-            Listing(
-                "Class draws (points)",
-                ("novel classes", "lead", "sd over draws", "flip", "exaggeration"),
-                rows,
-            )
-        ],
+        charts=draw_flips(found, DRAWS, "novel classes"),
+        listings=[list_flips(found, "novel classes")],
         notes=[
             WORDS,
             f"Each draw is judged by {TASKS_A_DRAW} tasks, so its difference carries the noise of the tasks as "
@@ -94,7 +64,7 @@ def make(material: Material) -> Report:
         result={
             "control": control,
             "lead": best.lead,
-            "draws": [{"size": d.size, "flip": d.flip, "exaggeration": d.exaggeration} for d in found],
+            "draws": flips_as_data(found),
         },
-        table={"size": np.repeat(SIZES, DRAWS), "difference": np.concatenate([d.differences for d in found])},
+        table=flips_as_table(found, DRAWS),
     )
