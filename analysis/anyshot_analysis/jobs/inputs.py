@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from anyshot_scoring.predictions import ClassTable
+from anyshot_scoring.reliability import ClassMatrix, ScoreMatrix, align_classes
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.results import read_predictions, read_results
@@ -79,6 +80,10 @@ class Inputs:
             name: [_class_table(given[run.position], run.table) for run in runs]
             for name, runs in self._runs.items()
         }
+
+    def align_classes(self, matrix: ScoreMatrix) -> ClassMatrix | None:
+        """The classes of the submissions of `matrix` side by side; None without `predictions`."""
+        return None if self.classes is None else align_classes(self.classes, matrix)
 
     @cached_property
     def _runs(self) -> dict[str, list[_Run]]:

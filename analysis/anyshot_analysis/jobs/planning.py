@@ -9,7 +9,7 @@ import numpy as np
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
 from anyshot_analysis.undefined import Undefined
-from anyshot_scoring.reliability import Components, Plan, align, align_classes, estimate_components, plan_top
+from anyshot_scoring.reliability import Components, Plan, align, estimate_components, plan_top
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.charts import draw_curves
 
@@ -55,7 +55,7 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
         raise BadAnalysis("planning from results needs those of two submissions")
     means = {key: float(matrix.column(key).mean()) for key in matrix.keys}
     first, second = sorted(means, key=lambda key: -means[key])[:2]
-    classes = None if inputs.classes is None else align_classes(inputs.classes, matrix)
+    classes = inputs.align_classes(matrix)
     found = estimate_components(matrix, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Report
-from anyshot_scoring.reliability import POPULATIONS, align, align_classes, assess
+from anyshot_scoring.reliability import POPULATIONS, align, assess
 from anyshot_starting_kit.report import reliability_section
 
 
@@ -34,7 +34,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         raise BadAnalysis("the order of a board needs the results of two submissions")
     progress("Comparing submissions", 0, 3)
     matrix = align(tables)
-    classes = None if inputs.classes is None else align_classes(inputs.classes, matrix)
+    classes = inputs.align_classes(matrix)
     progress("Comparing submissions", 1, 3)
     assessment = assess(
         matrix,
