@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.models import Notification
@@ -86,22 +87,26 @@ UNCONFINED = Banner(
 )
 
 
-def _banners(services: Services | None) -> tuple[Banner, ...]:
-    if services is None:
-        return ()
-    with services.database.reading() as session:
-        unconfined = services.settings.trusted_digests is not None or has_unconfined_worker(session)
+def _banners(session: Session, services: Services) -> tuple[Banner, ...]:
+    unconfined = services.settings.trusted_digests is not None or has_unconfined_worker(session)
     return (UNCONFINED,) if unconfined else ()
 
 
-def _count_unread(viewer: Viewer, services: Services | None) -> int:
-    if services is None or viewer.user_id is None:
+def _count_unread(session: Session, viewer: Viewer) -> int:
+    if viewer.user_id is None:
         return 0
     unread = select(func.count(Notification.id)).where(
         Notification.user_id == viewer.user_id, Notification.read_at.is_(None)
     )
+    return session.scalar(unread) or 0
+
+
+def _read_state(viewer: Viewer, services: Services | None) -> dict[str, Any]:
+    """What has to be looked up for every page, in one session."""
+    if services is None:
+        return {"unread": 0, "banners": ()}
     with services.database.reading() as session:
-        return session.scalar(unread) or 0
+        return {"unread": _count_unread(session, viewer), "banners": _banners(session, services)}
 
 
 def frame(request: Request) -> dict[str, Any]:
@@ -114,8 +119,7 @@ def frame(request: Request) -> dict[str, Any]:
         "viewer": viewer if viewer.is_signed_in else None,
         "csrf_token": csrf_token(request, services) if services else "",
         "flashes": _read_flashes(request),
-        "unread": _count_unread(viewer, services),
-        "banners": _banners(services),
+        **_read_state(viewer, services),
         "errors": {},
         "values": {},
         "section": "",
