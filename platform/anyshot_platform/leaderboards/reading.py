@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
@@ -20,6 +19,7 @@ from anyshot_platform.teams.models import Team
 
 _MOST_UNRANKED = 500
 _MOST_TOPS = 200
+_MOST_HISTORIES = 256
 BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 
 
@@ -104,6 +104,9 @@ class TopValue:
     team: str
 
 
+_histories: dict[tuple[Any, ...], tuple[TopValue, ...]] = {}  # by the state of the board, the oldest first
+
+
 def read_history(session: Session, version: PhaseVersion, league: League) -> tuple[TopValue, ...]:
     """The moments at which the top of a board rose, oldest first: the last two hundred of them.
 
@@ -115,26 +118,17 @@ def read_history(session: Session, version: PhaseVersion, league: League) -> tup
         select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
     )
     state = (version.id, league.id, *stamp, frozenset(outside))
-    return _find_rises(_Reader(session), state)
+    tops = _histories.get(state)
+    if tops is None:
+        tops = _find_rises(session, version.id, league.id, state[-1])
+        while len(_histories) >= _MOST_HISTORIES:
+            _histories.pop(next(iter(_histories)), None)
+        _histories[state] = tops
+    return tops
 
 
-class _Reader:
-    """A session that takes no part in a cache's key: the state of the board beside it does."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Reader)
-
-
-@lru_cache(maxsize=256)
-def _find_rises(reader: _Reader, state: tuple[Any, ...]) -> tuple[TopValue, ...]:
+def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[str]) -> tuple[TopValue, ...]:
     """The rises are picked out by the database, since a board has many more changes than tops."""
-    version_id, league_id, _, _, outside = state
     order = (BoardChange.at, BoardChange.id)
     changes = (
         select(
@@ -152,7 +146,7 @@ def _find_rises(reader: _Reader, state: tuple[Any, ...]) -> tuple[TopValue, ...]
         )
         .subquery()
     )
-    rises = reader.session.execute(
+    rises = session.execute(
         select(changes.c.at, changes.c.value, Team.name)
         .join(Team, Team.id == changes.c.team_id)
         .where(or_(changes.c.top_before.is_(None), changes.c.value > changes.c.top_before))
