@@ -146,11 +146,13 @@ def test_a_fixed_number_wins_over_its_range() -> None:
 
 
 def test_packing_leaves_caches_out_and_is_reproducible(tmp_path: Path) -> None:
+    """What was recorded about a baseline, `expected.toml` on top, does not change its zip either."""
     folder = tmp_path / "mine"
-    for name in ("model.py", "net/a.py", "__pycache__/x.pyc", ".git/config", "w.pt"):
+    for name in ("model.py", "net/a.py", "__pycache__/x.pyc", ".git/config", "w.pt", "net/expected.toml"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(MODEL)
-    assert pack_folder(folder, tmp_path / "a.zip") == ["model.py", "net/a.py", "w.pt"]
+    assert pack_folder(folder, tmp_path / "a.zip") == ["model.py", "net/a.py", "net/expected.toml", "w.pt"]
+    (folder / "expected.toml").write_text("seed = 93")
     pack_folder(folder, tmp_path / "b.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     assert check_bundle(tmp_path / "a.zip").ok and check_bundle(folder).ok
