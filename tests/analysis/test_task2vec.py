@@ -74,6 +74,17 @@ def test_the_embedding_is_the_exact_fisher_information(classes: int) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-14)
 
 
+def test_the_head_is_the_optimum_on_features_of_very_different_scales() -> None:
+    """L-BFGS alone stops far from it: the gradient of the objective is zero at the head found, in every scale."""
+    rng = np.random.default_rng(3)
+    features, labels = rng.normal(size=(60, 8)) * np.geomspace(1e-2, 1e4, 8), np.arange(60) % 3
+    head = fit_head(features, labels)
+    wrong = head.probabilities(features) - np.eye(3)[labels]
+    slopes = (wrong.T @ features + head.weight) / np.abs(features).sum(axis=0)
+    assert np.abs(slopes).max() < 1e-7
+    assert np.abs(wrong.mean(axis=0)).max() < 1e-7
+
+
 def test_the_network_is_left_as_it_was() -> None:
     network, images, labels = make_task(3)
     network.train()

@@ -7,11 +7,13 @@ matrix, of rank classes - 1, needs one backward pass less than there are classes
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
@@ -19,6 +21,7 @@ from anyshot_analysis.diversity.fisher import add_squares, tapped
 
 CHUNK = 20
 HEAD_STRENGTH = 1.0  # of the L2 penalty, scikit-learn's C
+LBFGS_STEPS = 1000
 
 
 class BadTask(ValueError):
@@ -41,11 +44,18 @@ class Head:
 
 
 def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float = HEAD_STRENGTH) -> Head:
-    """L2 logistic regression on frozen features; BadTask if only one class is there."""
+    """L2 logistic regression on frozen features; BadTask if only one class is there.
+
+    Features of very different scales leave L-BFGS short of the optimum: Newton's method then finishes.
+    """
     y = np.asarray(labels)
     if len(set(y.tolist())) < 2:
         raise BadTask("a task needs two classes")
-    fitted = LogisticRegression(C=strength, max_iter=2000, tol=1e-8).fit(features, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = LogisticRegression(C=strength, max_iter=LBFGS_STEPS, tol=1e-8).fit(features, y)
+    if np.max(fitted.n_iter_) >= LBFGS_STEPS:
+        fitted = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-8).fit(features, y)
     weight, bias = np.asarray(fitted.coef_), np.asarray(fitted.intercept_)
     if (
         len(weight) == 1

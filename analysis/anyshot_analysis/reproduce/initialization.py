@@ -25,7 +25,8 @@ from anyshot_analysis.undefined import require
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.charts import draw_curves, draw_heat_map
 
-WIDTHS = (4, 16, 32)
+WIDTHS = (4, 8, 16, 32)
+ITERATIONS, TASKS = 800, 200
 BENCHMARK = GaussianBenchmark(0, 10, 1, 0.01)
 ADAPTATIONS = ("none", "MAML steps", "head only")
 
@@ -53,13 +54,15 @@ def layer_distances(one: Parameters, two: Parameters, x: torch.Tensor) -> list[C
 def make(material: Material) -> Report:
     """The grid at every width, layer distances at the largest."""
     world = draw_world(BENCHMARK, 0)
-    tasks = draw_tasks(world.split("test"), np.random.default_rng(1), 200)
+    tasks = draw_tasks(world.split("test"), np.random.default_rng(1), TASKS)
     grid = np.zeros((len(WIDTHS), 3, 3))
     for i, width in enumerate(WIDTHS):
-        settings = MamlSettings(iterations=250)
+        settings = MamlSettings(iterations=ITERATIONS)
         maml = meta_train(tasks_of(world.split("train")), (1, width, width, 5), 0, settings).parameters
         usl = with_head(
-            train_union(world.split("train"), (1, width, width), 0, UslSettings(iterations=1500)).parameters,
+            train_union(
+                world.split("train"), (1, width, width), 0, UslSettings(iterations=6 * ITERATIONS)
+            ).parameters,
             0,
         )
         starts = (draw_parameters((1, width, width, 5), 0), maml, usl)
@@ -77,7 +80,7 @@ def make(material: Material) -> Report:
         for i, c in enumerate(cs)
     ]
     series = {
-        f"{s}, {a}": [Group(w, float(grid[k, i, j]), None, 200) for k, w in enumerate(WIDTHS)]
+        f"{s}, {a}": [Group(w, float(grid[k, i, j]), None, TASKS) for k, w in enumerate(WIDTHS)]
         for i, s in enumerate(starts)
         for j, a in enumerate(ADAPTATIONS)
     }
@@ -105,7 +108,8 @@ def make(material: Material) -> Report:
         ],
         listings=[Listing("Layers", ("pair", "layer", "CKA", "Procrustes", "SVCCA", "PWCCA", "N/D"), rows)],
         notes=[
-            "One Gaussian benchmark (0, 10, 1, 0.01), 250 meta-batches of 8 tasks, one seed, 200 test tasks."
+            f"One Gaussian benchmark (0, 10, 1, 0.01), up to {ITERATIONS} meta-batches of 8 tasks, one seed, {TASKS} "
+            "test tasks."
         ],
         result={
             "accuracy": {str(w): grid[k] for k, w in enumerate(WIDTHS)},

@@ -20,7 +20,7 @@ from anyshot_starting_kit.charts import draw_curves
 
 WAYS = (2, 5, 15)
 RATES = (3e-4, 3e-3)
-SEEDS, EPISODES, TASKS = 2, 60, 100
+SEEDS, EPISODES, TASKS = 3, 300, 200
 
 
 def make(material: Material) -> Report:
@@ -81,7 +81,7 @@ def make(material: Material) -> Report:
             f"{points(lost['best BaseGen'])} points of "
             f"NovelGen, by ValGen {points(lost['best ValGen'])}."
         ),
-        population="other tasks of these classes; two seeds: an indication only.",
+        population=f"other tasks of these classes; {SEEDS} seeds: an indication only.",
         charts=[draw_curves(series, "Accuracy by training ways", "training ways", "Accuracy")],
         listings=[
             Listing(
