@@ -8,7 +8,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -145,7 +145,7 @@ class SlowTasks:
     seconds: float
 
     @property
-    def indices(self) -> range:
+    def indices(self) -> Sequence[int]:
         return self.tasks.indices
 
     def draw(self, index: int) -> DrawnTask:

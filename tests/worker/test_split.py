@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 
 from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.protocols.task import dataset_in_turn
+from anyshot_starting_kit.results import read_results
 from anyshot_starting_kit.wire.worker_api import Assignment, Budget, PackRef
 from anyshot_worker.attempt import Site, carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.materials import BadAssignment, gather_materials
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from anyshot_worker.scoring import expected_tasks
 from anyshot_worker.workspace import Workspace
 from tests.services.material import TEST, TRAIN, zip_folder
 from tests.worker.paper_platform import PaperPlatform
@@ -133,3 +136,52 @@ def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the
     assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
     assert "classes to train on: 8" in platform.artifacts["log.txt"].decode()  # four of each dataset
     assert platform.completed[0].summary["tasks"] == 6
+
+
+def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    settings = SandboxSettings(
+        sandbox="trusted", trust_all_submissions=True, state_folder=tmp_path / "state", pool_size=0
+    )
+    platform = PaperPlatform()
+    client = cast(WorkerClient, platform)
+    sandboxes = Sandboxes.from_settings(settings)
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=1, tasks=7)
+    try:
+        site = Site(
+            "tester", client, Workspace(tmp_path / "workspace", 1 << 30, client), sandboxes, threading.Event()
+        )
+        carry_out(job, site)
+    finally:
+        sandboxes.close()
+    assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
+    assert "classes to train on: 4" in platform.artifacts["log.txt"].decode()
+    (tmp_path / "results.parquet").write_bytes(platform.artifacts["results.parquet"])
+    table, _ = read_results(tmp_path / "results.parquet")
+    own = [index for index in range(7) if dataset_in_turn(job.test_seed, index, range(len(TEST))) == 1]
+    assert table.task.tolist() == own
+    assert set(table.dataset.tolist()) == {TEST[1]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"meta_train": []}, "not in the pool to train on"),
+        ({"protocol": {"name": "any_way_any_shot", "ways": 3, "shots": 2, "query": 5}}, "splits no dataset"),
+    ],
+)
+def test_a_dataset_that_leaves_nothing_to_train_on_is_the_organizers_to_mend(
+    demo_packs: dict[str, Path], tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    platform = PaperPlatform()
+    workspace = Workspace(tmp_path / "workspace", 1 << 30, platform)
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), dataset=0, **changes)
+    with pytest.raises(BadAssignment, match=message):
+        gather_materials(job, workspace)
+
+
+def test_a_shard_that_does_not_start_at_the_first_task_is_scored(
+    demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
+    platform = PaperPlatform()
+    job = assignment(platform, demo_packs, bundle_of(tmp_path, LOOKS), shard=(2, 5))
+    assert list(expected_tasks(job)) == [2, 3, 4]

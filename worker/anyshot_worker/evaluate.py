@@ -120,9 +120,12 @@ def outer_seconds(assignment: Assignment) -> float:
 def _tasks(attempt: Attempt, materials: Materials) -> PoolTasks:
     assignment = attempt.assignment
     start, stop = assignment.shard or (0, assignment.tasks)
-    if stop <= start:
-        raise BadAssignment(Verdict.BAD_SETTINGS, "The phase has no tasks: set their number.")
-    return PoolTasks(materials.test_pool, materials.protocol, assignment.test_seed, start, stop)
+    tasks = PoolTasks(
+        materials.test_pool, materials.protocol, assignment.test_seed, start, stop, assignment.dataset
+    )
+    if not tasks.indices:
+        raise BadAssignment(Verdict.BAD_SETTINGS, "There are no tasks: set their number.")
+    return tasks
 
 
 def _job(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Job:

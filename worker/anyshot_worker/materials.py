@@ -70,9 +70,28 @@ def _training_packs(assignment: Assignment, protocol: Protocol, workspace: Works
     """The packs to train on; of a dataset that is tested on as well, only what the protocol leaves for training."""
     tested = {ref.blob.digest for ref in assignment.meta_test}
     found = []
-    for ref in assignment.meta_train:
+    for ref in _refs_to_train_on(assignment, protocol):
         path = workspace.get(ref.blob, PACK_SUFFIX)
         found.append(_training_part(ref, path, protocol, workspace) if ref.blob.digest in tested else path)
+    return found
+
+
+def _refs_to_train_on(assignment: Assignment, protocol: Protocol) -> list[PackRef]:
+    """All of the meta-training pool, or the one dataset that this part of a run learns and is tested on."""
+    if assignment.dataset is None:
+        return assignment.meta_train
+    tested = assignment.meta_test[assignment.dataset]
+    if not protocol.splits_datasets:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS,
+            f"{protocol.name} splits no dataset: there is nothing of {tested.name} to learn from.",
+        )
+    found = [ref for ref in assignment.meta_train if ref.blob.digest == tested.blob.digest]
+    if not found:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS,
+            f"{tested.name} is tested dataset by dataset, but not in the pool to train on.",
+        )
     return found
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
+from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.results import read_predictions, write_predictions, write_results
 from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Complete, Stage
+from anyshot_starting_kit.wire.worker_api import Assignment, Complete, Stage
 from anyshot_worker.attempt import Attempt
 from anyshot_worker.materials import BadAssignment
 
@@ -18,17 +21,24 @@ def score_and_keep(attempt: Attempt, predictions: Predictions, protocol_digest: 
     """
     assignment = attempt.assignment
     attempt.say(Stage.SCORING, "Scoring the predictions")
-    start, stop = assignment.shard or (0, assignment.tasks)
     meta = {"run": assignment.run_id, "protocol": protocol_digest}
     with attempt.step("scoring"):
         table = predictions.score()
-        summary = summarize(table, stop - start).to_dict()
+        summary = summarize(table, expected_tasks(assignment)).to_dict()
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
         write_results(results, table, meta)
         write_predictions(answers, predictions, meta)
     attempt.keep(results.name, results)
     attempt.keep(answers.name, answers)
     return summary
+
+
+def expected_tasks(assignment: Assignment) -> Sequence[int]:
+    """The tasks that the attempt has to answer: the phase's, a shard of them, or those of one dataset."""
+    tasks = range(*(assignment.shard or (0, assignment.tasks)))
+    if assignment.dataset is None:
+        return tasks
+    return tasks_of_dataset(assignment.test_seed, tasks, len(assignment.meta_test), assignment.dataset)
 
 
 def rescore(attempt: Attempt) -> Complete:

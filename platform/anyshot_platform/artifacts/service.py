@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Blob
+from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden
 from anyshot_platform.web.services import Services
@@ -45,6 +47,17 @@ def keep_file(services: Services, path: Path, digest: str | None = None) -> Blob
         touch_blob(session, digest, size)
     services.storage.put(digest, path)
     return Blob(digest=digest, size=size)
+
+
+def store_bytes(session: Session, storage: Storage, content: bytes) -> str:
+    """Keep content in the storage; its digest."""
+    digest = hashlib.sha256(content).hexdigest()
+    touch_blob(session, digest, len(content))
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "content"
+        source.write_bytes(content)
+        storage.put(digest, source)
+    return digest
 
 
 def touch_blob(session: Session, digest: str, size: int) -> None:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.baselines import service
+from anyshot_platform.baselines import gates, service
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -29,7 +29,7 @@ def show_baselines(request: Request, access: AsReviewer, session: SessionDep) ->
     """Baselines, measurements, gates."""
     phases = list_phases(session, access.competition)
     gated = [phase for phase in phases if phase.gate_phase_id]
-    gates = session.scalars(select(Gate).where(Gate.phase_id.in_([phase.id for phase in gated])))
+    set_gates = session.scalars(select(Gate).where(Gate.phase_id.in_([phase.id for phase in gated])))
     return render_manage(
         request,
         session,
@@ -38,12 +38,12 @@ def show_baselines(request: Request, access: AsReviewer, session: SessionDep) ->
         "baselines",
         heading="Baselines and gates",
         baselines=service.list_baselines(session, access.competition),
-        measurements=service.list_measurements(session, access.competition),
+        measurements=gates.list_measurements(session, access.competition),
         phases=[phase for phase in phases if phase.kind.value != "public"],
         gated=gated,
         leagues=list_leagues(session, access.competition),
-        gates={(gate.phase_id, gate.league_id): gate for gate in gates},
-        seeds=service.GATE_SEEDS,
+        gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
+        seeds=gates.GATE_SEEDS,
     )
 
 
@@ -75,7 +75,7 @@ def set_gate(access: AsOrganizer, session: SessionDep, form: FormDep) -> Respons
     def deed() -> None:
         phase = find_phase(session, access.competition, form.text("phase"))
         league = find_league(session, access.competition, form.text("league"))
-        service.set_gate(session, phase, league, form.decimal("score"), form.text("note"), access.viewer.id)
+        gates.set_gate(session, phase, league, form.decimal("score"), form.text("note"), access.viewer.id)
 
     return act(session, manage_path(access, "/baselines#gates"), "The gate is set.", deed)
 
@@ -96,8 +96,8 @@ def act_on_baseline(
             service.run_baseline(session, services, phase, row, access.viewer.id)
             return f"{row.name} is queued in {phase.name}."
         if deed == "measure":
-            service.measure_gate(session, services, phase, row, access.viewer.id)
-            return f"{service.GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
+            gates.measure_gate(session, services, phase, row, access.viewer.id)
+            return f"{gates.GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
         raise Invalid("There is no such act.")
 
     return act(session, manage_path(access, "/baselines"), "", work)

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
-from anyshot_platform.baselines import service
+from anyshot_platform.baselines import gates, service
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.leagues.organizing import find_league
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
+from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: baselines and gates"])
@@ -32,6 +33,16 @@ class BaselineOut(BaseModel):
     builtin: str | None
     digest: str | None
     leagues: list[str]
+
+
+class BaselineIn(BaseModel):
+    """A zip that was uploaded (`POST /api/v1/uploads`), and the leagues on whose boards it stands."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(min_length=1, max_length=200)
+    upload_id: str = Field(max_length=32)
+    leagues: list[Annotated[str, Field(max_length=64)]] = Field(default=[], max_length=100)
 
 
 class RunIn(BaseModel):
@@ -87,6 +98,24 @@ def list_baselines(access: AsReviewer, session: SessionDep) -> list[BaselineOut]
     return [_show(row) for row in service.list_baselines(session, access.competition)]
 
 
+@router.post("/baselines", status_code=201)
+def add_baseline(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, body: BaselineIn
+) -> BaselineOut:
+    """Keep an uploaded zip as a baseline, if it passes the checks of a submission."""
+    _, content = take_upload(services, session, access.viewer.id, body.upload_id)
+    made = service.add_baseline(
+        session,
+        services,
+        access.competition,
+        name=body.name,
+        content=content,
+        leagues=body.leagues,
+        actor_id=access.viewer.id,
+    )
+    return _show(made)
+
+
 @router.post("/baselines/{baseline_slug}/run", status_code=202)
 def run_baseline(
     access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline_slug: BaselineParam, body: RunIn
@@ -105,7 +134,7 @@ def measure_gate(
     """Run a baseline over ten fresh seeds; their mean is proposed as the gate."""
     baseline = service.find_baseline(session, access.competition, baseline_slug)
     phase = find_phase(session, access.competition, body.phase)
-    submission = service.measure_gate(session, services, phase, baseline, access.viewer.id)
+    submission = gates.measure_gate(session, services, phase, baseline, access.viewer.id)
     return QueuedOut(submission=submission.id, runs=service.count_runs(session, submission))
 
 
@@ -144,7 +173,7 @@ def list_measurements(access: AsReviewer, session: SessionDep) -> list[Measureme
             mean=row.mean,
             spread=row.spread,
         )
-        for row in service.list_measurements(session, access.competition)
+        for row in gates.list_measurements(session, access.competition)
     ]
 
 
@@ -159,7 +188,7 @@ def set_gate(
     """Set the gate of a league into a phase, or remove it."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
-    service.set_gate(session, phase, league, body.score, body.note, access.viewer.id)
+    gates.set_gate(session, phase, league, body.score, body.note, access.viewer.id)
     gate = session.scalars(
         select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
     ).one_or_none()

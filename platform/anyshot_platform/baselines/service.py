@@ -1,67 +1,33 @@
-"""Baselines: kept with a competition, run in a phase, ten seeds of one to propose a gate."""
+"""Baselines: kept with a competition and run in a phase."""
 
 from __future__ import annotations
 
-import secrets
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.bundles.taking_in import store_bytes
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.queue import priorities
-from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import require_evaluable
-from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import Wishes, Zip, check_zip, create_submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
 from anyshot_starting_kit.experiment.bundles import Baseline as Builtin
 from anyshot_starting_kit.experiment.bundles import pack_baseline
-from anyshot_starting_kit.wire.worker_api import JobKind
-
-GATE_SEEDS = 10
-GATE_MARK = "gate"  # in a run's parameters: measures a gate, stands on no board
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """Seeded runs of a baseline for a gate."""
-
-    submission: Submission
-    baseline: str
-    scores: tuple[float, ...]
-    total: int
-    ended: int
-
-    @property
-    def mean(self) -> float | None:
-        """The gate that they propose, once all have ended."""
-        return fmean(self.scores) if self.scores and self.ended == self.total else None
-
-    @property
-    def spread(self) -> float | None:
-        """Standard deviation over the seeds (ddof 1)."""
-        return stdev(self.scores) if len(self.scores) > 1 else None
 
 
 def list_baselines(session: Session, competition: Competition) -> list[Baseline]:
@@ -104,7 +70,7 @@ def add_baseline(
     )
     session.add(baseline)
     session.flush()
-    _record(session, baseline, actor_id, "baseline.add")
+    record(session, baseline, actor_id, "baseline.add")
     return baseline
 
 
@@ -122,7 +88,7 @@ def _check(content: bytes) -> list[object]:
 def remove_baseline(session: Session, baseline: Baseline, actor_id: str) -> None:
     """Hide a baseline; rows that it has on boards stay."""
     baseline.deleted_at = now()
-    _record(session, baseline, actor_id, "baseline.remove")
+    record(session, baseline, actor_id, "baseline.remove")
 
 
 def builtin_folder(services: Services, name: str) -> Path | None:
@@ -157,7 +123,7 @@ def run_baseline(
 ) -> Submission:
     """Score a baseline in a phase; it stands on the boards as a marked row, out of the ranking."""
     submission = _submit(session, services, phase, baseline, actor_id, comment=baseline.name)
-    _record(session, baseline, actor_id, "baseline.run")
+    record(session, baseline, actor_id, "baseline.run")
     return submission
 
 
@@ -183,136 +149,12 @@ def _submit(
     )
 
 
-def measure_gate(
-    session: Session,
-    services: Services,
-    phase: Phase,
-    baseline: Baseline,
-    actor_id: str,
-    seeds: int = GATE_SEEDS,
-) -> Submission:
-    """Run a baseline with `seeds` pairs of fresh seeds; their mean is what a gate would be."""
-    version = live_version(session, phase)
-    require_evaluable(version)
-    archive = fetch_zip(session, services, baseline)
-    competition = session.get_one(Competition, phase.competition_id)
-    membership = find_membership(session, competition.id, actor_id)
-    if membership is None or membership.team_id is None:
-        membership = add_member(session, competition, session.get_one(User, actor_id), Role.ORGANIZER)
-    submission = Submission(
-        competition_id=competition.id,
-        phase_id=phase.id,
-        team_id=membership.team_id,
-        user_id=actor_id,
-        kind=SubmissionKind.BASELINE,
-        number=0,
-        filename=archive.filename,
-        comment=f"{baseline.name}: {seeds} seeds for a gate",
-        digest=archive.digest,
-        size=archive.size,
-        checks=archive.checks,
-        quota_day=now().date(),
-        counts_quota=False,
-        fact_sheet={"gate_of": baseline.slug},
-    )
-    session.add(submission)
-    session.flush()
-    for index in range(seeds):
-        run = Run(
-            kind=JobKind.EVALUATE,
-            competition_id=competition.id,
-            phase_id=phase.id,
-            phase_version_id=version.id,
-            submission_id=submission.id,
-            team_id=submission.team_id,
-            requested_by=actor_id,
-            parameters={
-                GATE_MARK: True,
-                "train_seed": secrets.randbelow(2**31),
-                "test_seed": secrets.randbelow(2**31),
-            },
-            seed_index=1000 + index,  # beyond the phase's own seeds, so that no score for a board comes of it
-            priority=priorities.RERUN,
-            bulk=True,
-            hardware_class=version.hardware_class,
-            image=version.image,
-            memory_bytes=version.memory_bytes,
-            gpus=version.gpus,
-            tasks_total=version.tasks,
-        )
-        session.add(run)
-        session.flush()
-        put_ring(session, run.id, run.hardware_class)
-    submission.status = SubmissionStatus.QUEUED
-    _record(session, baseline, actor_id, "gate.measure")
-    return submission
-
-
-def list_measurements(session: Session, competition: Competition) -> list[Measurement]:
-    """The seeded runs for gates, newest first."""
-    query = select(Submission).where(
-        Submission.competition_id == competition.id,
-        Submission.kind == SubmissionKind.BASELINE,
-        Submission.number == 0,
-        Submission.deleted_at.is_(None),
-    )
-    found = []
-    for submission in session.scalars(query.order_by(Submission.created_at.desc())):
-        states = list(session.scalars(select(Run.state).where(Run.submission_id == submission.id)))
-        values = session.scalars(select(RunScore.value).where(RunScore.submission_id == submission.id))
-        found.append(
-            Measurement(
-                submission,
-                str(submission.fact_sheet.get("gate_of", "")),
-                tuple(values),
-                len(states),
-                sum(state in ENDED for state in states),
-            )
-        )
-    return found
-
-
 def count_runs(session: Session, submission: Submission) -> int:
     """How many runs a submission has."""
     return session.scalar(select(func.count(Run.id)).where(Run.submission_id == submission.id)) or 0
 
 
-def failed_seeds(session: Session, submission: Submission) -> int:
-    """Seeded runs that ended without a score."""
-    query = select(Run.state).where(Run.submission_id == submission.id)
-    return sum(state in ENDED and state != RunState.FINISHED for state in session.scalars(query))
-
-
-def set_gate(
-    session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
-) -> None:
-    """Set the score that entries of a league must beat to come into a phase; None removes it."""
-    gate = session.scalars(
-        select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
-    ).one_or_none()
-    before = gate.score if gate else None
-    if score is None:
-        if gate is not None:
-            session.delete(gate)
-    elif gate is None:
-        session.add(Gate(phase_id=phase.id, league_id=league.id, score=score, note=note, set_by=actor_id))
-    else:
-        gate.score, gate.note, gate.set_by, gate.set_at = score, note, actor_id, now()
-    session.flush()
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="gate.set",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=phase.competition_id,
-        reason=note,
-        before={"league": league.slug, "score": before},
-        after={"league": league.slug, "score": score},
-    )
-
-
-def _record(session: Session, baseline: Baseline, actor_id: str, action: str) -> None:
+def record(session: Session, baseline: Baseline, actor_id: str, action: str) -> None:
     audit.record(
         session,
         actor_id=actor_id,

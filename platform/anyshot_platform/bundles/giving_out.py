@@ -173,7 +173,10 @@ def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpe
             board_shows=phase.board_shows,
         ),
         budget=schema.BudgetSpec(
-            run=version.run_seconds, meta_train=version.meta_train_seconds, task=version.task_seconds
+            run=version.run_seconds,
+            meta_train=version.meta_train_seconds,
+            task=version.task_seconds,
+            each_dataset=version.budget_each_dataset,
         ),
         machine=_machine(version),
         quota=schema.QuotaSpec(
@@ -214,6 +217,7 @@ def _tasks(version: PhaseVersion) -> schema.TasksSpec:
         isolated=version.isolated_tasks,
         keep_learner=version.keep_learner,
         shards=version.shards,
+        each_dataset=version.each_dataset,
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
 
 from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.states import Audience, BoardShows, Combine, PhaseKind
+from anyshot_starting_kit.protocols import PROTOCOLS
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 FORMAT_VERSION = 1
@@ -125,6 +126,9 @@ class BudgetSpec(Part):
     run: Duration = Field(default=3600.0, gt=0, le=LONGEST)
     meta_train: Duration | None = Field(default=None, gt=0, le=LONGEST)
     task: Duration | None = Field(default=None, gt=0, le=LONGEST)
+    each_dataset: bool = Field(
+        default=False, description="dataset by dataset: each has these times, instead of sharing them equally"
+    )
 
 
 class MachineSpec(Part):
@@ -151,6 +155,21 @@ class TasksSpec(Part):
     isolated: bool = Field(default=False, description="each task in a fresh sandbox")
     keep_learner: bool = False
     shards: int = Field(default=1, ge=1, le=64, description="workers that share a run's meta-test")
+    each_dataset: bool = Field(
+        default=False,
+        description="a fresh learner for each dataset, trained and tested on that dataset alone",
+    )
+
+    @field_validator("each_dataset")
+    @classmethod
+    def _can_be_split(cls, value: bool, others: ValidationInfo) -> bool:
+        protocol = PROTOCOLS.get(str(others.data.get("protocol", {}).get("name", "")))
+        if value and (protocol is None or not protocol.splits_datasets):
+            able = ", ".join(name for name, kind in PROTOCOLS.items() if kind.splits_datasets)
+            raise ValueError(f"dataset by dataset needs a protocol that splits their classes: {able}")
+        if value and others.data.get("shards", 1) > 1:
+            raise ValueError("dataset by dataset, each dataset is a part already: leave `shards` at 1")
+        return value
 
 
 class ScoringSpec(Part):

@@ -12,8 +12,10 @@ from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.giving_out import describe
 from anyshot_platform.bundles.naming import unique
+from anyshot_platform.bundles.naming_pools import find_pools
 from anyshot_platform.bundles.reading import Bundle
-from anyshot_platform.bundles.taking_in import Intake, find_pools, shifted
+from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.bundles.taking_in import Intake
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Conflict
@@ -51,7 +53,7 @@ def import_competition(
         AddressTaken: the short name is in use; a foreign bundle, which has none, gets a free one instead.
     """
     if start is not None:
-        bundle = Bundle(shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent)
+        bundle = Bundle(_shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent)
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
     pools = find_pools(session, bundle.spec, actor.id, any_owner=actor.is_site_admin)
     notices = [str(notice) for notice in bundle.without_equivalent]
@@ -79,6 +81,16 @@ def export_competition(
     """The competition as the zip of a bundle; `secrets` puts the seeds of hidden tasks into it."""
     spec, files = describe(session, storage, competition)
     return write_bundle(spec, files, secrets=secrets)
+
+
+def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:
+    """The same competition with its first phase starting at `start` and all others as much later as before."""
+    by = start - min(phase.start for phase in spec.phases)
+    phases = [
+        phase.model_copy(update={"start": phase.start + by, "end": phase.end + by if phase.end else None})
+        for phase in spec.phases
+    ]
+    return spec.model_copy(update={"phases": phases})
 
 
 def _free_address(session: Session, wanted: str, *, exact: bool) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.bundles.taking_in import MEDIA_TYPES, store_bytes
+from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
 from anyshot_platform.competitions.states import CompetitionState, Registration
 from anyshot_platform.database import now
@@ -163,6 +164,12 @@ def what_is_missing(session: Session, competition: Competition) -> list[str]:
         if not version.protocol:
             missing.append(f"{phase.name} has no task protocol.")
     return list(dict.fromkeys(missing))
+
+
+def require_name(competition: Competition, typed: str) -> None:
+    """Raise `Invalid` unless the competition's short name was typed."""
+    if typed != competition.slug:
+        raise Invalid(f"Type {competition.slug} to confirm that the competition shall be deleted.")
 
 
 def delete_competition(session: Session, competition: Competition, actor_id: str) -> None:

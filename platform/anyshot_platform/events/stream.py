@@ -19,6 +19,7 @@ from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
@@ -68,7 +69,7 @@ def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[
         "tasks_done": sum(run.tasks_done for run in runs),
         "tasks_total": sum(run.tasks_total for run in runs),
         "seconds_used": round(sum(run.seconds_used for run in runs), 1),
-        "budget_seconds": sum(_budget(run, submission) for run in runs if not run.shard_index),
+        "budget_seconds": sum(run_budget(run) for run in runs if not run.shard_index or goes_by_dataset(run)),
         "runs": [
             {
                 "id": run.id,
@@ -79,17 +80,13 @@ def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[
                 "tasks_done": run.tasks_done,
                 "tasks_total": run.tasks_total,
                 "seconds_used": round(run.seconds_used, 1),
-                "budget_seconds": _budget(run, submission),
+                "budget_seconds": run_budget(run),
                 "message": run.message or run.progress_message,
                 "cancelling": run.cancel_requested_at is not None and run.state not in ENDED,
             }
             for run in runs
         ],
     }
-
-
-def _budget(run: Run, submission: Submission) -> float:
-    return submission.phase.smoke_seconds if run.kind.value == "smoke" else run.phase_version.run_seconds
 
 
 async def stream(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_platform.bundles.columns import with_split_seed
 from anyshot_platform.bundles.schema import PhaseSpec
-from anyshot_platform.bundles.taking_in import with_split_seed
 
 
 def keep_split(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:

@@ -30,6 +30,8 @@ _FLAGS = (
     "tasks.isolated",
     "tasks.keep_learner",
     "tasks.same_test_tasks",
+    "tasks.each_dataset",
+    "budget.each_dataset",
     "quota.cancelled_counts",
     "shown.scores",
     "shown.dataset_names",

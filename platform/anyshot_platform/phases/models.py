@@ -117,6 +117,10 @@ class PhaseVersion(Base):
     isolated_tasks: Mapped[bool] = mapped_column(default=False)
     keep_learner: Mapped[bool] = mapped_column(default=False)
     shards: Mapped[int] = mapped_column(default=1)  # meta-test split over so many workers
+    each_dataset: Mapped[bool] = mapped_column(default=False)  # a learner of its own for each dataset
+    budget_each_dataset: Mapped[bool] = mapped_column(
+        default=False
+    )  # times are of a dataset, not shared by all
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=now)
     live_at: Mapped[datetime | None]

@@ -9,13 +9,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.columns import draw_seeds, phase_values, version_values
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
-from anyshot_platform.bundles.taking_in import (
-    draw_seeds,
-    phase_values,
-    version_values,
-)
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid

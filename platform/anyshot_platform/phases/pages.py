@@ -82,6 +82,10 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     protocol = protocol_words(version.protocol)
     if protocol:
         rows.append(("Protocol", protocol))
+    if version.each_dataset:
+        rows.append(
+            ("Meta-training", "dataset by dataset: a fresh learner for each, trained on its other classes")
+        )
     if version.seeded_runs > 1:
         rows.append(("Seeded runs", f"{version.seeded_runs}; {COMBINE_WORDS[version.combine]}"))
     rule = RULES.get(version.ranking_rule)
@@ -129,7 +133,9 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
     else:
         rows.append(("Submissions", "none are taken in this phase"))
     if version is not None:
-        rows.append(("Time of a run", duration(version.run_seconds)))
+        noun = "dataset" if version.each_dataset and version.budget_each_dataset else "run"
+        shared = ", in equal parts for its datasets" if version.each_dataset and noun == "run" else ""
+        rows.append((f"Time of a {noun}", duration(version.run_seconds) + shared))
         if version.meta_train_seconds:
             rows.append(("of which meta-training", duration(version.meta_train_seconds)))
         if version.task_seconds:

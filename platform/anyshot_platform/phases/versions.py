@@ -6,9 +6,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.columns import version_values
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
-from anyshot_platform.bundles.taking_in import version_values
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
@@ -20,7 +20,7 @@ from anyshot_platform.phases.side_by_side import progress_of
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import Urgency, queue_from_source, queue_runs
+from anyshot_platform.runs.planning import Urgency, has_source, queue_from_source, queue_runs
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
@@ -88,7 +88,10 @@ def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> 
     """For each way, None if it can be taken, else why not."""
     changed = set(_changes(session, phase, version))
     score = sorted(changed - _FREE_FOR_SCORING)
-    test = sorted(changed - _FREE_FOR_META_TEST)
+    own_data = (
+        {"tasks.meta_test"} if version.each_dataset else set[str]()
+    )  # whose learners are of their dataset
+    test = sorted(changed - (_FREE_FOR_META_TEST - own_data))
     return {
         RescoreMode.SCORE: f"the predictions were made under other {', '.join(score)}" if score else None,
         RescoreMode.META_TEST: f"the learners were trained under other {', '.join(test)}" if test else None,
@@ -124,8 +127,9 @@ def start_rescoring(
         else:
             kind = JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
             for source in _finished_runs(session, submission, live_version(session, phase)):
-                queue_from_source(session, source, version, kind, _BULK)
-                queued += 1
+                if has_source(source, kind):
+                    queue_from_source(session, source, version, kind, _BULK)
+                    queued += 1
     _record(session, phase, version, actor_id, "version.rescore", mode.value)
     return queued
 

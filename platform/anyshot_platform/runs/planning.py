@@ -12,6 +12,7 @@ from anyshot_platform.errors import Conflict
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import count_parts, count_tasks, goes_by_dataset
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -38,14 +39,15 @@ def queue_runs(
     """Create and queue the runs of a submission under a version, one a pair of seeds.
 
     Called again (a re-run), it makes a new generation; the highest one counts. Where the phase splits meta-testing
-    into shards, the first shard meta-trains and is queued; the others wait for its learner.
+    into shards, the first shard meta-trains and is queued; the others wait for its learner. Where it goes dataset by
+    dataset, each dataset's part is queued.
     """
     require_evaluable(version)
     generation = next_generation(session, submission, version)
     runs = [
         run
         for seed_index in range(1 if submission.kind == SubmissionKind.SMOKE else version.seeded_runs)
-        for run in _runs_of_seed(submission, version, urgency, generation, seed_index)
+        for run in _runs_of_seed(session, submission, version, urgency, generation, seed_index)
     ]
     session.add_all(runs)
     session.flush()
@@ -63,9 +65,11 @@ def queue_from_source(
 ) -> Run:
     """Queue a re-scoring of a finished run: from its predictions (SCORE) or its saved learner (META_TEST).
 
-    A shard's predictions are scored again as that shard; the sweeper puts the shards together as it did before.
+    A part is scored again as that part, and so is a dataset's tested again; the sweeper puts the parts together as it
+    did before. Of other shards only the first has a learner, from which the whole is tested: see `has_source`.
     """
-    shard = source.shard_index if kind == JobKind.SCORE else None
+    shard = source.shard_index if kind == JobKind.SCORE or version.each_dataset else None
+    parts = 1 if shard is None else source.shard_count
     run = Run(
         kind=kind,
         competition_id=source.competition_id,
@@ -75,7 +79,7 @@ def queue_from_source(
         team_id=source.team_id,
         seed_index=source.seed_index,
         shard_index=shard,
-        shard_count=1 if shard is None else source.shard_count,
+        shard_count=parts,
         source_run_id=source.id,
         priority=urgency.priority,
         bulk=urgency.bulk,
@@ -83,12 +87,17 @@ def queue_from_source(
         image=version.image,
         memory_bytes=version.memory_bytes,
         gpus=version.gpus,
-        tasks_total=version.tasks if shard is None else source.tasks_total,
+        tasks_total=count_tasks(version, version.test_seeds[source.seed_index], parts, shard or 0),
     )
     session.add(run)
     session.flush()
     put_ring(session, run.id, run.hardware_class)
     return run
+
+
+def has_source(run: Run, kind: JobKind) -> bool:
+    """Whether a finished run holds what a re-scoring of this kind starts from."""
+    return kind == JobKind.SCORE or not run.shard_index or goes_by_dataset(run)
 
 
 def require_evaluable(version: PhaseVersion) -> None:
@@ -109,22 +118,22 @@ def next_generation(session: Session, submission: Submission, version: PhaseVers
     return 0 if last is None else last + 1
 
 
-def shard_bounds(tasks: int, shards: int, index: int) -> tuple[int, int]:
-    """The task indices [start, stop) of a shard; sizes differ by at most one."""
-    return tasks * index // shards, tasks * (index + 1) // shards
-
-
 def _runs_of_seed(
-    submission: Submission, version: PhaseVersion, urgency: Urgency, generation: int, seed_index: int
+    session: Session,
+    submission: Submission,
+    version: PhaseVersion,
+    urgency: Urgency,
+    generation: int,
+    seed_index: int,
 ) -> list[Run]:
     smoke = submission.kind == SubmissionKind.SMOKE
-    tasks = submission.phase.smoke_tasks if smoke else version.tasks
-    shards = 1 if smoke else max(1, min(version.shards, tasks))
+    shards = 1 if smoke else count_parts(session, version)
+    test_seed = version.test_seeds[seed_index]
     moment = now()
 
     def make(shard: int) -> Run:
-        start, stop = shard_bounds(tasks, shards, shard)
-        first = shard == 0
+        tasks = submission.phase.smoke_tasks if smoke else count_tasks(version, test_seed, shards, shard)
+        first = shard == 0 or version.each_dataset
         kind = JobKind.SMOKE if smoke else JobKind.EVALUATE
         return Run(
             kind=kind if first else JobKind.META_TEST,
@@ -145,11 +154,10 @@ def _runs_of_seed(
             image=version.image,
             memory_bytes=version.memory_bytes,
             gpus=version.gpus,
-            tasks_total=stop - start,
+            tasks_total=tasks,
             created_at=moment,
             queued_at=moment,
             available_at=moment,
         )
 
-    runs = [make(shard) for shard in range(shards)]
-    return runs
+    return [make(shard) for shard in range(shards)]

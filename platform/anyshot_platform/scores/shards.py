@@ -1,4 +1,4 @@
-"""Puts the shards of a meta-test together: the same result that a single worker would have handed in."""
+"""Puts the parts of a run together, shards or datasets: the same result that a single worker would have handed in."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def combine(services: Services, run_id: str) -> None:
             table, meta = read_results(path)
             tables.append(table)
             metas.append(meta)
-        whole = TaskTable.concatenate(tables)
+        whole = TaskTable.concatenate(tables).sorted()
         summary = summarize(whole, tasks)
         target = Path(folder) / COMBINED
         write_results(target, whole, {**metas[0], "tasks": tasks})

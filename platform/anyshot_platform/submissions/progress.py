@@ -9,6 +9,7 @@ from typing import Any
 
 from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.submissions.words import STAGE_WORDS
@@ -40,6 +41,7 @@ class RunProgress:
 
     id: str
     number: int
+    title: str  # which of the runs it is, where there are several
     state: str
     stages: tuple[StageView, ...]
     words: str
@@ -82,6 +84,7 @@ def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> 
     return RunProgress(
         id=run.id,
         number=number,
+        title=run_title(run),
         state=run.state.value,
         stages=_stages(run),
         words=run_words(run, place),
@@ -94,6 +97,17 @@ def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> 
         provenance=provenance_rows(run),
         repeat=repeat_command(run),
     )
+
+
+def run_title(run: Run) -> str:
+    """Which seeded run of its submission this is, and which part of that."""
+    seeds = run.phase_version.seeded_runs
+    whole = f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else ""
+    if run.shard_count == 1:
+        return whole
+    part = f"part {run.shard_index + 1 if run.shard_index else 1} of {run.shard_count}"
+    part += ", a dataset each" if goes_by_dataset(run) else ""
+    return f"{whole}; {part}" if whole else part.capitalize()
 
 
 def last_stage(run: Run) -> RunState | None:

@@ -7,10 +7,11 @@ from typing import Any
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.states import ENDED
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.filters import count, short_digest, size
 from anyshot_starting_kit.dryrun.reproduce import reproduce_command
+from anyshot_starting_kit.protocols import WithinDomain
 
 
 def train_seed_of(run: Run) -> int | None:
@@ -29,15 +30,16 @@ def repeat_command(run: Run) -> str | None:
     submission, version = run.submission, run.phase_version
     if submission is None or run.state not in ENDED:
         return None
-    smoke = submission.kind == SubmissionKind.SMOKE
     return reproduce_command(
         submission.filename,
         train_seed=train_seed_of(run),
         ways=run.task_ways,
         shots=run.task_shots,
-        run_seconds=submission.phase.smoke_seconds if smoke else version.run_seconds,
+        run_seconds=run_budget(run),
         task_seconds=version.task_seconds,
         isolated_tasks=version.isolated_tasks,
+        within_domain=version.protocol.get("name") == WithinDomain.name,
+        each_dataset=goes_by_dataset(run),
     )
 
 

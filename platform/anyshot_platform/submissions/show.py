@@ -18,6 +18,7 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.failures import FailureView, find_failed, show_failure
@@ -115,19 +116,13 @@ def read_runs(session: Session, submission: Submission, version: PhaseVersion | 
     return newest_runs(list_runs(session, submission), version.id if version else None)
 
 
-def budget_of(submission: Submission, version: PhaseVersion | None) -> float:
-    """Seconds of the participant's own time that a run may use."""
-    if submission.kind == SubmissionKind.SMOKE:
-        return submission.phase.smoke_seconds
-    return version.run_seconds if version else 0.0
-
-
 def show_runs(
     session: Session, submission: Submission, runs: list[Run], version: PhaseVersion | None
 ) -> list[RunProgress]:
     """The runs' progress, with their places in the queue."""
-    budget = budget_of(submission, version)
-    return [show_run(run, place + 1, budget, queue_place(session, run)) for place, run in enumerate(runs)]
+    return [
+        show_run(run, place + 1, run_budget(run), queue_place(session, run)) for place, run in enumerate(runs)
+    ]
 
 
 def queue_place(session: Session, run: Run) -> QueuePlace | None:
@@ -149,7 +144,7 @@ def read_failure(submission: Submission, runs: list[Run], version: PhaseVersion 
     failed = find_failed(runs)
     if failed is None or is_live(runs):
         return None
-    return show_failure(submission, failed, budget=budget_of(submission, version))
+    return show_failure(submission, failed, budget=run_budget(failed))
 
 
 def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:

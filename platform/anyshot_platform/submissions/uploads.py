@@ -114,6 +114,23 @@ def complete_upload(services: Services, user_id: str, upload_id: str) -> tuple[U
     """The upload, its file and its digest, once all bytes are here; raises `Conflict` or `Invalid`."""
     upload = _find(services, user_id, upload_id)
     path = upload_path(services, upload)
+    return upload, path, _require_whole(upload, path)
+
+
+def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
+    """An upload and its content, used up in this transaction; raises as `complete_upload` does."""
+    upload = find_upload(session, user_id, upload_id)
+    path = upload_path(services, upload)
+    _require_whole(upload, path)
+    content = path.read_bytes()
+    upload.used_at = now()
+    session.flush()
+    path.unlink()
+    return upload, content
+
+
+def _require_whole(upload: Upload, path: Path) -> str:
+    """The digest of the bytes that arrived; raises `Conflict` or `Invalid` unless they are all that was announced."""
     received = path.stat().st_size if path.exists() else 0
     if received != upload.size:
         raise Conflict(f"{received} of {upload.size} bytes are here.", received=received, size=upload.size)
@@ -122,7 +139,7 @@ def complete_upload(services: Services, user_id: str, upload_id: str) -> tuple[U
         raise Invalid(
             "The bytes that arrived are not the ones announced. Please upload again.", digest=digest
         )
-    return upload, path, digest
+    return digest
 
 
 def drop_upload(services: Services, upload_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
@@ -16,6 +16,7 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
@@ -29,7 +30,6 @@ from anyshot_platform.submissions.schemas import (
     SubmissionPage,
 )
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.teams.models import Team
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
@@ -109,10 +109,6 @@ def show_runs(
 
 
 def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
-    smoke = run.kind.value == "smoke"
-    budget = None if run.submission is None or smoke else run.phase_version.run_seconds
-    if smoke and run.submission is not None:
-        budget = run.submission.phase.smoke_seconds
     return RunOut(
         id=run.id,
         kind=run.kind.value,
@@ -129,7 +125,7 @@ def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
-        budget_seconds=budget,
+        budget_seconds=None if run.submission is None else run_budget(run),
         message=run.message or run.progress_message,
         verdict=run.verdict,
         cause=run.cause,
@@ -170,17 +166,11 @@ def list_submissions(
         .order_by(Submission.created_at.desc(), Submission.id.desc())
         .offset(offset)
         .limit(limit)
+        .options(joinedload(Submission.team), joinedload(Submission.phase))
     ).all()
-    _load_names(session, rows)
     return SubmissionPage(
         items=[show_submission(row, reviewer=reviewer) for row in rows], total=total, offset=offset
     )
-
-
-def _load_names(session: Session, rows: Sequence[Submission]) -> None:
-    """Fetch the teams and phases of a page in two queries, not in two for each row."""
-    session.scalars(select(Team).where(Team.id.in_({row.team_id for row in rows}))).all()
-    session.scalars(select(Phase).where(Phase.id.in_({row.phase_id for row in rows}))).all()
 
 
 def read_log(session: Session, found: SubmissionAccess, *, after: int, limit: int) -> list[RunEvent]:

@@ -14,7 +14,14 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import shard_bounds
+from anyshot_platform.runs.parts import (
+    dataset_of,
+    goes_by_dataset,
+    run_budget,
+    shard_bounds,
+    shard_of,
+    share_of_dataset,
+)
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import Services
 from anyshot_starting_kit.wire.worker_api import (
@@ -70,7 +77,8 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         meta_test=[] if results else _packs(services, session, test_pool),
         protocol=version.protocol,
         tasks=tasks,
-        shard=None if run.shard_index is None else shard_bounds(tasks, run.shard_count, run.shard_index),
+        shard=shard_of(run, tasks),
+        dataset=dataset_of(run),
         train_seed=train_seed,
         test_seed=test_seed,
         budget=_budget(session, run, version, phase),
@@ -87,7 +95,8 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         log_policy=LogPolicy.EVERYTHING if smoke else phase.log_policy,
         isolated_tasks=version.isolated_tasks,
         hide_dataset_names=phase.hide_dataset_names and not smoke,
-        keep_learner=not smoke and (version.keep_learner or run.shard_count > 1),
+        keep_learner=not smoke
+        and (version.keep_learner or (run.shard_count > 1 and not goes_by_dataset(run))),
         learner=_of_source(services, session, run, "learner.bin") if run.kind == JobKind.META_TEST else None,
         predictions=_of_source(services, session, run, "predictions.parquet")
         if run.kind == JobKind.SCORE
@@ -129,12 +138,12 @@ def _budget(session: Session, run: Run, version: PhaseVersion, phase: Phase) -> 
         return None
     if run.kind == JobKind.SMOKE:
         return Budget(run_seconds=phase.smoke_seconds, task_seconds=version.task_seconds)
-    seconds = version.run_seconds
-    if run.shard_index and run.source_run_id:
+    seconds, training = run_budget(run), version.meta_train_seconds
+    if run.shard_index and run.source_run_id and not goes_by_dataset(run):
         seconds = _share_of_budget(session, run, version)
     return Budget(
         run_seconds=seconds,
-        meta_train_seconds=version.meta_train_seconds,
+        meta_train_seconds=training * share_of_dataset(run) if training else None,
         task_seconds=version.task_seconds,
     )
 

@@ -13,7 +13,6 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.evidence import weigh_evidence
 from anyshot_platform.operations.alerts import open_alert
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import shard_bounds
 from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.runs.transitions import write_state
@@ -171,8 +170,7 @@ def _keep_artifacts(session: Session, run: Run, named: Sequence[ArtifactRef]) ->
 
 def _expected_tasks(run: Run) -> int:
     if run.shard_index is not None:
-        start, stop = shard_bounds(run.phase_version.tasks, run.shard_count, run.shard_index)
-        return stop - start
+        return run.tasks_total
     if run.kind == JobKind.SMOKE:
         assert run.submission is not None  # smoke tests are of submissions
         return run.submission.phase.smoke_tasks

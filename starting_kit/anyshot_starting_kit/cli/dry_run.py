@@ -20,7 +20,7 @@ from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
-from anyshot_starting_kit.protocols import Range
+from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain
 from anyshot_starting_kit.wire.verdicts import Cause
 from anyshot_starting_kit.wire.worker_api import Budget
 
@@ -61,10 +61,22 @@ class WaysRange(click.ParamType[Range]):
 @click.option("--seed", default=93, show_default=True, help="Training seed, as on the platform.")
 @click.option("--test-seed", default=93, show_default=True, help="Seed of the test tasks drawn here.")
 @click.option(
-    "--ways", type=WaysRange(), default=Range(2, 20), help="Ways of the test tasks, 5 or 2-20 [2-20]."
+    "--ways", type=WaysRange(), help="Ways of the test tasks, 5 or 2-20 [2-20, with --within-domain 5]."
 )
-@click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
+@click.option(
+    "--shots", type=WaysRange(), help="Shots of the test tasks, 5 or 1-20 [1-20, with --within-domain 5]."
+)
 @click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
+@click.option(
+    "--within-domain",
+    is_flag=True,
+    help="Train on half of the classes of each test dataset, tasks from the other half, as in 2021.",
+)
+@click.option(
+    "--each-dataset",
+    is_flag=True,
+    help="With it: a fresh learner for each dataset, with an equal share of the budget.",
+)
 @click.option("--budget", type=click.FloatRange(1), help="Seconds for the whole run [5 hours, as in 2022].")
 @click.option(
     "--task-seconds", type=click.FloatRange(0.001), help="Seconds for fit and predict of a task [no limit]."
@@ -97,9 +109,11 @@ def dry_run(
     tasks: int | None,
     seed: int,
     test_seed: int,
-    ways: Range,
-    shots: Range,
+    ways: Range | None,
+    shots: Range | None,
     query: int,
+    within_domain: bool,
+    each_dataset: bool,
     budget: float | None,
     task_seconds: float | None,
     isolated: bool,
@@ -115,6 +129,8 @@ def dry_run(
     0 when it ran, 1 when the submission failed or would be refused, 3 when the sandbox is missing, 4 when the fault is
     not the submission's.
     """
+    if each_dataset and not within_domain:
+        raise click.UsageError("--each-dataset goes with --within-domain.")
     console = Console(quiet=as_json, highlight=False)
     with tempfile.TemporaryDirectory() as folder:
         bundle = _bundle(submission, Path(folder))
@@ -140,9 +156,8 @@ def dry_run(
                 budget=Budget(
                     run_seconds=budget or (QUICK_SECONDS if quick else 18_000.0), task_seconds=task_seconds
                 ),
-                ways=ways,
-                shots=shots,
-                query=query,
+                protocol=_protocol(within_domain, ways, shots, query),
+                each_dataset=each_dataset,
                 max_items=QUICK_ITEMS if quick else None,
                 isolated_tasks=isolated,
                 sandbox=sandbox,
@@ -157,6 +172,12 @@ def dry_run(
             sys.exit(Exit.UNAVAILABLE)
         summary = save(result, plan, submission.name, output, console)
     _end(as_json, summary, exit_code(result))
+
+
+def _protocol(within_domain: bool, ways: Range | None, shots: Range | None, query: int) -> Protocol:
+    if within_domain:
+        return WithinDomain(ways=ways or Range(5, 5), shots=shots or Range(5, 5), query=query)
+    return AnyWayAnyShot(ways=ways or Range(2, 20), shots=shots or Range(1, 20), query=query)
 
 
 def exit_code(result: DryRun) -> Exit:

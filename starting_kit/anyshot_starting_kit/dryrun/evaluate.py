@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.dryrun.parts import carry_out_parts, training_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range
 from anyshot_starting_kit.taskserver.channel import Channel
@@ -34,7 +36,8 @@ class NoSandbox(RuntimeError):
 class Plan:
     """What to run. `max_items` shortens meta-training;
     `sandbox` is a name such as "docker", None for a child process; `cpus` None for all that this process may use.
-    `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`.
+    `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`; one that splits datasets trains on what
+    it leaves of the datasets tested. With `each_dataset`, each has a learner of its own and an equal part of the time.
     """
 
     bundle: Path
@@ -52,6 +55,7 @@ class Plan:
     memory_bytes: int = 4 << 30
     cpus: int | None = None
     protocol: Protocol | None = None
+    each_dataset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +74,30 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     protocol = plan.protocol or AnyWayAnyShot(ways=plan.ways, shots=plan.shots, query=plan.query)
     protocol.check(pool)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
-    job = Job(
+    with tempfile.TemporaryDirectory() as folder:
+        packs = training_packs(plan.data, pool, protocol, Path(folder))
+        if plan.each_dataset:
+
+            def serve_dataset(place: int, part_hooks: Hooks) -> Outcome:
+                job = _job(plan, (packs[place],), replace(tasks, dataset=place), len(pool))
+                return _serve(plan, job, part_hooks)
+
+            outcome = carry_out_parts(len(pool), serve_dataset, hooks)
+        else:
+            outcome = _serve(plan, _job(plan, packs, tasks), hooks)
+    if outcome.failure is not None:
+        return DryRun(outcome)
+    predictions = collect(outcome.results, tasks, pool.names, [pack.domain for pack in pool])
+    table = predictions.score()
+    return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
+
+
+def _job(plan: Plan, packs: tuple[Path, ...], tasks: PoolTasks, parts: int = 1) -> Job:
+    return Job(
         bundle=plan.bundle,
-        packs=plan.data.train,
+        packs=packs,
         tasks=tasks,
-        budget=plan.budget,
+        budget=plan.budget.model_copy(update={"run_seconds": plan.budget.run_seconds / parts}),
         train_seed=plan.train_seed,
         query_secret=b"dry run",
         hide_dataset_names=False,
@@ -82,12 +105,6 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
         cpus=plan.cpus or default_cpus(),
         max_items=plan.max_items,
     )
-    outcome = _serve(plan, job, hooks)
-    if outcome.failure is not None:
-        return DryRun(outcome)
-    predictions = collect(outcome.results, tasks, pool.names, [pack.domain for pack in pool])
-    table = predictions.score()
-    return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
 
 
 def _serve(plan: Plan, job: Job, hooks: Hooks) -> Outcome:

@@ -14,11 +14,17 @@ def reproduce_command(
     run_seconds: float | None = None,
     task_seconds: float | None = None,
     isolated_tasks: bool = False,
+    within_domain: bool = False,
+    each_dataset: bool = False,
 ) -> str:
     """For the page of a failed run. Hidden tasks stay hidden: `ways` and `shots` of the failed task are repeated on
     public datasets, its images are not.
     """
     words = ["anyshot", "dry-run", filename]
+    if within_domain:
+        words.append("--within-domain")
+    if each_dataset:
+        words.append("--each-dataset")
     if train_seed is not None:
         words += ["--seed", str(train_seed)]
     if ways is not None:

@@ -49,6 +49,7 @@ class ClassSide(Protocol):
     """
 
     name: ClassVar[str] = "class_side"
+    splits_datasets: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
     query: int = 15
@@ -115,6 +116,7 @@ class BaseNovel(Protocol):
     """
 
     name: ClassVar[str] = "base_novel"
+    splits_datasets: ClassVar[bool] = True
     novel_share: float = 0.5
     mixing: str = "weighted"
     ways: Range = FIVE

@@ -90,6 +90,7 @@ class Protocol:
     """
 
     name: ClassVar[str]
+    splits_datasets: ClassVar[bool] = False  # see `training_rows`; its datasets come in turn
 
     def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
         """Task `index`: a pure function of pool, protocol, seed and index.
@@ -128,6 +129,17 @@ def dataset_in_turn(seed: int, index: int, datasets: Sequence[int]) -> int:
     """
     turn, place = divmod(index, len(datasets))
     return datasets[int(Draws("round", seed, turn).permutation(len(datasets))[place])]
+
+
+def tasks_of_dataset(seed: int, tasks: range, datasets: int, dataset: int) -> list[int]:
+    """The indices among `tasks` whose turn it is for one of so many datasets, ascending."""
+    turns: dict[int, int] = {}
+    for index in tasks:
+        turns.setdefault(index // datasets, 0)
+    for turn in turns:
+        order = Draws("round", seed, turn).permutation(datasets)
+        turns[turn] = turn * datasets + int((order == dataset).argmax())
+    return [index for index in turns.values() if index in tasks]
 
 
 def deal(

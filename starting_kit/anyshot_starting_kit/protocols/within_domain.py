@@ -33,6 +33,7 @@ class WithinDomain(Protocol):
     """
 
     name: ClassVar[str] = "within_domain"
+    splits_datasets: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
     query: int = 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -35,8 +35,8 @@ class TaskSource(Protocol):
     """The hidden tasks of a run: a pure function of the index."""
 
     @property
-    def indices(self) -> range:
-        """The indices of the tasks to be tested, a shard of the phase's."""
+    def indices(self) -> Sequence[int]:
+        """The indices of the tasks to be tested, a part of the phase's."""
         ...
 
     def draw(self, index: int) -> DrawnTask:

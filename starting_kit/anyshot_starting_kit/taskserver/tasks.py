@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,23 +13,36 @@ from anyshot_starting_kit.data.images import IMAGE_SHAPE
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.episodes.memory import Memory
 from anyshot_starting_kit.protocols import Protocol, TaskSpec
+from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.taskserver.job import DrawnTask
 
 
 @dataclass(frozen=True)
 class PoolTasks:
-    """Tasks `start` to `stop` - 1 of a protocol on a pool."""
+    """Tasks `start` to `stop` - 1 of a protocol on a pool; with `dataset`, those of them that are of that dataset.
+
+    A dataset can be chosen where the protocol splits datasets: there, each has its turn (`dataset_in_turn`).
+    """
 
     pool: Pool
     protocol: Protocol
     seed: int
     start: int
     stop: int
+    dataset: int | None = None
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
-    def indices(self) -> range:
-        return range(self.start, self.stop)
+    def indices(self) -> Sequence[int]:
+        """The indices of the tasks, ascending."""
+        return self._indices
+
+    @cached_property
+    def _indices(self) -> Sequence[int]:
+        every = range(self.start, self.stop)
+        if self.dataset is None:
+            return every
+        return tasks_of_dataset(self.seed, every, len(self.pool), self.dataset)
 
     def spec(self, index: int) -> TaskSpec:
         """Which classes and images make up the task of that index."""

@@ -139,6 +139,10 @@ class Assignment(Message):
     protocol: dict[str, Any] = Field(default={}, description="as `protocols.protocol_from_dict` reads it")
     tasks: int = 0
     shard: tuple[int, int] | None = Field(default=None, description="task indices [start, stop)")
+    dataset: int | None = Field(
+        default=None,
+        description="place in `meta_test` of the one dataset that is trained on and tested, by a learner of its own",
+    )
     train_seed: int = 93
     test_seed: int = 93
     budget: Budget | None = None

@@ -70,6 +70,37 @@ def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path)
     assert 'File "model.py", line 14, in fit' in done.stdout
 
 
+def test_within_a_domain_each_dataset_has_a_learner_of_its_own(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    model = HONEST.replace(
+        "def meta_fit(self, meta_train_generator, meta_valid_generator):",
+        "def meta_fit(self, meta_train_generator, meta_valid_generator):\n        print('classes', self.total_classes)",
+        1,
+    )
+    assert model != HONEST
+    (tmp_path / "mine" / "model.py").write_text(model)
+    words = [
+        "--within-domain",
+        "--each-dataset",
+        "--ways",
+        "2",
+        "--shots",
+        "1",
+        "--query",
+        "5",
+        "--tasks",
+        "5",
+    ]
+    done = anyshot(tmp_path, "dry-run", "mine", *words, "--data", str(data), "-o", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("classes 2") == 2  # twice half of the four classes
+    table, _ = read_results(tmp_path / "out" / "results.parquet")
+    assert table.task.tolist() == [0, 1, 2, 3, 4]
+    assert set(table.dataset.tolist()) == {"SET_3", "SET_4"}
+    alone = anyshot(tmp_path, "dry-run", "mine", "--each-dataset")
+    assert alone.returncode == 2 and "goes with --within-domain" in alone.stderr
+
+
 def test_a_bad_bundle_is_refused_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("hello")
     done = anyshot(tmp_path, "dry-run", "text.zip")

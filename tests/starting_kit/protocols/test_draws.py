@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.task import dataset_in_turn, tasks_of_dataset
 
 
 def words_by_the_definition(*key: str | int) -> list[int]:
@@ -98,3 +99,13 @@ def test_long_streams_continue_across_blocks() -> None:
     whole = Draws("long").below_each(np.full(1000, 1 << 62, dtype=np.uint64)).tolist()
     draws = Draws("long")
     assert [draws.below(1 << 62) for _ in range(1000)] == whole
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "datasets"), [(0, 12, 5), (3, 17, 4), (2, 3, 7), (5, 5, 3), (0, 9, 1)]
+)
+def test_the_tasks_of_a_dataset_are_those_whose_turn_it_is(start: int, stop: int, datasets: int) -> None:
+    tasks = range(start, stop)
+    for dataset in range(datasets):
+        turns = [index for index in tasks if dataset_in_turn(9, index, range(datasets)) == dataset]
+        assert tasks_of_dataset(9, tasks, datasets, dataset) == turns

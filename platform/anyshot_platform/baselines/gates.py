@@ -1,0 +1,183 @@
+"""Gates: ten seeds of a baseline propose one, an organizer sets it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.baselines.service import fetch_zip, record
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.service import add_member, find_membership
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.queue import priorities
+from anyshot_platform.queue.outbox import put_ring
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import count_parts, count_tasks
+from anyshot_platform.runs.planning import require_evaluable
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.users.models import User
+from anyshot_platform.web.services import Services
+from anyshot_starting_kit.wire.worker_api import JobKind
+
+GATE_SEEDS = 10
+GATE_MARK = "gate"  # in a run's parameters: measures a gate, stands on no board
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seeded runs of a baseline for a gate."""
+
+    submission: Submission
+    baseline: str
+    scores: tuple[float, ...]
+    total: int
+    ended: int
+
+    @property
+    def mean(self) -> float | None:
+        """The gate that they propose, once all have ended."""
+        return fmean(self.scores) if self.scores and self.ended == self.total else None
+
+    @property
+    def spread(self) -> float | None:
+        """Standard deviation over the seeds (ddof 1)."""
+        return stdev(self.scores) if len(self.scores) > 1 else None
+
+
+def measure_gate(
+    session: Session,
+    services: Services,
+    phase: Phase,
+    baseline: Baseline,
+    actor_id: str,
+    seeds: int = GATE_SEEDS,
+) -> Submission:
+    """Run a baseline with `seeds` pairs of fresh seeds; their mean is what a gate would be."""
+    version = live_version(session, phase)
+    require_evaluable(version)
+    archive = fetch_zip(session, services, baseline)
+    competition = session.get_one(Competition, phase.competition_id)
+    membership = find_membership(session, competition.id, actor_id)
+    if membership is None or membership.team_id is None:
+        membership = add_member(session, competition, session.get_one(User, actor_id), Role.ORGANIZER)
+    submission = Submission(
+        competition_id=competition.id,
+        phase_id=phase.id,
+        team_id=membership.team_id,
+        user_id=actor_id,
+        kind=SubmissionKind.BASELINE,
+        number=0,
+        filename=archive.filename,
+        comment=f"{baseline.name}: {seeds} seeds for a gate",
+        digest=archive.digest,
+        size=archive.size,
+        checks=archive.checks,
+        quota_day=now().date(),
+        counts_quota=False,
+        fact_sheet={"gate_of": baseline.slug},
+    )
+    session.add(submission)
+    session.flush()
+    for index in range(seeds):
+        _queue_seed(session, submission, version, index)
+    submission.status = SubmissionStatus.QUEUED
+    record(session, baseline, actor_id, "gate.measure")
+    return submission
+
+
+def _queue_seed(session: Session, submission: Submission, version: PhaseVersion, index: int) -> None:
+    """Queue a run with seeds of its own; dataset by dataset, a part for each."""
+    pair = {"train_seed": secrets.randbelow(2**31), "test_seed": secrets.randbelow(2**31)}
+    parts = count_parts(session, version) if version.each_dataset else 1
+    for part in range(parts):
+        run = Run(
+            kind=JobKind.EVALUATE,
+            competition_id=submission.competition_id,
+            phase_id=submission.phase_id,
+            phase_version_id=version.id,
+            submission_id=submission.id,
+            team_id=submission.team_id,
+            requested_by=submission.user_id,
+            parameters={GATE_MARK: True, **pair},
+            seed_index=1000 + index,  # beyond the phase's own seeds, so that no score for a board comes of it
+            shard_index=None if parts == 1 else part,
+            shard_count=parts,
+            priority=priorities.RERUN,
+            bulk=True,
+            hardware_class=version.hardware_class,
+            image=version.image,
+            memory_bytes=version.memory_bytes,
+            gpus=version.gpus,
+            tasks_total=count_tasks(version, pair["test_seed"], parts, part)
+            if version.each_dataset
+            else version.tasks,
+        )
+        session.add(run)
+        session.flush()
+        put_ring(session, run.id, run.hardware_class)
+
+
+def list_measurements(session: Session, competition: Competition) -> list[Measurement]:
+    """The seeded runs for gates, newest first."""
+    query = select(Submission).where(
+        Submission.competition_id == competition.id,
+        Submission.kind == SubmissionKind.BASELINE,
+        Submission.number == 0,
+        Submission.deleted_at.is_(None),
+    )
+    found = []
+    for submission in session.scalars(query.order_by(Submission.created_at.desc())):
+        states = list(session.scalars(select(Run.state).where(Run.submission_id == submission.id)))
+        values = session.scalars(select(RunScore.value).where(RunScore.submission_id == submission.id))
+        found.append(
+            Measurement(
+                submission,
+                str(submission.fact_sheet.get("gate_of", "")),
+                tuple(values),
+                len(states),
+                sum(state in ENDED for state in states),
+            )
+        )
+    return found
+
+
+def set_gate(
+    session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
+) -> None:
+    """Set the score that entries of a league must beat to come into a phase; None removes it."""
+    gate = session.scalars(
+        select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
+    ).one_or_none()
+    before = gate.score if gate else None
+    if score is None:
+        if gate is not None:
+            session.delete(gate)
+    elif gate is None:
+        session.add(Gate(phase_id=phase.id, league_id=league.id, score=score, note=note, set_by=actor_id))
+    else:
+        gate.score, gate.note, gate.set_by, gate.set_at = score, note, actor_id, now()
+    session.flush()
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action="gate.set",
+        object_type="phase",
+        object_id=phase.id,
+        competition_id=phase.competition_id,
+        reason=note,
+        before={"league": league.slug, "score": before},
+        after={"league": league.slug, "score": score},
+    )

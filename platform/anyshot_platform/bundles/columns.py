@@ -1,0 +1,94 @@
+"""From the description of a phase to the columns of its rows."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from sqlalchemy import null
+
+from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_starting_kit.protocols import PROTOCOLS
+
+
+def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, Any]:
+    """The columns of a phase version; seeds that the description leaves out are drawn."""
+    tasks, machine, runs = spec.tasks, spec.machine, spec.scoring.runs
+    train, test = pools.get(tasks.meta_train or ""), pools.get(tasks.meta_test or "")
+    return {
+        "meta_train_pool_version_id": train.id if train else None,
+        "meta_test_pool_version_id": test.id if test else None,
+        "protocol": with_split_seed(tasks.protocol),
+        "tasks": tasks.count,
+        "train_seeds": tasks.train_seeds or draw_seeds(runs),
+        "test_seeds": tasks.test_seeds or draw_seeds(runs, equal=tasks.same_test_tasks),
+        "combine": spec.scoring.combine,
+        "ranking_rule": spec.scoring.ranking,
+        "run_seconds": spec.budget.run,
+        "meta_train_seconds": spec.budget.meta_train,
+        "task_seconds": spec.budget.task,
+        "hardware_class": machine.hardware,
+        "image": machine.image,
+        "memory_bytes": machine.memory,
+        "cpus": machine.cpus,
+        "processes": machine.processes,
+        "scratch_bytes": machine.scratch,
+        "output_bytes": machine.output,
+        "gpus": machine.gpus,
+        "isolated_tasks": tasks.isolated,
+        "keep_learner": tasks.keep_learner,
+        "shards": tasks.shards,
+        "each_dataset": tasks.each_dataset,
+        "budget_each_dataset": spec.budget.each_dataset,
+    }
+
+
+def with_split_seed(protocol: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A protocol that splits datasets, with its secret: the one it names, else that of `old`, else a new one."""
+    kind = PROTOCOLS.get(str(protocol.get("name", "")))
+    if kind is None or "split_seed" not in kind.__dataclass_fields__ or "split_seed" in protocol:
+        return protocol
+    known = (old or {}).get("split_seed") if (old or {}).get("name") == protocol["name"] else None
+    return {**protocol, "split_seed": secrets.randbelow(2**31) if known is None else known}
+
+
+def draw_seeds(runs: int, *, equal: bool = False) -> list[int]:
+    """Secret seeds, one a run; all the same where runs shall share their tasks."""
+    first = secrets.randbelow(2**31)
+    return [first if equal or run == 0 else secrets.randbelow(2**31) for run in range(runs)]
+
+
+def _or_null(value: int | None) -> Any:
+    """Unlimited must be written as NULL: for a plain None the table's default would be taken."""
+    return null() if value is None else value
+
+
+def phase_values(spec: PhaseSpec, zone: str) -> dict[str, Any]:
+    """The columns of a phase that may change at any time."""
+    return {
+        "slug": spec.key,
+        "name": spec.title,
+        "description": spec.description,
+        "kind": spec.kind,
+        "starts_at": spec.start,
+        "ends_at": spec.end,
+        "time_zone": zone,
+        "accepts_uploads": spec.accepts_uploads,
+        "quota_day": _or_null(spec.quota.per_day),
+        "quota_phase": _or_null(spec.quota.total),
+        "quota_concurrent": _or_null(spec.quota.running),
+        "cancelled_counts": spec.quota.cancelled_counts,
+        "priority": spec.priority,
+        "board_shows": spec.scoring.board_shows,
+        "board_audience": spec.shown.board,
+        "scores_visible": spec.shown.scores,
+        "log_policy": spec.shown.logs,
+        "hide_dataset_names": not spec.shown.dataset_names,
+        "show_confusion": spec.shown.confusion,
+        "submissions_visible": spec.shown.others,
+        "needs_publishing": spec.shown.after_publishing,
+        "smoke_tasks": spec.smoke.tasks,
+        "smoke_seconds": spec.smoke.budget,
+        "smoke_quota_day": _or_null(spec.smoke.per_day),
+    }

@@ -1,0 +1,126 @@
+"""Meta-training dataset by dataset: a part of the run for each, joined into one result."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from anyshot_platform.bundles.schema import TasksSpec
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.queue.sweeper import sweep
+from anyshot_scoring.summary import summarize
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.protocols.task import dataset_in_turn
+from anyshot_starting_kit.results import read_results, write_results
+from tests.platform.core.test_shards import make_table, rescore
+from tests.platform.site import PaperWorker, Site, make_paper_pack
+
+TASKS, DATASETS = 7, 2
+
+
+def tasks_of(job: dict[str, Any]) -> list[int]:
+    return [
+        index
+        for index in range(job["tasks"])
+        if dataset_in_turn(job["test_seed"], index, range(len(job["meta_test"]))) == job["dataset"]
+    ]
+
+
+def claim_all(worker: PaperWorker) -> list[dict[str, Any]]:
+    """The parts of all datasets, in the order of the datasets."""
+    jobs = [job for _ in range(DATASETS) if (job := worker.claim()) is not None]
+    return sorted(jobs, key=lambda job: job["dataset"])
+
+
+def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> TaskTable:
+    tasks = tasks_of(job)
+    table = make_table(0, TASKS).select(np.isin(np.arange(TASKS), tasks))
+    path = folder / "results.parquet"
+    write_results(path, table, {"tasks": len(tasks)})
+    artifacts = []
+    for name, body in {"results.parquet": path.read_bytes(), "predictions.parquet": b"p"}.items():
+        assert worker.put(job, name, body).status_code == 204
+        artifacts.append({"name": name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
+    done = worker.complete(job, 0.0, summary=summarize(table, tasks).to_dict(), artifacts=artifacts)
+    assert done.status_code == 204, done.text
+    return table
+
+
+def by_dataset(site: Site, **values: Any) -> None:
+    """The phase goes dataset by dataset, over a pool of two."""
+    pack_id = make_paper_pack(site.services, "beta")
+    with site.services.database.writing() as session:
+        version = session.get_one(Phase, site.phase_id).versions[0]
+        assert version.meta_test is not None
+        pool, packs = version.meta_test.pool, [entry.pack for entry in version.meta_test.entries]
+        both = [*packs, session.get_one(Pack, pack_id)]
+        version.meta_test_pool_version_id = create_pool_version(
+            session, pool, both, created_by=pool.owner_id or ""
+        ).id
+    protocol = {"name": "within_domain", "split_seed": 7}
+    site.set_version(each_dataset=True, tasks=TASKS, protocol=protocol, **values)
+
+
+def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_path: Path) -> None:
+    by_dataset(site)
+    alice = site.member("alice")
+    shown = alice.submit().json()
+    worker = site.worker()
+    jobs = claim_all(worker)  # none waits for another
+    assert [(job["kind"], job["dataset"], job["shard"], job["keep_learner"]) for job in jobs] == [
+        ("evaluate", 0, None, False),
+        ("evaluate", 1, None, False),
+    ]
+    for job in jobs:
+        assert job["budget"]["run_seconds"] == 300.0  # half of the run's 600
+        hand_in(worker, job, tmp_path)
+    assert sweep(site.services)["combined"] == 1
+    whole = summarize(make_table(0, TASKS), TASKS)
+    submission = site.submission(shown["id"])
+    assert submission.status == "finished"
+    assert submission.score == pytest.approx(whole.mean, abs=1e-12)
+    path = f"/api/v1/submissions/{shown['id']}/runs/{jobs[0]['run_id']}/artifacts/results.parquet"
+    (tmp_path / "joined.parquet").write_bytes(site.owner().call("GET", path).content)
+    joined, _ = read_results(tmp_path / "joined.parquet")
+    assert joined.task.tolist() == list(range(TASKS))
+    page = alice.call("GET", f"/submissions/{shown['id']}").text
+    assert "Part 2 of 2, a dataset each" in page
+
+
+def test_every_dataset_may_have_the_whole_time(site: Site) -> None:
+    by_dataset(site, budget_each_dataset=True, meta_train_seconds=400.0)
+    site.member("alice").submit()
+    job = site.worker().claim()
+    assert job is not None
+    assert (job["budget"]["run_seconds"], job["budget"]["meta_train_seconds"]) == (600.0, 400.0)
+
+
+def test_a_part_is_scored_again_as_that_part(site: Site, tmp_path: Path) -> None:
+    by_dataset(site)
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    for job in claim_all(worker):
+        hand_in(worker, job, tmp_path)
+    sweep(site.services)
+    assert rescore(site, shown["id"]).done == (shown["id"],)
+    again = claim_all(worker)
+    assert [(job["kind"], job["dataset"]) for job in again] == [("score", 0), ("score", 1)]
+    for job in again:
+        hand_in(worker, job, tmp_path)
+    assert sweep(site.services)["combined"] == 1
+    assert site.submission(shown["id"]).status == "finished"
+
+
+def test_only_protocols_that_split_datasets_go_dataset_by_dataset() -> None:
+    assert TasksSpec(protocol={"name": "within_domain"}, each_dataset=True).each_dataset
+    with pytest.raises(ValidationError, match="splits their classes: within_domain"):
+        TasksSpec(protocol={"name": "any_way_any_shot"}, each_dataset=True)
+    with pytest.raises(ValidationError, match="leave `shards` at 1"):
+        TasksSpec(protocol={"name": "within_domain"}, each_dataset=True, shards=2)
