@@ -30,6 +30,7 @@ from benchmarks.episodes.through_runner import pass_tasks
 from benchmarks.figures import Figure, figure, keep
 
 MIB = 1 << 20
+RUN = 300  # tasks of the run end to end; a feedback run has 1,000
 
 
 def main() -> None:
@@ -37,9 +38,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help="where generated data is kept between runs")
     parser.add_argument("--data", type=Path, help="real datasets to stream from, too")
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--packing-rounds", type=int, default=3)
-    parser.add_argument("--tasks", type=int, default=60, help="tasks a round")
+    parser.add_argument("--tasks", type=int, default=200, help="tasks a round; the peer gets a twelfth")
     parser.add_argument(
         "--sandbox", action="append", default=[], help="also through this sandbox: docker, bubblewrap"
     )
@@ -196,14 +197,14 @@ def measure_runner(pool: Pool, rounds: list[Round], sandboxes: list[str | None])
     """Through the task server and the runner, to a learner that does nothing; the peer only serves, in one process."""
     figures = []
     for sandbox in sandboxes:
-        passage = pass_tasks(pool, 60, sandbox)
+        passage = pass_tasks(pool, RUN, sandbox)
         ratio = passage.rate / median(r.peer.wall for r in rounds)
         name = sandbox or "child process"
         met = ratio >= 10 if sandbox else None
         figures.append(figure(f"end_to_end ({name})", ratio, "times", ">= 10" if sandbox else "", met))
         figures.append(figure(f"end_to_end_task ({name})", 335e3 / passage.rate, "ms a task of 335 images"))
         steps = (
-            figure(f"end_to_end {step} ({name})", s / 60 * 1e3, "ms a task")
+            figure(f"end_to_end {step} ({name})", s / RUN * 1e3, "ms a task")
             for step, s in passage.steps.items()
         )
         figures.extend(steps)

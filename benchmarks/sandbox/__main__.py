@@ -18,7 +18,9 @@ from benchmarks.sandbox.material import IMAGES, LIMITS, Material, make_material,
 
 QUICK = "--quick" in sys.argv
 REPEATS = 1 if QUICK else 3
-LARGE_TASKS, SMALL_TASKS = (10, 600) if QUICK else (40, 6000)
+LARGE_TASKS, SMALL_TASKS = (
+    (60, 600) if QUICK else (200, 6000)
+)  # memory is fresh in the first few tasks of a run
 
 
 def main() -> None:

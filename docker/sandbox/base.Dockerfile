@@ -2,7 +2,7 @@
 # makes the same files from Debian's packages alone). The context is made by `anyshot worker image context FOLDER`.
 ARG DEBIAN=debian:bookworm-slim
 FROM ${DEBIAN} AS packages
-# https://download.pytorch.org/whl/cpu for the CPU image; empty for GPUs: the plain index's torch brings CUDA.
+# For a CPU image the address of the CPU wheels, from PyTorch's installation page; empty for GPUs: the plain index's torch brings CUDA.
 ARG TORCH_INDEX=""
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates python3-minimal python3-pip

@@ -38,12 +38,13 @@ def build(flavour: str, name: str, as_folder: bool, base: str) -> None:
 @image.command("context")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--flavour", type=click.Choice(["cpu", "gpu"]), default="cpu", show_default=True)
-def context(folder: Path, flavour: str) -> None:
+@click.option("--torch-index", default="", help="where wheels of a CPU-only torch lie; otherwise CUDA comes along")
+def context(folder: Path, flavour: str, torch_index: str) -> None:
     """Write into FOLDER what `docker build` needs to make a base image with a registry."""
     from anyshot_worker.images.build import write_context
 
     write_context(flavour, folder)  # type: ignore[arg-type]
-    index = "--build-arg TORCH_INDEX=https://download.pytorch.org/whl/cpu " if flavour == "cpu" else ""
+    index = f"--build-arg TORCH_INDEX={torch_index} " if torch_index else ""
     click.echo(f"docker build --build-arg FLAVOUR={flavour} {index}--tag NAME {folder}")
     click.echo(f"anyshot worker image build --flavour {flavour} --base NAME")
 

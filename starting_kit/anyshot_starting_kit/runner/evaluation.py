@@ -11,10 +11,9 @@ import torch
 
 from anyshot_starting_kit.bundle.config import SubmissionConfig, read_config
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes.memory import Memory
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
-from anyshot_starting_kit.runner.pixels import fetch_images
+from anyshot_starting_kit.runner.pixels import Images
 from anyshot_starting_kit.runner.predictions import BadPrediction, reduce_predictions
 from anyshot_starting_kit.runner.scratch import Scratch
 from anyshot_starting_kit.runner.stream import FrameStream
@@ -37,7 +36,7 @@ class Evaluation:
         self._learner: Any = None
         self._predictor: Any = None
         self._ways = 0
-        self._memory = Memory()
+        self._images = Images(job.pixels, job.pixels_mapped)
 
     def import_submission(self) -> None:
         self._submission = import_submission()
@@ -66,7 +65,7 @@ class Evaluation:
 
     def fit(self, images: ImagesHeader, labels: np.ndarray, inline: memoryview) -> None:
         """Fit to a support set; original labels are the task's own, so that no class is known again."""
-        pixels = fetch_images(images, inline, self._job.pixels, self._memory)
+        pixels = self._images.fetch(images, inline)
         own = torch.from_numpy(labels)
         self._ways = images.ways
         support = (pixels, own, own.clone(), images.ways, images.shots)
@@ -77,7 +76,7 @@ class Evaluation:
 
     def predict(self, images: ImagesHeader, inline: memoryview) -> np.ndarray:
         """int64 [n_query] in [0, ways). Raises BadPrediction."""
-        pixels = fetch_images(images, inline, self._job.pixels, self._memory)
+        pixels = self._images.fetch(images, inline)
         answer = self._predictor.predict(pixels)
         if answer is None:
             raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")

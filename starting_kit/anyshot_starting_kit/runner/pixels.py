@@ -2,46 +2,76 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anyshot_starting_kit.episodes.memory import Memory
-from anyshot_starting_kit.episodes.tensors import read_floats
+from anyshot_starting_kit.episodes.tensors import read_floats, to_float
 from anyshot_starting_kit.wire.messages import INLINE, ImagesHeader
 
 if TYPE_CHECKING:
     import torch
 
 
-def fetch_images(
-    images: ImagesHeader, inline: memoryview, shared: str | None, memory: Memory
-) -> torch.Tensor:
-    """float32 [n, c, h, w] in [0, 1]. Raises OSError where the shared buffer has less than announced."""
-    floats = memory.floats(images.shape)
-    target, shape = floats.numpy(), images.shape[1:]
-    size = images.pixel_bytes // images.images if images.images else 0
+class Images:
+    """Where the images of a task come from, and the memory in which they become floats."""
 
-    if images.place == INLINE:
-        pixels = np.frombuffer(inline, dtype=np.uint8, count=images.pixel_bytes).reshape(images.shape)
-        read_floats(lambda first, few: np.copyto(few, pixels[first : first + len(few)]), target, shape)
+    def __init__(self, shared: str | None, mapped: bool) -> None:
+        """`shared` is the path of the shared buffer; `mapped` says that a mapping of it follows what is written."""
+        self._shared, self._mapped = shared, mapped
+        self._mapping: mmap.mmap | None = None
+        self._memory = Memory()
+
+    def fetch(self, images: ImagesHeader, inline: memoryview) -> torch.Tensor:
+        """float32 [n, c, h, w] in [0, 1]. Raises OSError where the shared buffer has less than announced."""
+        floats = self._memory.floats(images.shape)
+        if images.place == INLINE:
+            return _convert(inline, images, floats)
+        if self._shared is None:
+            raise OSError("the task is in a shared buffer that this sandbox has not")
+        if images.pixel_bytes and self._mapped:
+            return _convert(self._map(self._shared, images.pixel_bytes), images, floats)
+        _read(self._shared, images, floats.numpy())
         return floats
-    if shared is None:
-        raise OSError("the task is in a shared buffer that this sandbox has not")
-    # read, not mapped: some sandboxes keep stale pages of a mapped file
+
+    def _map(self, shared: str, size: int) -> mmap.mmap:
+        """The buffer, mapped anew where it has grown."""
+        if self._mapping is None or len(self._mapping) < size:
+            descriptor = os.open(shared, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                there = os.fstat(descriptor).st_size
+                _require(there >= size)
+                self._mapping = mmap.mmap(descriptor, there, prot=mmap.PROT_READ)
+            finally:
+                os.close(descriptor)
+        return self._mapping
+
+
+def _convert(source: memoryview | mmap.mmap, images: ImagesHeader, floats: torch.Tensor) -> torch.Tensor:
+    pixels = np.frombuffer(source, dtype=np.uint8, count=images.pixel_bytes).reshape(images.shape)
+    return to_float(pixels, out=floats)
+
+
+def _read(shared: str, images: ImagesHeader, target: np.ndarray) -> None:
     with open(shared, "rb", buffering=0) as file:  # noqa: PTH123
-        descriptor = file.fileno()
+        descriptor, shape = file.fileno(), images.shape[1:]
+        size = int(np.prod(shape))
         read_floats(
             lambda first, few: _read_fully(descriptor, few.reshape(-1).data, first * size), target, shape
         )
-    return floats
 
 
 def _read_fully(descriptor: int, target: memoryview, offset: int) -> None:
     done = 0
     while done < len(target):
         count = os.preadv(descriptor, [target[done:]], offset + done)
-        if not count:
-            raise OSError("the shared buffer is shorter than announced")
+        _require(count > 0)
         done += count
+
+
+def _require(enough: bool) -> None:
+    if not enough:
+        raise OSError("the shared buffer is shorter than announced")

@@ -32,6 +32,19 @@ class Death:
     detail: str = ""  # for operators
 
 
+@dataclass(frozen=True, slots=True)
+class SharedBuffer:
+    """The file in which the pixels of the set that is due wait, made by the task server.
+
+    `host` is where the task server writes, `inside` the path for the runner, mounted read-only by folder. `mapped`
+    says whether a mapping inside shows what was written after it was made; gVisor's may keep stale pages.
+    """
+
+    host: Path
+    inside: str
+    mapped: bool = True
+
+
 class Channel(Protocol):
     """One runner, started and maybe already warm. `send` and `recv` may be called from two threads at once."""
 
@@ -72,7 +85,6 @@ class Channel(Protocol):
         ...
 
     @property
-    def pixels(self) -> tuple[Path, str] | None:
-        """The shared pixel buffer: the file on the host (writable, made by the task server) and its path inside
-        (mounted read-only by folder); None where images have to travel in the frames."""
+    def pixels(self) -> SharedBuffer | None:
+        """The shared buffer of pixels; None where images have to travel in the frames."""
         ...

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death
+from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death, SharedBuffer
 from anyshot_starting_kit.taskserver.threads import thread_environment
 
 _SHARED_MEMORY = Path("/dev/shm")
@@ -114,6 +114,6 @@ class ChildChannel:
         return str(self._packs)
 
     @property
-    def pixels(self) -> tuple[Path, str] | None:
+    def pixels(self) -> SharedBuffer | None:
         path = self._pixels / "due"
-        return path, str(path)
+        return SharedBuffer(path, str(path))

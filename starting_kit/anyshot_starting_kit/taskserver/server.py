@@ -294,7 +294,7 @@ def _pixels(channel: Channel) -> Iterator[SharedPixels | None]:
     if channel.pixels is None:
         yield None
         return
-    with SharedPixels(channel.pixels[0]) as shared:
+    with SharedPixels(channel.pixels.host) as shared:
         try:
             yield shared
         finally:

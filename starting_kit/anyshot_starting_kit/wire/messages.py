@@ -43,6 +43,7 @@ class JobHeader:
     packs_folder: str | None
     packs: int
     pixels: str | None
+    pixels_mapped: bool
     hide_dataset_names: bool
     cpus: int
     device: str

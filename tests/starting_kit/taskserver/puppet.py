@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death
+from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death, SharedBuffer
 from anyshot_starting_kit.wire import messages
 from anyshot_starting_kit.wire.frames import FROM_TASK_SERVER, TURN, Decoder, Frame, FrameType, encode
 
@@ -138,5 +138,5 @@ class PuppetChannel:
         return "/packs"
 
     @property
-    def pixels(self) -> tuple[Path, str] | None:
+    def pixels(self) -> SharedBuffer | None:
         return None

@@ -148,7 +148,7 @@ def test_packs_and_pixels_appear_later(start_box: StartBox, tmp_path_factory: py
     pack.chmod(0o600)
     assert box.offer_packs([pack]) == "/in/a"
     assert box.pixels is not None
-    box.pixels[0].write_text("pixels")
+    box.pixels.host.write_text("pixels")
     box.send(b"\n", 5)
     assert read(box, 12) == b"pack pixels\n"
 

@@ -14,7 +14,7 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
 import docker
-from anyshot_starting_kit.taskserver.channel import Death
+from anyshot_starting_kit.taskserver.channel import Death, SharedBuffer
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups, flags
 from anyshot_worker.sandbox.attach import AttachStream
@@ -128,7 +128,7 @@ class DockerBackend:
             BOX_LABEL: stage.name,
             STATE_LABEL: str(settings.state_folder),
         }
-        box = DockerBox(self.client, spec, slot, stage, group)
+        box = DockerBox(self.client, spec, slot, stage, group, settings.docker_runtime)
         try:
             with daemon_trouble(Verdict.SANDBOX_START):
                 box.launch(flags.container_config(spec, place, labels))
@@ -142,12 +142,19 @@ class DockerBox(Lifetime):
     """One container; the task server's channel to the runner in it."""
 
     def __init__(
-        self, client: docker.APIClient, spec: BoxSpec, slot: Slot, stage: Stage, group: cgroups.Group
+        self,
+        client: docker.APIClient,
+        spec: BoxSpec,
+        slot: Slot,
+        stage: Stage,
+        group: cgroups.Group,
+        runtime: str = "runc",
     ) -> None:
         super().__init__()
         self.id = stage.name
         self.spec = spec
         self._client, self._slot, self._stage, self._group = client, slot, stage, group
+        self._runtime = runtime
         self._container = ""
         self._stream: AttachStream | None = None
         self._last_usage = Usage()
@@ -264,8 +271,8 @@ class DockerBox(Lifetime):
         return INPUT_INSIDE
 
     @property
-    def pixels(self) -> tuple[Path, str] | None:
-        return self._stage.pixels, PIXELS_INSIDE
+    def pixels(self) -> SharedBuffer | None:
+        return SharedBuffer(self._stage.pixels, PIXELS_INSIDE, mapped=self._runtime != "runsc")
 
     def keeps_logs(self) -> bool:
         with contextlib.suppress(APIError, requests.RequestException):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from anyshot_starting_kit.taskserver.channel import Death
+from anyshot_starting_kit.taskserver.channel import Death, SharedBuffer
 from anyshot_worker.sandbox.interface import INPUT_INSIDE, PIXELS_INSIDE, BoxSpec, Usage
 from anyshot_worker.sandbox.lifetime import Lifetime
 from anyshot_worker.sandbox.local_groups import LocalGroup
@@ -117,8 +117,9 @@ class ProcessBox(Lifetime):
         return INPUT_INSIDE if self._scratch is None else str(self._stage.input)
 
     @property
-    def pixels(self) -> tuple[Path, str] | None:
-        return self._stage.pixels, PIXELS_INSIDE if self._scratch is None else str(self._stage.pixels)
+    def pixels(self) -> SharedBuffer | None:
+        path = self._stage.pixels
+        return SharedBuffer(path, PIXELS_INSIDE if self._scratch is None else str(path))
 
     def keeps_logs(self) -> bool:
         return False
