@@ -58,35 +58,47 @@ class Report:
 
 
 def render_section(report: Report) -> Markup:
-    """The report for a page of somebody else's: no style, no script, headings from level 2."""
-    parts = [Markup("<h2>{}</h2><p>{}</p>").format(report.title, report.finding)]
+    """The report below a heading with its title: no style, no script, headings from level 2."""
+    parts = [Markup("<p>{}</p>").format(report.finding)]
     parts += [figure(chart) for chart in report.charts]
     parts.append(report.extra)
     parts.append(Markup("<p><strong>Population:</strong> {}</p>").format(report.population))
     parts += [listing_markup(listing) for listing in report.listings]
     if report.notes:
         items = Markup("").join(Markup("<li>{}</li>").format(note) for note in report.notes)
-        parts.append(Markup("<h3>Notes</h3><ul>{}</ul>").format(items))
+        parts.append(Markup("<h2>Notes</h2><ul>{}</ul>").format(items))
     return Markup("\n").join(parts)
 
 
 def listing_markup(listing: Listing) -> Markup:
-    """A table with a heading."""
+    """A table with a heading, which scrolls where the page is narrower; reasons for undefined cells stand below it."""
+    reasons = list(dict.fromkeys(c.reason for row in listing.rows for c in row if isinstance(c, Undefined)))
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in listing.header)
     rows = Markup("").join(
         Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(cell_words(c)) for c in row)
+            Markup("").join(Markup("<td>{}</td>").format(cell_words(c, reasons)) for c in row)
         )
         for row in listing.rows
     )
-    template = Markup("<h3>{}</h3><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
-    return template.format(listing.title, head, rows)
+    below = Markup("").join(
+        Markup("<p>{}undefined: {}.</p>").format(mark(reason, reasons), reason) for reason in reasons
+    )
+    template = Markup(
+        '<h2>{}</h2><div class="scroll" tabindex="0" role="region" aria-label="{}"><table><thead><tr>{}</tr></thead>'
+        "<tbody>{}</tbody></table></div>{}"
+    )
+    return template.format(listing.title, listing.title, head, rows, below)
 
 
-def cell_words(cell: Cell) -> str:
-    """Four significant digits; an undefined cell says why."""
+def mark(reason: str, reasons: Sequence[str]) -> str:
+    """What ties a cell to its reason; nothing where there is only one."""
+    return "*" * (reasons.index(reason) + 1) + " " if len(reasons) > 1 else ""
+
+
+def cell_words(cell: Cell, reasons: Sequence[str]) -> str:
+    """Four significant digits; an undefined cell points to its reason."""
     if isinstance(cell, Undefined):
-        return f"undefined: {cell.reason}"
+        return f"{mark(cell.reason, reasons)}undefined"
     return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
 
 

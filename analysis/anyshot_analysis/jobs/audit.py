@@ -5,6 +5,7 @@ How many classes the tasks of a phase see, and whether that makes two samples of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,7 +49,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         name: expected_classes(np.full(n, parameters.ways / n), parameters.test_tasks)
         for name, n in sizes.items()
     }
-    needed = {n: enough_tasks(size, parameters.ways, 1.0, parameters.rho) for n, size in sizes.items()}
+    needed = {
+        n: math.ceil(enough_tasks(size, parameters.ways, 1.0, parameters.rho)) for n, size in sizes.items()
+    }
     risk = {
         name: disjoint_probability_bound(
             size, parameters.ways, 1.0, parameters.train_tasks, parameters.test_tasks

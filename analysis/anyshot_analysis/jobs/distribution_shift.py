@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from anyshot_analysis.equivalence import compare_paired
+from anyshot_analysis.equivalence import Verdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report, points
@@ -68,7 +68,9 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
     verdicts = [
         [a, b, *[verdict(hits[a], hits[b]) for hits in (base, novel)]] for a, b in combinations(names, 2)
     ]
-    same = "The order is the same" if not flips else f"{len(flips)} pair(s) change their order"
+    settled = [(a, b) for a, b in flips if all(is_settled(hits[a], hits[b]) for hits in (base, novel))]
+    changed = f"{len(flips)} pair(s) change their order ({len(settled)} of them settled on both sides)"
+    same = changed if flips else "The order is the same"
     return Report(
         name="shift",
         title="In and out of distribution",
@@ -102,6 +104,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
             "order_base": orders[0],
             "order_novel": orders[1],
             "changed_pairs": flips,
+            "settled_pairs": settled,
         },
         table={
             "lambda": np.concatenate([np.full(len(p.hits[n]), p.share) for p in curve for n in names]),
@@ -116,6 +119,12 @@ def group(point: LambdaPoint, name: str) -> Group:
     """A point of a curve; the axis counts tenths, so that its ticks are whole."""
     mean, half = t_interval(point.hits[name])
     return Group(round(10 * point.share), mean, half, len(point.hits[name]))
+
+
+def is_settled(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether paired differences tell the two apart."""
+    found = compare_paired(first, second)
+    return not isinstance(found, Undefined) and found.verdict is Verdict.DIFFERENT
 
 
 def verdict(first: np.ndarray, second: np.ndarray) -> str:

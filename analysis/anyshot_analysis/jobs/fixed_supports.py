@@ -14,7 +14,7 @@ from anyshot_analysis.fixml import EpisodicSettings, QuerySource, embedded, trai
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import Cell, Listing, Report, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
@@ -96,6 +96,12 @@ def gains(rows: list[Row], network: str, snapshot: str, share: float, key: str =
     return np.array([arms[0][seed] - arms[1][seed] for seed in sorted(arms[0])])
 
 
+def with_half_width(values: np.ndarray) -> list[Cell]:
+    """Mean over seeds and the half width of its 95 % t interval, in points."""
+    mean, half = t_interval(values)
+    return [points(mean), points(0.0 if half is None else half)]
+
+
 def describe(rows: list[Row], parameters: Parameters) -> Report:
     """The page: gains as found, whichever sign they have."""
     names = list(dict.fromkeys(r["network"] for r in rows))
@@ -109,8 +115,11 @@ def describe(rows: list[Row], parameters: Parameters) -> Report:
         base, novel = gains(rows, name, "last", 0.0), gains(rows, name, "last", 1.0)
         loss = gains(rows, name, "last", 1.0, "loss")
         bars += [Bar(f"{name}, BaseGen", *t_interval(base)), Bar(f"{name}, NovelGen", *t_interval(novel))]
-        lines.append([name, points(base.mean()), points(novel.mean()), float(loss.mean())])
-    words = "; ".join(f"{n}: {b} points on base classes, {v} on novel ones" for n, b, v, _ in lines)
+        lines.append([name, *with_half_width(base), *with_half_width(novel), float(loss.mean())])
+    words = "; ".join(
+        f"network {n}: {b} ± {hb} points on base classes, {v} ± {hv} on novel ones"
+        for n, b, hb, v, hv, _ in lines
+    )
     return Report(
         name="fixml",
         title="One fixed support a class (FIX-ML) against resampled supports (ML)",
@@ -128,7 +137,7 @@ def describe(rows: list[Row], parameters: Parameters) -> Report:
         listings=[
             Listing(
                 "Gains (points), and of the unfixed training loss",
-                ("network", "BaseGen", "NovelGen", "unfixed loss"),
+                ("network", "BaseGen", "±", "NovelGen", "±", "unfixed loss"),
                 lines,
             )
         ],
@@ -138,6 +147,11 @@ def describe(rows: list[Row], parameters: Parameters) -> Report:
             f"{parameters.seeds} seeds: intervals have {parameters.seeds - 1} degrees of freedom.",
             "Validation and test tasks are never fixed.",
         ],
-        result={"gains": {n: {"BaseGen": b, "NovelGen": v, "unfixed_loss": loss} for n, b, v, loss in lines}},
+        result={
+            "gains": {
+                n: {"BaseGen": b, "BaseGen ±": hb, "NovelGen": v, "NovelGen ±": hv, "unfixed_loss": loss}
+                for n, b, hb, v, hv, loss in lines
+            }
+        },
         table={key: [r[key] for r in rows] for key in rows[0]},
     )

@@ -103,7 +103,8 @@ def describe(
         title="What support sets tell",
         finding=(
             f"{best} errs least: {points(usable[best])} points on average. Choosing a head a task at a time by "
-            f"{best} brings {points(chosen[best].gain)} points over always taking {chosen[best].best_single_model}."
+            f"{best} changes the accuracy by {points(chosen[best].gain)} points against always taking "
+            f"{chosen[best].best_single_model}."
         ),
         population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets; unit: the task.",
         charts=[

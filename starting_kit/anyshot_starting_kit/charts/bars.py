@@ -91,7 +91,8 @@ def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:
     if bar.half_width is not None:
         axes.errorbar(bar.value, place, xerr=bar.half_width, color=INK, capsize=3, linewidth=1.2)
         end += bar.half_width
-    axes.annotate(f"{bar.value:.3f}", (max(end, 0.0), place), (5, 0), textcoords="offset points", va="center")
+    words = str(bar.value) if isinstance(bar.value, int) else f"{bar.value:.3f}"
+    axes.annotate(words, (max(end, 0.0), place), (5, 0), textcoords="offset points", va="center")
 
 
 def _set_score_limits(axes: Axes, bars: Sequence[Bar]) -> None:
