@@ -42,19 +42,6 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     Raises `RuntimeError` if a route has no access policy.
     """
     services = services or make_services(settings)
-    doorbell = Doorbell(settings)
-    dispatcher = Dispatcher(
-        services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)
-    )
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        dispatcher.start()
-        yield
-        dispatcher.stop()
-        doorbell.close()
-        services.database.dispose()
-
     app = FastAPI(
         title="Anyshot",
         summary="Code-submission competitions in few-shot and meta-learning",

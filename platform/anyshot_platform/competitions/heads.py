@@ -117,10 +117,12 @@ def join_state(access: CompetitionAccess) -> str:
     return "closed" if closed else "can_join"
 
 
-def read_head(session: Session, access: CompetitionAccess) -> CompetitionHead:
-    """The head of a competition's pages for this viewer."""
+def read_head(
+    session: Session, access: CompetitionAccess, phases: Sequence[Phase] | None = None
+) -> CompetitionHead:
+    """The head of a competition's pages for this viewer; `phases` are all of its, where they are known."""
     competition = access.competition
-    phases = list_phases(session, competition)
+    phases = list_phases(session, competition) if phases is None else phases
     status_text, status_tone = competition_status(competition, phases)
     standing = join_state(access)
     target = open_for_uploads(phases)

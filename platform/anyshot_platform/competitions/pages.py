@@ -109,6 +109,7 @@ def _show_text(
     announcements: list[Any],
 ) -> Response:
     competition = access.competition
+    every = list_phases(session, competition)
     phases = [
         {
             "slug": phase.slug,
@@ -118,13 +119,13 @@ def _show_text(
             "starts_at": phase.starts_at,
             "ends_at": phase.ends_at,
         }
-        for phase in list_phases(session, competition)
+        for phase in every
     ]
     return render(
         request,
         "competitions/overview.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_head(session, access, every),
         tab="overview",
         announcements=announcements,
         pages=competition.pages,

@@ -14,6 +14,7 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import refresh_boards
@@ -172,7 +173,12 @@ def set_role(session: Session, membership: Membership, role: Role, actor_id: str
     before = membership.role
     membership.role = role
     if membership.team_id:
-        session.get_one(Team, membership.team_id).out_of_ranking = role != Role.PARTICIPANT
+        team = session.get_one(Team, membership.team_id)
+        moved = team.out_of_ranking != (role != Role.PARTICIPANT)
+        team.out_of_ranking = role != Role.PARTICIPANT
+        session.flush()
+        if moved:
+            _show_anew(session, team)
     session.flush()
     _record(
         session,
@@ -230,8 +236,7 @@ def change_team(
     team.extra_quota_day, team.extra_quota_phase, team.out_of_ranking = day, phase, out_of_ranking
     session.flush()
     if moved:
-        for submission in session.scalars(select(Submission).where(Submission.team_id == team.id)):
-            refresh_boards(session, submission)
+        _show_anew(session, team)
     audit.record(
         session,
         actor_id=actor_id,
@@ -243,6 +248,13 @@ def change_team(
         before=before,
         after={"day": day, "phase": phase, "out_of_ranking": out_of_ranking},
     )
+
+
+def _show_anew(session: Session, team: Team) -> None:
+    """Bring the boards in line with who is in the ranking."""
+    for submission in session.scalars(select(Submission).where(Submission.team_id == team.id)):
+        refresh_boards(session, submission)
+    note_team(session, team.id)
 
 
 def _record(session: Session, membership: Membership, actor_id: str, action: str, **details: Any) -> None:

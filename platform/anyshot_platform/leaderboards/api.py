@@ -15,6 +15,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
+from anyshot_platform.leaderboards.memo import read_state
 from anyshot_platform.leaderboards.reading import Place, read_board, read_history, read_rank
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
@@ -79,7 +80,8 @@ def show_board(
     require_board(access, phase)
     found = find_league(session, access.competition, league)
     version = live_version(session, phase)
-    board = read_board(session, version, found, offset=offset, limit=limit)
+    state = read_state(session, version, found)
+    board = read_board(session, version, found, offset=offset, limit=limit, state=state)
     extra = read_extra_columns(session, version, found, board.places)
     team_id = access.membership.team_id if access.membership else None
     names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
@@ -87,7 +89,7 @@ def show_board(
         league=found.slug,
         total=board.total,
         offset=board.offset,
-        own_rank=read_rank(session, version, found, team_id) if team_id else None,
+        own_rank=read_rank(session, version, found, team_id, state) if team_id else None,
         rows=[_show_row(place, names, extra) for place in board.places],
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
 from markupsafe import Markup
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.storage import Storage
@@ -24,13 +25,13 @@ from anyshot_platform.leaderboards.board_view import (
     make_scale,
 )
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
-from anyshot_platform.leaderboards.models import BoardChange
+from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import list_phases, live_version, status_of
+from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import Audience, PhaseKind, PhaseStatus
 from anyshot_platform.scores.tables import dataset_names
 from anyshot_platform.web.access import CompetitionAccess
@@ -98,6 +99,7 @@ def read_board_view(
     session: Session,
     storage: Storage,
     access: CompetitionAccess,
+    phases: Sequence[Phase],
     phase: Phase,
     league_slug: str,
     *,
@@ -105,7 +107,7 @@ def read_board_view(
     text: str,
     number: int,
 ) -> BoardView:
-    """All that the page shows."""
+    """All that the page shows; `phases` are all of the competition's, to choose from."""
     leagues = session.scalars(
         select(League)
         .where(League.competition_id == access.competition.id, League.deleted_at.is_(None))
@@ -117,24 +119,25 @@ def read_board_view(
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
     hidden = _why_hidden(phase, access)
+    state = read_state(session, version, league)
     names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
     places, page = (
         ([], page_of(1, PAGE_SIZE, 0))
         if hidden
-        else _read(session, version, league, names.reveal_sort(sort), text, number)
+        else _read(session, version, league, state, names.reveal_sort(sort), text, number)
     )
     gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
     columns = make_columns(places, names)
     scale = make_scale(places, gate)
     team_id = access.membership.team_id if access.membership else None
-    rank = read_rank(session, version, league, team_id) if team_id and not hidden else None
+    rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
     at_front = sort == "rank" and not text and page.number == 1
-    history = () if hidden or not at_front else read_history(session, version, league)
+    history = () if hidden or not at_front else read_history(session, version, league, state)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
         subtitle=f"{phase.name}, {league.name} league"
         + (f": {page.total} ranked" if sort == "rank" and not text else ""),
-        phases=_phase_choices(session, access, phase, league, base),
+        phases=_phase_choices(phases, phase, league, base),
         leagues=tuple(
             Tab(one.slug, one.name, f"{base}?{urlencode({'phase': phase.slug, 'league': one.slug})}", "")
             for one in leagues
@@ -165,10 +168,10 @@ def read_board_view(
         clear_href=f"{base}?{urlencode(chosen)}",
         own_href=_own_href(base, chosen, rank, team_id),
         own_words=f"Your team is on rank {rank:,} of {page.total:,}." if rank else "",
-        neighbours=read_neighbours(session, storage, version, league, rank)
+        neighbours=_neighbours(session, storage, version, league, state, rank)
         if rank and phase.scores_visible
         else (),
-        updated_at=_updated_at(session, version, league) if not hidden else None,
+        updated_at=state.at if not hidden else None,
         score_title="Score",
         bracket_words="their difference lies within its 95 % interval, taken as unpaired",
         rule_words=_rule_words(version),
@@ -179,19 +182,35 @@ def read_board_view(
 
 
 def _read(
-    session: Session, version: PhaseVersion, league: League, sort: str, text: str, number: int
+    session: Session,
+    version: PhaseVersion,
+    league: League,
+    state: BoardState,
+    sort: str,
+    text: str,
+    number: int,
 ) -> tuple[list[Place], Page]:
     """The places of a page; in rank order, unranked rows come on top of the page's size."""
     if sort == "rank" and not text:
-        first = read_board(session, version, league, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE)
+        first = read_board(
+            session, version, league, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE, state=state
+        )
         page = page_of(number, PAGE_SIZE, first.total)
         if page.number != number:
-            first = read_board(session, version, league, offset=page.offset, limit=PAGE_SIZE)
+            first = read_board(session, version, league, offset=page.offset, limit=PAGE_SIZE, state=state)
         return list(first.places), page
+    start = (number - 1) * PAGE_SIZE
     found, total = sort_board(
-        session, version, league, sort=sort, text=text, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE
+        session, version, league, state, sort=sort, text=text, offset=start, limit=PAGE_SIZE
     )
     return found, page_of(number, PAGE_SIZE, total)
+
+
+def _neighbours(
+    session: Session, storage: Storage, version: PhaseVersion, league: League, state: BoardState, rank: int
+) -> tuple[Neighbour, ...]:
+    key = ("neighbours", rank)
+    return recall(state, key, lambda: read_neighbours(session, storage, version, league, rank))
 
 
 def _why_hidden(phase: Phase, access: CompetitionAccess) -> str:
@@ -215,7 +234,7 @@ def _note(phase: Phase, access: CompetitionAccess) -> str:
 
 
 def _phase_choices(
-    session: Session, access: CompetitionAccess, current: Phase, league: League, base: str
+    phases: Sequence[Phase], current: Phase, league: League, base: str
 ) -> tuple[PhaseChoice, ...]:
     return tuple(
         PhaseChoice(
@@ -223,7 +242,7 @@ def _phase_choices(
             f"{base}?{urlencode({'phase': phase.slug, 'league': league.slug})}",
             phase.id == current.id,
         )
-        for phase in list_phases(session, access.competition)
+        for phase in phases
         if phase.kind != PhaseKind.PUBLIC
         and (status_of(phase) != PhaseStatus.UPCOMING or phase.id == current.id)
     )
@@ -250,14 +269,6 @@ def _own_href(
         return None
     page = (rank - 1) // PAGE_SIZE + 1
     return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
-
-
-def _updated_at(session: Session, version: PhaseVersion, league: League) -> datetime | None:
-    return session.scalar(
-        select(func.max(BoardChange.at)).where(
-            BoardChange.phase_version_id == version.id, BoardChange.league_id == league.id
-        )
-    )
 
 
 def _rule_words(version: PhaseVersion) -> str:

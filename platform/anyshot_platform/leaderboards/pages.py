@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.heads import open_for_uploads, read_head
@@ -36,24 +36,25 @@ def show_board(
     page: PageParam = 1,
 ) -> Response:
     """One page of the board of a phase and league."""
-    chosen = find_phase(session, access.competition, phase) if phase else _default_phase(session, access)
+    phases = list_phases(session, access.competition)
+    chosen = find_phase(session, access.competition, phase) if phase else _default_phase(phases)
     if chosen is None:
         raise NotFound("This competition has no phases yet.")
     board = read_board_view(
-        session, services.storage, access, chosen, league, sort=sort, text=q.strip(), number=page
+        session, services.storage, access, phases, chosen, league, sort=sort, text=q.strip(), number=page
     )
     return render(
         request,
         "leaderboards/show.html",
         section="competitions",
         page_class="page--wide" if len(board.datasets) > 4 else "",
-        head=read_head(session, access),
+        head=read_head(session, access, phases),
         tab="leaderboard",
         board=board,
     )
 
 
-def _default_phase(session: Session, access: CompetitionAccess) -> Phase | None:
-    phases = [phase for phase in list_phases(session, access.competition) if phase.kind != PhaseKind.PUBLIC]
+def _default_phase(every: Sequence[Phase]) -> Phase | None:
+    phases = [phase for phase in every if phase.kind != PhaseKind.PUBLIC]
     begun = [phase for phase in phases if status_of(phase) != PhaseStatus.UPCOMING]
     return open_for_uploads(phases) or (begun or phases or [None])[-1]

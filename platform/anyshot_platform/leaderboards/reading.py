@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
+from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
@@ -19,13 +19,15 @@ from anyshot_platform.teams.models import Team
 
 _MOST_UNRANKED = 500
 _MOST_TOPS = 200
-_MOST_HISTORIES = 256
 BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a board as it is shown; `rank` is None for baselines and others out of the ranking."""
+    """A row of a board as it is shown; `rank` is None for baselines and others out of the ranking.
+
+    `row` belongs to no session.
+    """
 
     rank: int | None
     row: BoardRow
@@ -45,9 +47,23 @@ class Board:
 
 
 def read_board(
-    session: Session, version: PhaseVersion, league: League, *, offset: int = 0, limit: int = 100
+    session: Session,
+    version: PhaseVersion,
+    league: League,
+    *,
+    offset: int = 0,
+    limit: int = 100,
+    state: BoardState | None = None,
 ) -> Board:
-    """The ranked rows [offset, offset + limit) in order, with the unranked rows that fall between them."""
+    """The ranked rows [offset, offset + limit) in order, with the unranked rows that fall between them.
+
+    `state` saves looking it up where the caller knows it.
+    """
+    state = state or read_state(session, version, league)
+    return recall(state, ("page", offset, limit), lambda: _find_page(session, version, league, offset, limit))
+
+
+def _find_page(session: Session, version: PhaseVersion, league: League, offset: int, limit: int) -> Board:
     here = on_board(version, league)
     ranked_here = and_(here, BoardRow.ranked)
     total = session.scalar(select(func.count()).where(ranked_here)) or 0
@@ -66,8 +82,15 @@ def read_board(
     return Board(tuple(places), total, offset)
 
 
-def read_rank(session: Session, version: PhaseVersion, league: League, team_id: str) -> int | None:
+def read_rank(
+    session: Session, version: PhaseVersion, league: League, team_id: str, state: BoardState | None = None
+) -> int | None:
     """A team's rank, from 1; None if it has none."""
+    state = state or read_state(session, version, league)
+    return recall(state, ("rank", team_id), lambda: _find_rank(session, version, league, team_id))
+
+
+def _find_rank(session: Session, version: PhaseVersion, league: League, team_id: str) -> int | None:
     here = on_board(version, league)
     own = session.scalar(select(BoardRow.id).where(here, BoardRow.ranked, BoardRow.row_key == team_id))
     return None if own is None else count_ranks(session, [own])[own]
@@ -104,27 +127,19 @@ class TopValue:
     team: str
 
 
-_histories: dict[tuple[Any, ...], tuple[TopValue, ...]] = {}  # by the state of the board, the oldest first
+def read_history(
+    session: Session, version: PhaseVersion, league: League, state: BoardState | None = None
+) -> tuple[TopValue, ...]:
+    """The moments at which the top of a board rose, oldest first: the last two hundred of them."""
+    state = state or read_state(session, version, league)
+    return recall(state, "history", lambda: _find_history(session, version, league))
 
 
-def read_history(session: Session, version: PhaseVersion, league: League) -> tuple[TopValue, ...]:
-    """The moments at which the top of a board rose, oldest first: the last two hundred of them.
-
-    Looked for again only when the board has changed since, or who is out of the ranking.
-    """
-    on = and_(BoardChange.phase_version_id == version.id, BoardChange.league_id == league.id)
-    stamp = session.execute(select(func.count(), func.max(BoardChange.at)).where(on)).one()
+def _find_history(session: Session, version: PhaseVersion, league: League) -> tuple[TopValue, ...]:
     outside = session.scalars(
         select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
     )
-    state = (version.id, league.id, *stamp, frozenset(outside))
-    tops = _histories.get(state)
-    if tops is None:
-        tops = _find_rises(session, version.id, league.id, state[-1])
-        while len(_histories) >= _MOST_HISTORIES:
-            _histories.pop(next(iter(_histories)), None)
-        _histories[state] = tops
-    return tops
+    return _find_rises(session, version.id, league.id, frozenset(outside))
 
 
 def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[str]) -> tuple[TopValue, ...]:
@@ -170,8 +185,10 @@ def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:
     """The rows with these ids, in their order, with names and without ranks.
 
     A page's ids are chosen first, from the index where that is enough: names and the scores of each dataset, the wide
-    part, are then read for the rows of the page only.
+    part, are then read for the rows of the page only. They are taken out of the session, so that they can be kept.
     """
+    if not row_ids:
+        return []
     rows = session.execute(
         select(
             BoardRow, Team.name, Submission.number, Submission.filename, Submission.kind, Submission.comment
@@ -179,7 +196,9 @@ def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:
         .join(Team, Team.id == BoardRow.team_id)
         .join(Submission, Submission.id == BoardRow.submission_id)
         .where(BoardRow.id.in_(row_ids))
-    )
+    ).all()
+    for found in rows:
+        session.expunge(found[0])
     places = {
         row.id: Place(
             rank=None,

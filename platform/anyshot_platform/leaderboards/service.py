@@ -174,6 +174,12 @@ def _note_change(session: Session, row: BoardRow, value: float | None) -> None:
     )
 
 
+def note_team(session: Session, team_id: str) -> None:
+    """Note that a team's rows are to be shown anew, frozen boards included: its name or standing has changed."""
+    for row in session.scalars(select(BoardRow).where(BoardRow.team_id == team_id)):
+        _note_change(session, row, row.value)
+
+
 def _rank_by_dataset(session: Session, version: PhaseVersion, league_id: str) -> None:
     rows = session.scalars(
         select(BoardRow).where(

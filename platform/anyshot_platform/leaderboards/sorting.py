@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, Place, count_ranks, on_board, read_places
 from anyshot_platform.leagues.models import League
@@ -19,12 +20,30 @@ DATASET_PREFIX = "d:"
 
 
 def sort_board(
-    session: Session, version: PhaseVersion, league: League, *, sort: str, text: str, offset: int, limit: int
+    session: Session,
+    version: PhaseVersion,
+    league: League,
+    state: BoardState,
+    *,
+    sort: str,
+    text: str,
+    offset: int,
+    limit: int,
 ) -> tuple[list[Place], int]:
     """Rows [offset, offset + limit) in the order of `sort` (`-` for descending), and how many there are.
 
     The rank of each row is that of the ranking, whatever the order and the search.
     """
+    return recall(
+        state,
+        ("sorted", sort, text, offset, limit),
+        lambda: _find_sorted(session, version, league, sort, text, offset, limit),
+    )
+
+
+def _find_sorted(
+    session: Session, version: PhaseVersion, league: League, sort: str, text: str, offset: int, limit: int
+) -> tuple[list[Place], int]:
     where = [on_board(version, league)]
     chosen = select(BoardRow.id)
     if text:

@@ -13,8 +13,7 @@ from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.tables import counting_tables
+from anyshot_platform.submissions.tables import counting_tables_of
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.matrix import align
 from anyshot_scoring.reliability.resampling import resample
@@ -51,10 +50,10 @@ def read_neighbours(
         .limit(rank + 2 - first)
     ).all()
     places = read_places(session, ids)
-    tables = []
-    for place in places:
-        submission = session.get_one(Submission, place.row.submission_id)
-        tables.append(counting_tables(session, storage, submission, version))
+    of_submission = counting_tables_of(
+        session, storage, [place.row.submission_id for place in places], version
+    )
+    tables = [of_submission[place.row.submission_id] for place in places]
     own = rank - first
     if own >= len(places) or (mine := tables[own]) is None:
         return ()

@@ -30,6 +30,11 @@ from anyshot_starting_kit.data import pack as packs
 SHEET_CLASSES = 20
 SHEET_IMAGES = 8
 _THUMB = 48
+# A version of a pool that a version of a phase trains or tests on.
+_ASSIGNED = or_(
+    PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
+    PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
+)
 
 
 def list_pools(session: Session, viewer: Viewer) -> list[Pool]:
@@ -61,13 +66,7 @@ def uses_of(session: Session, pool: Pool) -> list[tuple[str, str, int]]:
         select(Competition.title, Phase.name, PoolVersion.number)
         .join(Phase, Phase.competition_id == Competition.id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(
-            PoolVersion,
-            or_(
-                PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
-                PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
-            ),
-        )
+        .join(PoolVersion, _ASSIGNED)
         .where(PoolVersion.pool_id == pool.id)
         .distinct()
     )
@@ -151,13 +150,7 @@ def _is_over(session: Session, pool: Pool) -> bool:
         select(Phase)
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(
-            PoolVersion,
-            or_(
-                PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
-                PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
-            ),
-        )
+        .join(PoolVersion, _ASSIGNED)
         .where(PoolVersion.pool_id == pool.id, Phase.deleted_at.is_(None), Competition.deleted_at.is_(None))
         .distinct()
     ).all()

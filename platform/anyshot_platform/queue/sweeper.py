@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -33,6 +34,7 @@ log = logging.getLogger(__name__)
 _HOUSEKEEPING_EVERY = 3600.0
 _LEASES_EVERY = 2.0  # a dead worker's run waits for its lease to run out, and not for us after that
 _RINGS_A_WORKER = 2
+FORGIVEN_SECONDS = 10.0  # a few heartbeats
 
 
 class Sweeper:
@@ -42,6 +44,7 @@ class Sweeper:
         self._services = services
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{id(self):x}"
         self._stopping = threading.Event()
+        self._looked_at = float("-inf")  # monotonic: when leases were last looked at with success
         self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
 
     def start(self) -> None:
@@ -58,10 +61,19 @@ class Sweeper:
         seconds = self._services.settings.sweep_seconds
         often = min(seconds, _LEASES_EVERY)
         while not self._stopping.is_set():
-            self._do("leases", often, take_back_lost)
+            self._do("leases", often, self._look_at_leases)
             self._do("sweep", seconds, sweep)
             self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
             self._stopping.wait(often)
+
+    def _look_at_leases(self, services: Services) -> None:
+        """Leases that ran out while nobody looked ran out because of us: their workers get time to tell they live."""
+        unwatched = time.monotonic() - self._looked_at
+        self._looked_at = time.monotonic()
+        if unwatched > services.settings.lease_seconds / 2:
+            forgive_lost(services)
+        else:
+            take_back_lost(services)
 
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
         try:
@@ -116,6 +128,24 @@ def keep_house(services: Services) -> None:
     with services.database.writing() as session:
         forget_old_hits(session)
         forget_sent_rings(session)
+
+
+def forgive_lost(services: Services) -> int:
+    """Give the leases that have run out a moment more; returns how many.
+
+    After an outage of the platform (its database was away, it was restarted) no worker could extend its lease, and
+    none of them is to blame: a run that is alive goes on with its worker's next heartbeat.
+    """
+    with services.database.writing() as session:
+        forgiven = session.execute(
+            update(Run)
+            .where(Run.state.in_(sorted(RUNNING)), Run.lease_expires_at < now())
+            .values(lease_expires_at=now() + timedelta(seconds=FORGIVEN_SECONDS))
+            .execution_options(synchronize_session=False)
+        ).rowcount  # pyright: ignore[reportAttributeAccessIssue]
+    if forgiven:
+        log.warning("leases ran out while nobody looked", extra={"runs": forgiven})
+    return forgiven
 
 
 def take_back_lost(services: Services) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
@@ -27,6 +27,7 @@ def list_runs(session: Session, submission: Submission) -> Sequence[Run]:
     """All runs of a submission, the newest generation first."""
     return session.scalars(
         select(Run)
+        .options(joinedload(Run.phase_version))
         .where(Run.submission_id == submission.id)
         .order_by(Run.generation.desc(), Run.phase_version_id, Run.seed_index, Run.shard_index)
     ).all()

@@ -68,16 +68,20 @@ def dataset_names(session: Session, phase: Phase, version: PhaseVersion, *, sees
 
 def find_results(session: Session, run: Run) -> str | None:
     """The digest of a finished run's per-task results; None where they were removed by the retention policy."""
-    return session.scalar(
-        select(Artifact.digest)
-        .where(
-            Artifact.run_id == run.id,
+    return find_all_results(session, [run.id]).get(run.id)
+
+
+def find_all_results(session: Session, run_ids: Sequence[str]) -> dict[str, str]:
+    """The digests of the per-task results of finished runs, by the runs' ids; those that were removed are left out."""
+    rows = session.execute(
+        select(Artifact.run_id, Artifact.digest).where(
+            Artifact.run_id.in_(run_ids),
             Artifact.name == RESULTS,
             Artifact.final,
             Artifact.expired_at.is_(None),
         )
-        .limit(1)
     )
+    return dict(rows.tuples().all())
 
 
 def read_table(storage: Storage, digest: str | None) -> TaskTable | None:

@@ -16,6 +16,8 @@ from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.web.services import Services
 
+_WRITTEN_AT_ONCE = 1 << 20  # bytes; each write is handed to a thread, and chunks are small
+
 
 class TooLarge(PlatformError):
     """More bytes than are allowed or were announced."""
@@ -87,14 +89,20 @@ async def receive_part(
 
 async def _write_at(path: Path, offset: int, room: int, chunks: AsyncIterator[bytes]) -> int:
     """Write at the offset, not at the end: a part that is sent twice at once is then written over itself."""
-    written = 0
+    written, waiting = 0, bytearray()
     with path.open("r+b") as file:
         file.seek(offset)
-        async for chunk in chunks:
-            written += len(chunk)
-            if written > room:
-                raise TooLarge("More bytes came than were announced.")
-            await to_thread.run_sync(file.write, chunk)
+        try:
+            async for chunk in chunks:
+                if written + len(waiting) + len(chunk) > room:
+                    raise TooLarge("More bytes came than were announced.")
+                waiting += chunk
+                if len(waiting) >= _WRITTEN_AT_ONCE:
+                    part, waiting = waiting, bytearray()
+                    written += len(part)
+                    await to_thread.run_sync(file.write, part)
+        finally:  # a broken connection loses nothing of what arrived
+            written += file.write(waiting)
     return written
 
 

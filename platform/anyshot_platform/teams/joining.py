@@ -12,6 +12,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
+from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team, TeamInvitation
@@ -84,6 +85,7 @@ def rename(session: Session, team: Team, name: str) -> None:
     if name.casefold() != team.name_key and not name_is_free(session, team.competition_id, name):
         raise Conflict("Another team has this name.", field="name")
     team.name, team.name_key = name, name.casefold()
+    note_team(session, team.id)
 
 
 def invite(session: Session, competition: Competition, team: Team, by: str, name: str) -> None:

@@ -19,7 +19,7 @@ from fastapi import Path, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
@@ -199,7 +199,8 @@ class SubmissionAccess:
 
 def find_submission_access(session: Session, viewer: Viewer, submission_id: str) -> SubmissionAccess:
     """The submission, if the viewer's team owns it or the viewer may review; else `NotFound`."""
-    submission = session.get(Submission, submission_id)
+    around = (Submission.competition, Submission.phase, Submission.team)
+    submission = session.get(Submission, submission_id, options=[joinedload(one) for one in around])
     if submission is None:
         raise NotFound("There is no such submission.")
     access = find_access(session, viewer, submission.competition)

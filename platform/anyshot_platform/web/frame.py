@@ -12,14 +12,13 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.web.csrf import csrf_token
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import NOBODY, Viewer, get_viewer
-from anyshot_platform.workers.unconfined import has_unconfined_worker
+from anyshot_platform.workers.unconfined import unconfined_worker
 
 FLASH_COOKIE = "anyshot_flash"
 _TONES = ("good", "warn", "bad", "info")
@@ -87,26 +86,19 @@ UNCONFINED = Banner(
 )
 
 
-def _banners(session: Session, services: Services) -> tuple[Banner, ...]:
-    unconfined = services.settings.trusted_digests is not None or has_unconfined_worker(session)
-    return (UNCONFINED,) if unconfined else ()
-
-
-def _count_unread(session: Session, viewer: Viewer) -> int:
-    if viewer.user_id is None:
-        return 0
-    unread = select(func.count(Notification.id)).where(
-        Notification.user_id == viewer.user_id, Notification.read_at.is_(None)
-    )
-    return session.scalar(unread) or 0
-
-
 def _read_state(viewer: Viewer, services: Services | None) -> dict[str, Any]:
-    """What has to be looked up for every page, in one session."""
+    """What has to be looked up for every page, in one statement."""
     if services is None:
         return {"unread": 0, "banners": ()}
-    with services.database.reading() as session:
-        return {"unread": _count_unread(session, viewer), "banners": _banners(session, services)}
+    unread = (
+        select(func.count(Notification.id))
+        .where(Notification.user_id == viewer.user_id, Notification.read_at.is_(None))
+        .scalar_subquery()
+    )
+    with services.database.glancing() as session:
+        count, unconfined = session.execute(select(unread, unconfined_worker())).one()
+    bare = unconfined or services.settings.trusted_digests is not None
+    return {"unread": count, "banners": (UNCONFINED,) if bare else ()}
 
 
 def frame(request: Request) -> dict[str, Any]:

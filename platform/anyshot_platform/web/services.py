@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
 
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.database import Database
@@ -27,29 +28,42 @@ class Services:
     signer: Signer
 
 
-def get_services(request: Request) -> Services:
+# What does not wait for anything is `async`: FastAPI hands every other dependency to a thread, which costs more.
+async def get_services(request: Request) -> Services:
     """The process's services."""
     return request.app.state.services
 
 
-def get_session(request: Request, services: Annotated[Services, Depends(get_services)]) -> Iterator[Session]:
+async def get_session(
+    request: Request, services: Annotated[Services, Depends(get_services)]
+) -> AsyncIterator[Session]:
     """One request, one transaction: committed before the response is sent, rolled back by an exception.
 
     Requests by safe methods get a transaction that waits for no writer and is always rolled back: state never
     changes by GET.
     """
     database = services.database
-    safe = request.method in SAFE_METHODS
-    with database.read_session() if safe else database.write_session() as session:
+    if request.method in SAFE_METHODS:
+        session = database.read_session()
+        try:
+            yield session
+        finally:
+            session.close()
+        return
+    session = database.write_session()
+    try:
         yield session
-        if safe:
-            session.rollback()
-        else:
-            session.commit()
-            database.committed(session)
+        await run_in_threadpool(_commit, database, session)
+    finally:
+        await run_in_threadpool(session.close)
 
 
-def get_settings(services: Annotated[Services, Depends(get_services)]) -> PlatformSettings:
+def _commit(database: Database, session: Session) -> None:
+    session.commit()
+    database.committed(session)
+
+
+async def get_settings(services: Annotated[Services, Depends(get_services)]) -> PlatformSettings:
     """The settings."""
     return services.settings
 

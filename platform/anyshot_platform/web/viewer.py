@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import Database, now
 from anyshot_platform.errors import NotSignedIn
 from anyshot_platform.users.models import ApiToken, LoginSession, User
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.services import Services, ServicesDep
 from anyshot_platform.web.signing import digest_secret
 
 SESSION_COOKIE = "anyshot_session"
@@ -61,7 +61,12 @@ NOBODY = Viewer()
 
 
 def get_viewer(request: Request, services: ServicesDep) -> Viewer:
-    """Find out who asks, in a short transaction of its own: uploads must not hold one while bytes arrive."""
+    """Find out who asks, in a short look of its own: uploads must not hold a transaction while bytes arrive."""
+    viewer = request.state.viewer = _find_viewer(request, services)
+    return viewer
+
+
+def _find_viewer(request: Request, services: Services) -> Viewer:
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, token = header.partition(" ")
@@ -71,7 +76,7 @@ def get_viewer(request: Request, services: ServicesDep) -> Viewer:
     cookie = request.cookies.get(SESSION_COOKIE)
     if not cookie:
         return NOBODY
-    with services.database.reading() as session:
+    with services.database.glancing() as session:
         return _viewer_of_cookie(session, cookie)
 
 
@@ -92,7 +97,7 @@ def _viewer_of_cookie(session: Session, cookie: str) -> Viewer:
 
 def _viewer_of_token(database: Database, token: str) -> Viewer:
     moment = now()
-    with database.reading() as session:
+    with database.glancing() as session:
         row = session.execute(
             select(ApiToken, User)
             .join(User, User.id == ApiToken.user_id)

@@ -26,7 +26,7 @@ from anyshot_platform.workers.leases import (
     requeue,
 )
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import ArtifactRef, Complete, Fail, JobKind
+from anyshot_starting_kit.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Usage
 
 ARTIFACT_NAMES = frozenset(
     (
@@ -85,10 +85,10 @@ def complete(session: Session, settings: PlatformSettings, run: Run, result: Com
         message="",
         finished_at=now(),
         lease_expires_at=None,
-        usage=result.usage.model_dump(mode="json"),
+        usage=(usage := _usage_of(session, run, result.usage)).model_dump(mode="json"),
         provenance=result.provenance.model_dump(mode="json"),
         evidence=result.evidence,
-        seconds_used=result.usage.participant_seconds,
+        seconds_used=usage.participant_seconds,
         tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
         stage_times={**run.stage_times, "finished": now().isoformat()},
     )
@@ -127,6 +127,15 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         provenance=failure.provenance.model_dump(mode="json"),
         seconds_used=failure.usage.participant_seconds,
     )
+
+
+def _usage_of(session: Session, run: Run, told: Usage) -> Usage:
+    """What the participant's code used: predictions that are scored again took what they took when they were made."""
+    source = session.get(Run, run.source_run_id) if run.source_run_id else None
+    if run.kind != JobKind.SCORE or source is None or not source.usage:
+        return told
+    used = Usage.model_validate(source.usage)
+    return used.model_copy(update={"platform_seconds": told.platform_seconds})
 
 
 def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, exists
 
 from anyshot_platform.database import now
 from anyshot_platform.workers.models import Worker
@@ -13,11 +12,10 @@ from anyshot_platform.workers.models import Worker
 REMEMBERED = timedelta(days=1)  # a worker that is only away for a while is warned of as well
 
 
-def has_unconfined_worker(session: Session) -> bool:
+def unconfined_worker() -> ColumnElement[bool]:
     """Whether a worker that did not say goodbye, and was here within a day, runs code without a sandbox."""
-    found = select(Worker.id).where(
+    return exists().where(
         Worker.stopped_at.is_(None),
         Worker.last_seen_at > now() - REMEMBERED,
         Worker.info["sandbox"].as_string() == "trusted",
     )
-    return session.scalar(found.limit(1)) is not None

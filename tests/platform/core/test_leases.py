@@ -12,7 +12,15 @@ from sqlalchemy import select, update
 from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import list_open
 from anyshot_platform.queue.models import OutboxRing
-from anyshot_platform.queue.sweeper import Sweeper, ring_again, sweep, take_back_lost, take_duty
+from anyshot_platform.queue.sweeper import (
+    FORGIVEN_SECONDS,
+    Sweeper,
+    forgive_lost,
+    ring_again,
+    sweep,
+    take_back_lost,
+    take_duty,
+)
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_starting_kit.wire.worker_api import JobKind
@@ -257,3 +265,33 @@ def test_a_worker_without_torch_gets_evaluations_and_no_analysis(site: Site) -> 
     assert (light.claim() or {})["run_id"] == evaluation.id
     assert light.claim() is None
     assert (site.worker("full").claim() or {})["kind"] == "analyse"
+
+
+def test_an_outage_of_the_platform_costs_no_run_an_attempt(site: Site) -> None:
+    site.member("alice").submit()
+    worker, job = claimed(site)
+    let_leases_run_out(site)  # while the platform was away, and no heartbeat arrived
+    sweeper = Sweeper(site.services)
+    sweeper.start()  # it has not looked at leases for longer than they last
+    try:
+        deadline = time.monotonic() + 20
+        while (run := only_run(site)).lease_expires_at is None or run.lease_expires_at < now():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        sweeper.stop()
+    assert run.lease_expires_at < now() + timedelta(seconds=FORGIVEN_SECONDS)
+    assert (run.state, run.infrastructure_failures) == (RunState.CLAIMED, 0)
+    assert worker.beat(job).status_code == 200
+    assert worker.complete(job, 0.5).status_code == 204
+
+
+def test_a_dead_worker_is_not_forgiven_twice(site: Site) -> None:
+    site.member("alice").submit()
+    claimed(site)
+    let_leases_run_out(site)
+    assert forgive_lost(site.services) == 1
+    assert take_back_lost(site.services) == 0
+    let_leases_run_out(site)
+    assert take_back_lost(site.services) == 1
+    assert only_run(site).infrastructure_failures == 1

@@ -31,7 +31,7 @@ def make_table(start: int, stop: int) -> TaskTable:
     return TaskTable.from_columns(columns)
 
 
-def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> None:
+def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path, *, seconds: float = 60.0) -> None:
     start, stop = job["shard"] or (0, job["tasks"])
     table = make_table(start, stop)
     path = folder / "results.parquet"
@@ -45,7 +45,7 @@ def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> None:
         artifacts.append({"name": name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
     summary = summarize(table, range(start, stop)).to_dict()
     done = worker.complete(
-        job, 0.0, summary=summary, artifacts=artifacts, usage={"participant_seconds": 60.0}
+        job, 0.0, summary=summary, artifacts=artifacts, usage={"participant_seconds": seconds}
     )
     assert done.status_code == 204, done.text
 
@@ -110,6 +110,7 @@ def test_shards_are_scored_again_each_from_its_predictions(site: Site, tmp_path:
         assert job is not None
         hand_in(worker, job, tmp_path)
     assert sweep(site.services)["combined"] == 1
+    seconds = site.board()["rows"][0]["seconds"]
     assert rescore(site, shown["id"]).done == (shown["id"],)
     again = [worker.claim() for _ in range(3)]
     assert [(job["kind"], job["shard"]) for job in again if job] == [
@@ -120,11 +121,12 @@ def test_shards_are_scored_again_each_from_its_predictions(site: Site, tmp_path:
     for job in again:
         assert job is not None
         assert site.client.get(job["predictions"]["url"]).content == f"predictions {job['shard']}".encode()
-        hand_in(worker, job, tmp_path)
+        hand_in(worker, job, tmp_path, seconds=0.0)
     assert site.submission(shown["id"]).status == "finished"
     assert sweep(site.services)["combined"] == 1
     assert site.submission(shown["id"]).score == summarize(make_table(0, 10), 10).mean
-    assert site.board()["rows"][0]["tasks"] == 10
+    (row,) = site.board()["rows"]
+    assert (row["tasks"], row["seconds"]) == (10, seconds) and seconds > 0  # what was used when it ran
 
 
 def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""What is kept about a board is as new as the board."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import psycopg
+import pytest
+from sqlalchemy import event, select
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.people import set_role
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.leaderboards import memo
+from anyshot_platform.leaderboards.models import BoardChange, BoardRow
+from anyshot_platform.leaderboards.service import note_team
+from anyshot_platform.teams.models import Team
+from anyshot_platform.web.services import Services
+from tests.platform.site import SLUG, Person, Site, make_zip
+
+HISTORY = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard/history"
+
+
+def score(site: Site, person: Person, value: float) -> None:
+    assert person.submit(make_zip(salt=f"{person.username} {value}")).status_code == 201
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    assert worker.complete(job, value).status_code == 204
+
+
+def teams(site: Site) -> list[tuple[int | None, str]]:
+    return [(row["rank"], row["team"]) for row in site.board()["rows"]]
+
+
+def let_time_pass(site: Site) -> None:
+    with site.services.database.writing() as session:
+        for change in session.scalars(select(BoardChange)):
+            change.at -= timedelta(hours=1)
+
+
+@contextmanager
+def statements(site: Site) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(connection: object, cursor: object, statement: str, *rest: object) -> None:
+        seen.append(statement)
+
+    event.listen(site.services.database.engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(site.services.database.engine, "before_cursor_execute", note)
+
+
+def test_a_board_is_read_once_and_anew_when_a_score_arrives(site: Site) -> None:
+    alice, bob = site.member("alice"), site.member("bob")
+    score(site, alice, 0.3)
+    let_time_pass(site)
+    assert teams(site) == [(1, "alice")]
+    with statements(site) as seen:
+        assert teams(site) == [(1, "alice")]
+    assert not any("FROM board_rows" in statement for statement in seen)
+    score(site, bob, 0.5)
+    assert teams(site) == [(1, "bob"), (2, "alice")]
+    assert alice.call("GET", HISTORY.removesuffix("/history")).json()["own_rank"] == 2
+
+
+def test_a_change_that_was_committed_late_is_seen_soon(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memo, "_UNSETTLED_SECONDS", 1.0)
+    score(site, site.member("alice"), 0.3)
+    assert teams(site) == [(1, "alice")]
+    with site.services.database.writing() as session:  # of a transaction that began before, and ended after
+        row = session.scalars(select(BoardRow)).one()
+        session.get_one(Team, row.team_id).name = "late"
+        place = {"phase_version_id": row.phase_version_id, "league_id": row.league_id, "value": row.value}
+        who = {"team_id": row.team_id, "submission_id": row.submission_id}
+        session.add(BoardChange(**place, **who, at=now() - timedelta(minutes=2)))
+    time.sleep(1.1)
+    assert teams(site) == [(1, "late")]
+
+
+def test_a_new_name_and_a_new_role_are_shown_at_once(site: Site) -> None:
+    score(site, site.member("alice"), 0.3)
+    bob = site.member("bob")
+    score(site, bob, 0.5)
+    let_time_pass(site)
+    assert teams(site) == [(1, "bob"), (2, "alice")]
+    assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice", "bob"]
+    site.set_phase(frozen_at=now())
+    with site.services.database.writing() as session:
+        membership = session.scalars(select(Membership).where(Membership.user_id == bob.id)).one()
+        team = session.get_one(Team, membership.team_id)
+        team.name = "robert"
+        note_team(session, team.id)
+    assert teams(site)[0] == (1, "robert")
+    assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice", "robert"]
+    site.set_phase(frozen_at=None)
+    with site.services.database.writing() as session:
+        membership = session.scalars(select(Membership).where(Membership.user_id == bob.id)).one()
+        set_role(session, membership, Role.REVIEWER, site.owner_id)
+    assert sorted(teams(site), key=str) == [(1, "alice"), (None, "robert")]
+    assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice"]
+
+
+def test_connections_that_the_server_closed_are_not_used(postgres_services: Services) -> None:
+    database = postgres_services.database
+    with database.reading() as session:
+        session.execute(select(1))
+    address = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(address, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    for look in (database.reading, database.glancing, database.writing):
+        with look() as session:
+            assert session.scalar(select(1)) == 1
