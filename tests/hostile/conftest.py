@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +10,20 @@ import pytest
 from anyshot_worker.sandbox import Sandboxes
 from tests.hostile.bench import Data, Seen, evaluate, make_data
 from tests.hostile.cases import Expected
+from tests.services.containers import why_no_gvisor
 from tests.worker.sandbox.machine import sandbox_settings
 
 HONEST = Expected(number=0, attack="none", verdict=["OK"])  # type: ignore[list-item]
 
 
-@pytest.fixture(scope="session")
-def hostile_sandboxes(sandbox_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandboxes]:
-    """Docker boxes under the runtime of ANYSHOT_HOSTILE_RUNTIME (runc unless said otherwise)."""
-    runtime = os.environ.get("ANYSHOT_HOSTILE_RUNTIME", "runc")
-    settings = sandbox_settings(tmp_path_factory.mktemp("hostile"), runtime=runtime, pool_size=1)
+@pytest.fixture(scope="session", params=["runc", pytest.param("runsc", marks=pytest.mark.rotating(4))])
+def hostile_sandboxes(
+    request: pytest.FixtureRequest, sandbox_image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandboxes]:
+    """Docker boxes under runc and, where the daemon has it, under gVisor, of whose slower runs CI takes a quarter."""
+    if request.param == "runsc" and (reason := why_no_gvisor(f"anyshot/sandbox:{sandbox_image}")):
+        pytest.skip(reason)
+    settings = sandbox_settings(tmp_path_factory.mktemp("hostile"), runtime=request.param, pool_size=1)
     sandboxes = Sandboxes.from_settings(settings)
     yield sandboxes
     sandboxes.close()

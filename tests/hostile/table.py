@@ -16,6 +16,7 @@ when the run ends with the verdict that its `expected.toml` names, nothing of it
 submission right after it gets the same predictions as always. OK means that the attack was tried, was refused, and the
 submission then answered well. Seconds are those after the start of the box. `make hostile` runs the suite; this table is
 made from the record of its last run (`ANYSHOT_HOSTILE_RECORD=FILE make hostile`, then `python -m tests.hostile.table FILE`).
+Under gVisor the kernel of a box counts against its memory and ends with it, so that a bomb in a child ends the whole box.
 
 Some numbers of the list are no submissions; other tests hold them:
 

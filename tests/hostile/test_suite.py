@@ -23,7 +23,7 @@ CASES = list_cases()
 def test_hostile_submission(
     folder: Path, hostile_sandboxes: Sandboxes, hostile_data: Data, honest_reference: Seen, scratch: Path
 ) -> None:
-    expected = read_expected(folder)
+    expected = read_expected(folder).under(hostile_sandboxes.name)
     seen = evaluate(hostile_sandboxes, hostile_data, folder, expected, scratch)
     record_result(folder.name, expected, seen, hostile_sandboxes.name)
     failure = seen.outcome.failure

@@ -12,6 +12,10 @@ import pytest
 
 from tests.services.processes import find_program, running, wait_until
 
+GVISOR = (
+    Path(__file__).parents[2] / "docker" / "daemon.json"
+)  # the daemon's settings with gVisor among its runtimes
+
 
 def docker_answers() -> bool:
     """Whether a daemon answers on the default address."""
@@ -35,7 +39,21 @@ def docker_daemon() -> Iterator[None]:
         pytest.skip("no Docker daemon answers, and starting one takes root")
     with (
         tempfile.TemporaryDirectory(prefix="anyshot-dockerd-") as folder,
-        running([program], Path(folder) / "log.txt"),
+        running([program, "--config-file", str(GVISOR)], Path(folder) / "log.txt"),
     ):
         wait_until(docker_answers, "the Docker daemon", 60)
         yield
+
+
+def why_no_gvisor(image: str) -> str:
+    """Why no box can be started under gVisor here; empty where one can. `image` is any sandbox image."""
+    told = subprocess.run(
+        ["docker", "info", "--format", "{{json .Runtimes}}"], capture_output=True, text=True
+    )
+    if "runsc" not in told.stdout or find_program("runsc") is None:
+        return "the daemon has no gVisor (Debian: apt-get install runsc, then dockerd --config-file docker/daemon.json)"
+    command = ["docker", "run", "--rm", "--runtime", "runsc", "--network", "none", image, "-c", "print('up')"]
+    tried = subprocess.run(command, capture_output=True, text=True)
+    return (
+        "" if tried.stdout.strip() == "up" else f"gVisor does not start here: {tried.stderr.strip()[-300:]}"
+    )

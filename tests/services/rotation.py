@@ -1,6 +1,7 @@
 """Long lists of which CI runs a slice that rotates: mark a test `rotating`.
 
-`ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices; without it, everything runs.
+`ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
+everything runs. A list marked `rotating(4)` is cut into four times as many slices.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
@@ -17,6 +18,11 @@ def slice_of(node_id: str, slices: int) -> int:
     return int.from_bytes(hashlib.sha256(node_id.encode()).digest()[:4], "big") % slices
 
 
+def finer_by(item: pytest.Item) -> int:
+    """How many times as many slices the item's list has; 0 for an item that does not rotate."""
+    return max((mark.args[0] if mark.args else 1 for mark in item.iter_markers("rotating")), default=0)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the rotating tests of the other slices."""
     wanted = os.environ.get("ANYSHOT_ROTATE", "all")
@@ -25,9 +31,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     number, _, slices = wanted.partition("/")
     kept, left = [], []
     for item in items:
-        mine = item.get_closest_marker("rotating") is None or slice_of(item.nodeid, int(slices)) == int(
-            number
-        )
+        count = int(slices) * finer_by(item)
+        mine = not count or slice_of(item.nodeid, count) == int(number) % count
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -29,12 +29,14 @@ def link_packs(packs: Sequence[Path], folder: Path) -> None:
 
 
 class SharedPixels:
-    """The writing end of the shared buffer: holds the images of the set that is due, and nothing else."""
+    """The writing end of the shared buffer: the images of the set that is due.
+
+    Behind them lies what is left of earlier sets; the same runner was shown it, so wiping would gain nothing.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._content = np.empty(0, dtype=np.uint8)
-        self._shown = 0
 
     def show(self, images: np.ndarray, order: np.ndarray | None = None) -> None:
         """Replace the content by `images` (uint8), in that order where one is given.
@@ -50,12 +52,9 @@ class SharedPixels:
             np.take(
                 images, order, axis=0, out=shown, mode="clip"
             )  # "raise" would gather into a second buffer
-        self._content[images.size : self._shown] = 0
-        self._shown = images.size
 
     def wipe(self) -> None:
         """Forget the images."""
-        self._shown = 0
         self._content = np.empty(0, dtype=np.uint8)
         os.ftruncate(self._file, 0)
 
