@@ -43,12 +43,13 @@ class Expected(BaseModel):
     gvisor: list[
         Verdict
     ] = []  # the verdict under gVisor, where another is right: one kernel holds all of a box there
+    gvisor_concedes: list[str] = []  # what its kernel gives away though it may not, and that tells nothing
 
     def under(self, sandbox: str) -> Expected:
         """What is expected in that sandbox; a box that gVisor ends as a whole logs no more what it tried."""
-        if not (self.gvisor and sandbox.endswith("runsc")):
-            return self
-        return self.model_copy(update={"verdict": self.gvisor, "must_log": []})
+        if not sandbox.endswith("runsc"):
+            return self.model_copy(update={"gvisor_concedes": []})
+        return self.model_copy(update={"verdict": self.gvisor, "must_log": []}) if self.gvisor else self
 
     @property
     def cause(self) -> Cause | None:
