@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any
 
@@ -43,20 +43,22 @@ class JobHeader:
     packs_folder: str | None
     packs: int
     pixels: str | None
-    pixels_mapped: bool
     hide_dataset_names: bool
     cpus: int
     device: str
     unpacked_bytes: int
     learner_bytes: int
     max_items: int | None = None
+    pixels_mapped: bool = False
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> JobHeader:
-        return cls(**json.loads(payload))
+        """What a task server of a later release adds does not hurt a runner in an older image."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: value for name, value in json.loads(payload).items() if name in known})
 
 
 @dataclass(frozen=True, slots=True)
