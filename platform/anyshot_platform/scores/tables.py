@@ -81,7 +81,7 @@ def find_all_results(session: Session, run_ids: Sequence[str]) -> dict[str, str]
             Artifact.expired_at.is_(None),
         )
     )
-    return dict(rows.tuples().all())
+    return {row.run_id: row.digest for row in rows}
 
 
 def read_table(storage: Storage, digest: str | None) -> TaskTable | None:
