@@ -41,6 +41,12 @@ class Postgres:
         """The address of its only database."""
         return f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
 
+    @property
+    def pid(self) -> int:
+        """The id of the server's first process."""
+        assert self._process is not None  # it was started
+        return self._process.pid
+
     def create(self) -> None:
         """Make the cluster."""
         if self._user:

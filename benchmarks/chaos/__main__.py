@@ -14,15 +14,14 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 from sqlalchemy.exc import DBAPIError
 
-from anyshot_platform.migration import migrate
 from anyshot_platform.web.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
 from benchmarks.chaos.mischief import Mischief
-from benchmarks.chaos.stage import make_stage, make_tokens, services_of, submit
+from benchmarks.chaos.place import Place, distributed_site
+from benchmarks.chaos.stage import submit
 from benchmarks.chaos.watching import Containers, Watch, judge, tell_failures
 from benchmarks.figures import Figure, keep
 from benchmarks.servers import Postgres, postgres
@@ -94,60 +93,45 @@ def run(plan: Plan) -> Outcome:
 
 
 def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
-    broker, broker_url = machines.redis(home)
-    environment = machines.platform_settings(home / "site", database, broker_url)
-    services = services_of(environment)
-    migrate(services.database)
-    make_stage(services, home)
-    token, worker_token = make_tokens(services)
-    web = machines.web(home, environment)
     daemon, docker_host = machines.dockerd(home) if plan.docker else (None, None)
-    workers = [
-        machines.worker(home, f"worker{number}", environment, worker_token, plan.sandbox, docker_host)
-        for number in range(plan.workers)
-    ]
-    processes = [*([daemon] if daemon else []), broker, web, *workers]
+    if plan.sandbox == "docker":
+        subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
     try:
-        _start(plan, processes, daemon, docker_host)
-        machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
-        client = httpx.Client(
-            base_url=environment["ANYSHOT_BASE_URL"], headers={"authorization": f"Bearer {token}"}, timeout=30
-        )
-        expected = measure_expected(client, services, workers)
-        mischief = Mischief(workers, broker, broker_url, database, plan.seed, daemon)
-        watch = Watch(Containers(home, docker_host) if plan.sandbox == "docker" else None)
-        began = time.monotonic()
-        for number in range(plan.submissions):
-            variant = list(VARIANTS)[number % len(VARIANTS)]
-            submit(client, variant, make_bundle(variant, number))
-        wait_for_the_end(services, mischief, watch, deadline=began + plan.minutes * 60)
-        seconds = time.monotonic() - began
-        mischief.finish()
-        time.sleep(JANITOR_SECONDS)  # janitors look every ten seconds for what dead workers left
-        for worker in workers:
-            worker.stop()
-        figures = judge(services, mischief, watch, expected, seconds)
-        return Outcome(figures, mischief.timeline, tell_failures(services))
+        if daemon is not None and docker_host is not None:
+            daemon.start()
+            machines.wait_for_docker(docker_host, daemon)
+            machines.copy_image(docker_host)
+        with distributed_site(
+            home, database, workers=plan.workers, sandbox=plan.sandbox, docker_host=docker_host
+        ) as place:
+            containers = Containers(home, docker_host) if plan.sandbox == "docker" else None
+            mischief = Mischief(place.workers, place.broker, place.broker_url, database, plan.seed, daemon)
+            return _do_mischief(plan, place, mischief, Watch(containers))
     finally:
-        for process in reversed(processes):
-            process.stop()
-        services.database.dispose()
+        if daemon is not None:
+            daemon.stop()
         if plan.keep_logs:
             keep_logs(home, Path(plan.keep_logs))
 
 
-def _start(
-    plan: Plan, processes: list[machines.Process], daemon: machines.Process | None, docker_host: str | None
-) -> None:
-    if plan.sandbox == "docker":
-        subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
-    if daemon is not None and docker_host is not None:
-        daemon.start()
-        machines.wait_for_docker(docker_host, daemon)
-        machines.copy_image(docker_host)
-    for process in processes:
-        if process is not daemon:
-            process.start()
+def _do_mischief(plan: Plan, place: Place, mischief: Mischief, watch: Watch) -> Outcome:
+    for process in (place.broker, place.web, *place.workers):
+        process.start()
+    machines.wait_for_web(place.address, place.web)
+    expected = measure_expected(place)
+    began = time.monotonic()
+    for number in range(plan.submissions):
+        variant = list(VARIANTS)[number % len(VARIANTS)]
+        submit(place.client, variant, make_bundle(variant, number))
+    mischief.begin()
+    wait_for_the_end(place.services, mischief, watch, deadline=began + plan.minutes * 60)
+    seconds = time.monotonic() - began
+    mischief.finish()
+    time.sleep(JANITOR_SECONDS)  # janitors look every ten seconds for what dead workers left
+    for worker in place.workers:
+        worker.stop()
+    figures = judge(place.services, mischief, watch, expected, seconds)
+    return Outcome(figures, mischief.timeline, tell_failures(place.services))
 
 
 def keep_logs(home: Path, target: Path) -> None:
@@ -157,10 +141,9 @@ def keep_logs(home: Path, target: Path) -> None:
         shutil.copy(log, target)
 
 
-def measure_expected(
-    client: httpx.Client, services: Services, workers: list[machines.Process]
-) -> dict[str, float]:
+def measure_expected(place: Place) -> dict[str, float]:
     """What each variant scores when nothing goes wrong."""
+    client = place.client
     ids = {variant: submit(client, variant, make_bundle(variant, -1)) for variant in VARIANTS}
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline:
@@ -168,10 +151,12 @@ def measure_expected(
         if all(one["status"] not in ("queued", "running") for one in shown.values()):
             failed = [one for one in shown.values() if one["status"] != "finished"]
             if failed:
-                raise RuntimeError(f"a calm run failed: {failed[0]['runs'][-1]}\n{workers[0].log_tail()}")
+                raise RuntimeError(
+                    f"a calm run failed: {failed[0]['runs'][-1]}\n{place.workers[0].log_tail()}"
+                )
             return {variant: one["score"] for variant, one in shown.items()}
         time.sleep(0.5)
-    raise RuntimeError(f"the calm runs did not end:\n{workers[0].log_tail()}")
+    raise RuntimeError(f"the calm runs did not end:\n{place.workers[0].log_tail()}")
 
 
 def wait_for_the_end(services: Services, mischief: Mischief, watch: Watch, *, deadline: float) -> None:

@@ -33,6 +33,12 @@ class Process:
                 self._command, env=self._environment, stdout=log, stderr=log, start_new_session=True
             )
 
+    @property
+    def pid(self) -> int:
+        """The id of the process that runs."""
+        assert self._process is not None  # it was started
+        return self._process.pid
+
     def signal(self, number: int) -> None:
         """Send a signal to the process itself, not to its children."""
         if self._process is not None and self._process.poll() is None:

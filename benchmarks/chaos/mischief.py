@@ -35,8 +35,13 @@ class Mischief:
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
-        self._next = time.monotonic() + 5.0
         self._down: set[str] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """The timeline starts now, and the first thing happens in five seconds."""
+        self.began = time.monotonic()
+        self._next = self.began + 5.0
 
     def tick(self) -> None:
         """Undo what is due, and do the next thing if it is time."""

@@ -30,8 +30,9 @@ from benchmarks.chaos import machines
 from benchmarks.chaos.stage import services_of
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.load.filling import analyze, fill
+from benchmarks.load.spent import Spent
 from benchmarks.load.stage import make_competition
-from benchmarks.load.users import Member, Record, simulate
+from benchmarks.load.users import ACTIONS, LISTS, Member, Record, simulate
 from benchmarks.servers import postgres
 
 
@@ -86,10 +87,15 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         web.start()
         try:
             machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
+            spent = Spent({"web": web.pid, "database": server.pid, "users": os.getpid()})
             record = asyncio.run(simulate(environment["ANYSHOT_BASE_URL"], members, options))
+            cores = spent.cores()
         finally:
             web.stop()
-    return report(record, options)
+    return [
+        *report(record, options),
+        *(figure(f"load.cores_of_{name}", value, "") for name, value in cores.items()),
+    ]
 
 
 def prepare(services: Services, options: argparse.Namespace) -> list[Member]:
@@ -114,7 +120,7 @@ def report(record: Record, options: argparse.Namespace) -> list[Figure]:
     """The figures of a run."""
     for failure in sorted(set(record.failures))[:10]:
         print(f"failure: {failure} ({record.failures.count(failure)} times)")
-    done = sum(map(len, record.seconds.values()))
+    done = sum(len(record.seconds[kind]) for kind in ACTIONS)
     fives = sum(": 5" in failure for failure in record.failures)
     upload, listing, poll = (_p95(record.seconds[kind]) for kind in ("upload", "list", "poll"))
     load = os.getloadavg()[0]
@@ -125,6 +131,7 @@ def report(record: Record, options: argparse.Namespace) -> list[Figure]:
         figure("load.list_p95", listing * 1000, "ms", "< 300", listing < 0.3),
         figure("load.poll_p95", poll * 1000, "ms"),
         figure("load.median_list", statistics.median(record.seconds["list"] or [0.0]) * 1000, "ms"),
+        *(figure(f"load.list_p95 {path}", _p95(record.seconds[path]) * 1000, "ms") for path in LISTS),
         figure("load.server_errors", fives, "answers", "0", fives == 0),
         figure(
             "load.other_failures", len(record.failures) - fives, "answers", "0", len(record.failures) == fives

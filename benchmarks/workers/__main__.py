@@ -13,14 +13,12 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-import httpx
-
-from anyshot_platform.migration import migrate
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.workers.models import Worker
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import make_bundle, make_slow_bundle
-from benchmarks.chaos.stage import TASKS, make_stage, make_tokens, services_of
+from benchmarks.chaos.place import distributed_site
+from benchmarks.chaos.stage import TASKS
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.servers import postgres
 from benchmarks.workers.place import Place
@@ -59,30 +57,12 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
     with postgres() as database:
         if database is None:
             raise SystemExit("This benchmark needs PostgreSQL.")
-        broker, broker_url = machines.redis(home)
-        environment = machines.platform_settings(home / "site", database, broker_url)
-        services = services_of(environment)
-        migrate(services.database)
-        make_stage(services, home)
-        token, worker_token = make_tokens(services)
-        web = machines.web(home, environment)
-        workers = [
-            machines.worker(home, f"worker{number}", environment, worker_token, "docker")
-            for number in range(2)
-        ]
         subprocess.run([*machines.ANYSHOT, "worker", "image", "build"], check=True, stdout=subprocess.DEVNULL)
-        address = environment["ANYSHOT_BASE_URL"]
-        client = httpx.Client(base_url=address, headers={"authorization": f"Bearer {token}"}, timeout=30)
-        try:
-            for process in (broker, web, workers[0]):
+        with distributed_site(home, database, workers=2) as site:
+            for process in (site.broker, site.web, site.workers[0]):
                 process.start()
-            machines.wait_for_web(address, web)
-            return measure(Place(services, client, workers), options)
-        finally:
-            for process in (*workers, web, broker):
-                process.stop()
-            client.close()
-            services.database.dispose()
+            machines.wait_for_web(site.address, site.web)
+            return measure(Place(site.services, site.client, site.workers), options)
 
 
 def measure(place: Place, options: argparse.Namespace) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -42,7 +43,15 @@ def make_app() -> FastAPI:
     """The web service of one of several processes; its settings come from the environment."""
     settings = read_settings()
     configure_logging(settings.log_format)
-    return create_app(settings)
+    app = create_app(settings)
+    _freeze_memory()
+    return app
+
+
+def _freeze_memory() -> None:
+    """What was made so far lives as long as the process: the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper: bool = True) -> None:
@@ -65,6 +74,7 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
+    _freeze_memory()
     with ExitStack() as stack:
         if sweeper:
             stack.enter_context(Background(services))
@@ -135,6 +145,8 @@ def _serve_many(settings: PlatformSettings, services: Services, *, sweeper: bool
             workers=settings.web_processes,
             log_config=None,
             access_log=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=5,
         )
 
 

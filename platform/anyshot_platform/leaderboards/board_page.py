@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -16,15 +14,14 @@ from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.heads import Tab
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
+from anyshot_platform.leaderboards.board_shape import BoardView, HistoryRow, PhaseChoice
 from anyshot_platform.leaderboards.board_view import (
-    Column,
-    RowView,
     Scale,
     make_columns,
     make_rows,
     make_scale,
 )
-from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
+from anyshot_platform.leaderboards.extra_columns import read_extra_columns
 from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
@@ -40,59 +37,6 @@ from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.charts import HistoryPoint, draw_history
 
 PAGE_SIZE = 50
-
-
-@dataclass(frozen=True)
-class PhaseChoice:
-    """A phase whose board can be chosen."""
-
-    name: str
-    href: str
-    current: bool
-
-
-@dataclass(frozen=True)
-class HistoryRow:
-    """A new top of the board."""
-
-    at: datetime
-    team: str
-    value: float
-
-
-@dataclass(frozen=True)
-class BoardView:
-    """A page of a board, with all around it."""
-
-    subtitle: str
-    phases: tuple[PhaseChoice, ...]
-    leagues: tuple[Tab, ...]
-    league_key: str
-    league_name: str
-    note: str
-    hidden: str
-    rows: tuple[RowView, ...]
-    datasets: tuple[Column, ...]
-    extra: tuple[ExtraColumn, ...]
-    low: float
-    high: float
-    gate: float | None
-    gate_x: float | None
-    page: Page
-    sort: str
-    query: str
-    keep: tuple[tuple[str, str], ...]
-    clear_href: str
-    own_href: str | None
-    own_words: str
-    neighbours: tuple[Neighbour, ...]
-    updated_at: datetime | None
-    score_title: str
-    bracket_words: str
-    rule_words: str
-    history_svg: Markup | None
-    history_rows: tuple[HistoryRow, ...]
-    exports: tuple[tuple[str, str], ...]
 
 
 def read_board_view(

@@ -1,0 +1,37 @@
+"""How many cores some processes kept busy, each with its children."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+
+
+class Spent:
+    """Looks at processes, by name and id, from when it is made."""
+
+    def __init__(self, processes: dict[str, int]) -> None:
+        self._processes = processes
+        self._began = time.monotonic()
+        self._before = self._seconds()
+
+    def cores(self) -> dict[str, float]:
+        """Seconds of the processor for each second that has passed, by name."""
+        passed = time.monotonic() - self._began
+        return {name: (now - self._before[name]) / passed for name, now in self._seconds().items()}
+
+    def _seconds(self) -> dict[str, float]:
+        return {name: _seconds_of(pid) for name, pid in self._processes.items()}
+
+
+def _seconds_of(pid: int) -> float:
+    first = psutil.Process(pid)
+    ended = first.cpu_times()  # its children that are gone are counted with it
+    total = ended.children_user + ended.children_system
+    for process in (first, *first.children(recursive=True)):
+        try:
+            times = process.cpu_times()
+        except psutil.NoSuchProcess:
+            continue
+        total += times.user + times.system
+    return total
