@@ -38,7 +38,9 @@ def build(flavour: str, name: str, as_folder: bool, base: str) -> None:
 @image.command("context")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--flavour", type=click.Choice(["cpu", "gpu"]), default="cpu", show_default=True)
-@click.option("--torch-index", default="", help="where wheels of a CPU-only torch lie; otherwise CUDA comes along")
+@click.option(
+    "--torch-index", default="", help="where wheels of a CPU-only torch lie; otherwise CUDA comes along"
+)
 def context(folder: Path, flavour: str, torch_index: str) -> None:
     """Write into FOLDER what `docker build` needs to make a base image with a registry."""
     from anyshot_worker.images.build import write_context
