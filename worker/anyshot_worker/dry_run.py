@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import shutil
 import uuid
 from functools import cache
 from typing import Literal
 
+import click
+
 from anyshot_starting_kit.dryrun.evaluate import NoSandbox
 from anyshot_starting_kit.dryrun.publicdata import default_cache
 from anyshot_starting_kit.taskserver.channel import Channel
+from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_worker.images.build import build_folder, build_image
 from anyshot_worker.sandbox import SandboxError, Sandboxes, SandboxSettings
+from anyshot_worker.sandbox.interface import Backend
+from anyshot_worker.sandbox.sandboxes import choose_backend
 
 Kind = Literal["docker", "bubblewrap"]
 
@@ -39,8 +46,32 @@ def _sandboxes(kind: Kind) -> Sandboxes:
     """One for the process: its guarantees are checked once."""
     folder = default_cache() / "sandbox"
     folder.mkdir(parents=True, exist_ok=True)
-    made = Sandboxes.from_settings(
-        SandboxSettings(sandbox=kind, state_folder=folder, pool_size=0, owner="anyshot-dry-run")
-    )
+    settings = SandboxSettings(sandbox=kind, state_folder=folder, pool_size=0, owner="anyshot-dry-run")
+    provide_image(choose_backend(settings), settings)
+    made = Sandboxes.from_settings(settings)
     atexit.register(made.close)
     return made
+
+
+def provide_image(backend: Backend, settings: SandboxSettings) -> None:
+    """Build the sandbox image, as `anyshot worker image build` does, where this machine has none yet.
+
+    Raises SandboxError where there is nothing to run an image with, or where it cannot be built.
+    """
+    folder = backend.name == "bubblewrap"
+    if folder and shutil.which("bwrap") is None:
+        raise SandboxError("Bubblewrap is not installed (the program bwrap)", Verdict.SANDBOX_START)
+    try:
+        backend.prepare(settings.sandbox_image)
+        return
+    except SandboxError as error:
+        if error.verdict is not Verdict.IMAGE_MISSING:
+            raise
+    command = f"anyshot worker image build{' --as-folder' if folder else ''}"
+    _say(f"The sandbox image is not on this machine. It is built now, once, in a few minutes ({command}) ...")
+    build = build_folder if folder else build_image
+    build("cpu", settings.images_folder, settings.wheelhouse, say=_say)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)  # standard output may be JSON

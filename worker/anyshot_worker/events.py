@@ -15,7 +15,7 @@ from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError, WorkerCli
 log = logging.getLogger(__name__)
 
 BATCH = 500  # lines a request
-INTERVAL = 0.2  # seconds: what a reader waits for at most, beside the network and the page's own poll
+INTERVAL = 0.1  # seconds: what a reader waits for at most, beside the network and the page's own poll
 BACKLOG = 100_000  # lines held while the platform is away; the file keeps them all
 
 

@@ -6,16 +6,15 @@ import json
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.audit.service import select_entries
+from anyshot_platform.audit.service import read_entries
 from anyshot_platform.competitions.manage_frame import AsReviewer, render_manage
-from anyshot_platform.users.models import User
 from anyshot_platform.web.access import site_admin
-from anyshot_platform.web.paging import Page, PageParam, page_of
+from anyshot_platform.web.paging import Page, PageParam
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import SessionDep
 
@@ -79,25 +78,14 @@ def _actions(session: Session, competition_id: str | None) -> list[str]:
 def _read(
     session: Session, competition_id: str | None, action: str, who: str, number: int
 ) -> tuple[list[dict[str, object]], Page]:
-    query = select_entries(competition_id=competition_id, action=action or None)
-    if who:
-        actors = select(User.id).where(User.username_key == who.casefold())
-        query = query.where(AuditEntry.actor_id.in_(actors))
-    total = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
-    page = page_of(number, 50, total)
-    entries = list(session.scalars(query.offset(page.offset).limit(page.size)))
-    names = dict(
-        session.execute(
-            select(User.id, User.username).where(User.id.in_([e.actor_id for e in entries]))
-        ).all()
-    )
-    return [_row(entry, names) for entry in entries], page
+    rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
+    return [_row(entry, name) for entry, name in rows], page
 
 
-def _row(entry: AuditEntry, names: dict[str, str]) -> dict[str, object]:
+def _row(entry: AuditEntry, name: str | None) -> dict[str, object]:
     return {
         "entry": entry,
-        "who": names.get(entry.actor_id or "", "the platform"),
+        "who": name or "the platform",
         "before": json.dumps(entry.before, ensure_ascii=False, indent=1) if entry.before else "",
         "after": json.dumps(entry.after, ensure_ascii=False, indent=1) if entry.after else "",
     }

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.users.models import User
+from anyshot_platform.web.paging import Page, page_of
+
+PAGE_SIZE = 50
 
 
 def record(
@@ -55,3 +59,19 @@ def select_entries(
         AuditEntry.object_id: object_id,
     }
     return query.where(*(column == value for column, value in wanted.items() if value is not None))
+
+
+def read_entries(
+    session: Session, *, competition_id: str | None, action: str, who: str, number: int
+) -> tuple[list[tuple[AuditEntry, str | None]], Page]:
+    """One page of the log, newest first, each entry with the name of who did it; empty words filter nothing."""
+    query = select_entries(competition_id=competition_id, action=action or None)
+    if who:
+        actors = select(User.id).where(User.username_key == who.casefold())
+        query = query.where(AuditEntry.actor_id.in_(actors))
+    total = session.scalar(select(func.count()).select_from(query.order_by(None).subquery())) or 0
+    page = page_of(number, PAGE_SIZE, total)
+    entries = list(session.scalars(query.offset(page.offset).limit(page.size)))
+    named = select(User.id, User.username).where(User.id.in_([entry.actor_id for entry in entries]))
+    names = {row.id: row.username for row in session.execute(named)}
+    return [(entry, names.get(entry.actor_id or "")) for entry in entries], page

@@ -75,8 +75,7 @@ def delete(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     competition = access.competition
 
     def deed() -> None:
-        if form.text("confirm_name") != competition.slug:
-            raise Invalid(f"Type {competition.slug} to confirm that the competition shall be deleted.")
+        organizing.require_name(competition, form.text("confirm_name"))
         organizing.delete_competition(session, competition, access.viewer.id)
 
     return act(session, manage_path(access), "The competition is deleted; you can restore it.", deed)

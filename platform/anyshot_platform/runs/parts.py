@@ -6,13 +6,18 @@ itself: it trains on what the protocol leaves of its dataset, and is tested on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED
+from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
+from anyshot_starting_kit.wire.verdicts import Cause
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 
@@ -52,6 +57,22 @@ def shard_of(run: Run, tasks: int) -> tuple[int, int] | None:
     if run.shard_index is None or goes_by_dataset(run):
         return None
     return shard_bounds(tasks, run.shard_count, run.shard_index)
+
+
+def failed_alone(run: Run) -> bool:
+    """Whether this is a dataset's part that the participant's code failed on, where datasets are ranked one by one.
+
+    It has the worst rank on this dataset (NeurIPS'21); its other datasets count.
+    """
+    rule = RULES.get(run.phase_version.ranking_rule)
+    failed = run.state in ENDED and run.cause == Cause.PARTICIPANT
+    return failed and goes_by_dataset(run) and rule is not None and rule.by_dataset
+
+
+def deciding(runs: Sequence[Run]) -> list[Run]:
+    """Those that decide what becomes of a submission: all but what failed alone beside others of the same seed."""
+    alive = {run.seed_index for run in runs if not failed_alone(run)}
+    return [run for run in runs if run.seed_index not in alive or not failed_alone(run)]
 
 
 def run_budget(run: Run) -> float:

@@ -14,6 +14,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.reports.announcing import announce
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import deciding
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.scores.service import combine_scores, find_score, forget_score
@@ -36,14 +37,15 @@ def settle(session: Session, run: Run) -> None:
         return
     submission = session.get_one(Submission, run.submission_id)
     siblings = list_siblings(session, run)
+    counting = deciding(siblings)
     if run.state == RunState.FINISHED:
         _ring_waiting_shards(session, run, siblings)
-    elif run.state in ENDED:
+    elif run.state in ENDED and run in counting:
         _cancel_hopeless(session, run, siblings)
-    if all(sibling.state == RunState.FINISHED for sibling in siblings):
+    if all(sibling.state == RunState.FINISHED for sibling in counting):
         combine_scores(session, submission, run.phase_version_id, siblings)
     if _is_live(session, submission, run):
-        _write_status(session, submission, siblings)
+        _write_status(session, submission, counting)
 
 
 def list_siblings(session: Session, run: Run) -> Sequence[Run]:

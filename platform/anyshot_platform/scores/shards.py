@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
@@ -14,6 +15,7 @@ from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import NotFound
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import deciding
 from anyshot_platform.runs.settlement import list_siblings, settle
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
@@ -22,6 +24,7 @@ from anyshot_platform.web.services import Services
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.results import read_results, write_results
+from anyshot_starting_kit.wire.verdicts import Cause
 
 log = logging.getLogger(__name__)
 COMBINED = "results.parquet"
@@ -37,36 +40,36 @@ def combine_ready_shards(services: Services) -> int:
 
 
 def _find_ready(session: Session) -> list[str]:
-    """The first shards of the runs that are ready and have no score yet."""
-    finished = (
-        select(Run.submission_id, Run.phase_version_id, Run.generation, Run.seed_index)
-        .where(Run.shard_index.is_not(None), Run.state == RunState.FINISHED)
+    """The first finished parts of the runs that are ready and have no score yet."""
+    finished = case((Run.state == RunState.FINISHED, 1), else_=0)
+    through = case((or_(Run.state == RunState.FINISHED, Run.cause == Cause.PARTICIPANT), 1), else_=0)
+    groups = (
+        select(func.min(Run.id))
+        .outerjoin(RunScore, RunScore.run_id == Run.id)
+        .where(Run.shard_index.is_not(None))
         .group_by(Run.submission_id, Run.phase_version_id, Run.generation, Run.seed_index)
-        .having(func.count(Run.id) == func.max(Run.shard_count))
-        .subquery()
-    )
-    return list(
-        session.scalars(
-            select(Run.id)
-            .join(
-                finished,
-                (Run.submission_id == finished.c.submission_id)
-                & (Run.phase_version_id == finished.c.phase_version_id)
-                & (Run.generation == finished.c.generation)
-                & (Run.seed_index == finished.c.seed_index),
-            )
-            .outerjoin(RunScore, RunScore.run_id == Run.id)
-            .where(Run.shard_index == 0, RunScore.run_id.is_(None))
+        .having(
+            func.count(RunScore.run_id) == 0,
+            func.sum(finished) > 0,
+            func.sum(through) == func.max(Run.shard_count),
         )
     )
+    found = [_parts(session, session.get_one(Run, run_id)) for run_id in session.scalars(groups).all()]
+    return [parts[0].id for parts in found if parts]
+
+
+def _parts(session: Session, run: Run) -> list[Run]:
+    """The finished parts of a seeded run in their order; none where another one that counts is missing."""
+    parts = [other for other in list_siblings(session, run) if other.seed_index == run.seed_index]
+    counting = deciding(parts)
+    return counting if all(part.state == RunState.FINISHED for part in counting) else []
 
 
 def combine(services: Services, run_id: str) -> None:
-    """Put the tables of a run's shards together by task, and score the whole on its first shard's run."""
+    """Put the tables of a run's parts together by task, and score the whole on its first part."""
     with services.database.reading() as session:
         first = session.get_one(Run, run_id)
-        shards = [run for run in list_siblings(session, first) if run.seed_index == first.seed_index]
-        digests = [_results_of(session, run) for run in shards]
+        digests = [_results_of(session, run) for run in _parts(session, first)]
         tasks = first.phase_version.tasks
     with tempfile.TemporaryDirectory(prefix="anyshot-shards-") as folder:
         tables, metas = [], []
@@ -79,7 +82,7 @@ def combine(services: Services, run_id: str) -> None:
             tables.append(table)
             metas.append(meta)
         whole = TaskTable.concatenate(tables).sorted()
-        summary = summarize(whole, tasks)
+        summary = _summarize(whole, tasks)
         target = Path(folder) / COMBINED
         write_results(target, whole, {**metas[0], "tasks": tasks})
         blob = keep_file(services, target)
@@ -87,6 +90,19 @@ def combine(services: Services, run_id: str) -> None:
         run = session.get_one(Run, run_id)
         _replace_results(session, run, blob.digest, blob.size)
         _record(session, run, summary)
+
+
+def _summarize(table: TaskTable, tasks: int) -> RunSummary:
+    """The summary of the whole; where the code failed on a dataset, its tasks count as guessed (0) in the mean.
+
+    By dataset they are missing, which is the worst rank there.
+    """
+    if len(table) == tasks:
+        return summarize(table, tasks)
+    found = summarize(table, table.task.tolist())
+    share = len(table) / tasks
+    half_width = None if found.half_width is None else found.half_width * share
+    return replace(found, mean=found.mean * share, half_width=half_width, tasks=tasks)
 
 
 def _record(session: Session, run: Run, summary: RunSummary) -> None:

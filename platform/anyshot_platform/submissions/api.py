@@ -9,12 +9,12 @@ from fastapi import Path as PathParam
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from anyshot_platform.artifacts.service import read_chunks
-from anyshot_platform.competitions.service import find_membership, require_participant
+from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.runs.service import cancel_submission
 from anyshot_platform.submissions import service, uploads, views
-from anyshot_platform.submissions.downloads import find_artifact, open_stored
+from anyshot_platform.submissions.downloads import find_artifact, open_stored, send_everything
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.submissions.schemas import (
@@ -28,6 +28,7 @@ from anyshot_platform.submissions.schemas import (
     UploadIn,
     UploadOut,
 )
+from anyshot_platform.submissions.taking_home import write_everything
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.limits import count_hit
 from anyshot_platform.web.access import (
@@ -166,7 +167,7 @@ def list_submissions(
     """One's own team's submissions, newest first; reviewers see everybody's with `everyone`."""
     found = find_phase(session, access.competition, phase) if phase else None
     reviewer = access.may(Role.REVIEWER)
-    membership = find_membership(session, access.competition.id, access.viewer.id)
+    membership = access.membership
     all_teams = everyone and reviewer
     own_team = (membership.team_id if membership else None) or "none"
     return views.list_submissions(
@@ -219,6 +220,12 @@ def download_archive(found: Reader, services: ServicesDep) -> Response:
     """The zip itself: its team's and the reviewers'."""
     submission = found.submission
     return _send(services, submission.digest, f"submission-{submission.number}.zip")
+
+
+@router.get("/submissions/{submission_id}/everything", response_class=Response)
+def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """One zip of all that one may have of a submission: code, log, results, provenance, files of its runs."""
+    return send_everything(found, *write_everything(session, services, found))
 
 
 @router.get("/submissions/{submission_id}/runs/{run_id}/artifacts/{name}", response_class=Response)

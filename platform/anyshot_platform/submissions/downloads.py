@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import BinaryIO
 
+from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.background import BackgroundTask
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.states import Role
@@ -33,12 +35,15 @@ def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: 
             Artifact.expired_at.is_(None),
         )
     ).first()
-    if artifact is None or not (found.access.may(Role.REVIEWER) or _is_participants(found, name)):
+    if artifact is None or not may_have(found, name):
         raise NotFound("There is no such file.")
     return artifact
 
 
-def _is_participants(found: SubmissionAccess, name: str) -> bool:
+def may_have(found: SubmissionAccess, name: str) -> bool:
+    """Whether the viewer may have an artifact of that name: reviewers all, the team its own."""
+    if found.access.may(Role.REVIEWER):
+        return True
     if name in _HELD_BACK_BY_POLICY and found.submission.phase.log_policy == LogPolicy.NOTHING:
         return False
     return name in OWN_ARTIFACTS
@@ -50,3 +55,17 @@ def open_stored(services: Services, digest: str) -> BinaryIO:
         return services.storage.open(digest)
     except FileNotFoundError as error:
         raise NotFound("This file is no longer kept.") from error
+
+
+def attached(found: SubmissionAccess, name: str) -> dict[str, str]:
+    """Headers of a file that a browser is to keep."""
+    return {"content-disposition": f'attachment; filename="submission-{found.submission.number}-{name}"'}
+
+
+def send_everything(found: SubmissionAccess, file: BinaryIO, size: int) -> StreamingResponse:
+    """The zip of all files of a submission."""
+    chunks = iter(lambda: file.read(1 << 20), b"")
+    headers = {**attached(found, "everything.zip"), "content-length": str(size)}
+    return StreamingResponse(
+        chunks, media_type="application/zip", headers=headers, background=BackgroundTask(file.close)
+    )

@@ -236,17 +236,22 @@ def _downloads(session: Session, found: SubmissionAccess, runs: list[Run], *, sc
     if scored and submission.phase.scores_visible:
         files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
         files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
-    for name, size in session.execute(
-        select(Artifact.name, Artifact.size).where(
-            Artifact.run_id.in_([run.id for run in runs]), Artifact.final, Artifact.expired_at.is_(None)
-        )
-    ):
-        if name == "logger.zip" and submission.phase.log_policy != LogPolicy.NOTHING:
+    if runs and submission.phase.log_policy != LogPolicy.NOTHING:
+        size = session.scalars(
+            select(Artifact.size).where(
+                Artifact.run_id == runs[0].id,
+                Artifact.name == "logger.zip",
+                Artifact.final,
+                Artifact.expired_at.is_(None),
+            )
+        ).first()
+        if size is not None:
             files.append(
                 Download("Tables of the logger", f"{base}/logger.zip", size, "chart-line", "CSV, zipped")
             )
     if runs:
         files.append(Download("Log", f"{base}/log.txt", None, "terminal", "text"))
+    files.append(Download("Everything", f"{base}/everything.zip", None, "download", "one zip"))
     return files
 
 

@@ -22,7 +22,9 @@ from anyshot_platform.web.services import Services, ServicesDep
 from anyshot_platform.web.viewer import Viewer, ViewerDep
 
 router = APIRouter(include_in_schema=False)
-POLL_SECONDS = 0.15  # with the worker's interval, a line is on the page within half a second
+POLL_SECONDS = 0.1  # while lines come: with the worker's interval, a line is on the page within half a second
+QUIET_POLL_SECONDS = 0.25  # else, so that many who wait cost little; the first line is as quick
+LIVELY_SECONDS = 3.0  # after a line, more are expected for so long
 BATCH = 2000  # lines in one message
 KEEP_ALIVE_SECONDS = 15.0
 LONGEST_SECONDS = (
@@ -55,6 +57,7 @@ async def follow(
     """The events until the submission has ended and all its lines are sent, or the browser has gone."""
     sent: dict[str, Any] = {}
     began = quiet_since = anyio.current_time()
+    lively_until = 0.0
     while not await request.is_disconnected():
         try:
             state, lines = await to_thread.run_sync(_look, services, viewer, submission_id, after)
@@ -69,6 +72,8 @@ async def follow(
         if state["ended"] and len(lines) < BATCH:
             return
         moment = anyio.current_time()
+        if lines:
+            lively_until = moment + LIVELY_SECONDS
         if lines or state is sent:
             quiet_since = moment
         elif moment - quiet_since > KEEP_ALIVE_SECONDS:
@@ -77,7 +82,7 @@ async def follow(
         if moment - began > LONGEST_SECONDS:
             return
         if len(lines) < BATCH:
-            await anyio.sleep(POLL_SECONDS)
+            await anyio.sleep(POLL_SECONDS if moment < lively_until else QUIET_POLL_SECONDS)
 
 
 def _event(name: str, data: object, identity: int) -> str:

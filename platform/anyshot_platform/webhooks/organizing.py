@@ -23,11 +23,14 @@ def list_webhooks(
     query = select(Webhook).where(Webhook.competition_id == competition_id, Webhook.deleted_at.is_(None))
     found = []
     for hook in session.scalars(query.order_by(Webhook.created_at)):
-        sent = select(WebhookDelivery).where(WebhookDelivery.webhook_id == hook.id)
-        found.append(
-            (hook, list(session.scalars(sent.order_by(WebhookDelivery.created_at.desc()).limit(10))))
-        )
+        found.append((hook, list_deliveries(session, hook)))
     return found
+
+
+def list_deliveries(session: Session, hook: Webhook) -> list[WebhookDelivery]:
+    """The newest deliveries of a webhook."""
+    sent = select(WebhookDelivery).where(WebhookDelivery.webhook_id == hook.id)
+    return list(session.scalars(sent.order_by(WebhookDelivery.created_at.desc()).limit(10)))
 
 
 def find_webhook(session: Session, competition_id: str | None, webhook_id: str) -> Webhook:

@@ -60,6 +60,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
     train_seed, test_seed = _seeds(run, version)
     results = _results(services, session, run)
     tasks = phase.smoke_tasks if smoke else version.tasks
+    most = 1 if smoke and version.each_dataset else None  # packs: a smoke test, too, is of one dataset
     return Assignment(
         kind=run.kind,
         run_id=run.id,
@@ -73,8 +74,8 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         # A report on a board is computed from its results: no pack has to travel for it.
         meta_train=[]
         if results
-        else _packs(services, session, train_pool or version.meta_train_pool_version_id),
-        meta_test=[] if results else _packs(services, session, test_pool),
+        else _packs(services, session, train_pool or version.meta_train_pool_version_id)[:most],
+        meta_test=[] if results else _packs(services, session, test_pool)[:most],
         protocol=version.protocol,
         tasks=tasks,
         shard=shard_of(run, tasks),

@@ -11,6 +11,7 @@ import click
 
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.organize_texts import COMMANDS
 from anyshot_starting_kit.client import Client
 
 DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds")
@@ -204,3 +205,7 @@ def report(
 def _ask_first(question: str, yes: bool) -> None:
     if not yes:
         click.confirm(question, abort=True)
+
+
+for command in COMMANDS:
+    organize.add_command(command)

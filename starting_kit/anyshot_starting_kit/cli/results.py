@@ -20,9 +20,17 @@ from anyshot_starting_kit.client import Client
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), help="Folder for everything it made."
 )
+@click.option(
+    "--zip",
+    "archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File for one zip of everything: code, log, results, provenance, files of its runs.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
-def results(client: Client, submission: str | None, output: Path | None, as_json: bool) -> None:
+def results(
+    client: Client, submission: str | None, output: Path | None, archive: Path | None, as_json: bool
+) -> None:
     """Show the results of SUBMISSION (an id; the last one made without it); with -o download all files of it.
 
     Exit codes as those of `anyshot status`.
@@ -34,6 +42,10 @@ def results(client: Client, submission: str | None, output: Path | None, as_json
             click.echo(_run_line(run))
     if output is not None:
         _download(client, state, output, quiet=as_json)
+    if archive is not None:
+        client.fetch(f"/submissions/{state['id']}/everything", archive)
+        if not as_json:
+            click.echo(f"  {archive}")
     code = exit_code(state)
     if code is Exit.UNFINISHED and not as_json:
         click.echo("It has not ended: anyshot status --follow")
@@ -48,7 +60,8 @@ def _run_line(run: dict[str, Any]) -> str:
 
 def _download(client: Client, state: dict[str, Any], output: Path, *, quiet: bool) -> None:
     for run in state["runs"]:
-        folder = output / f"run-{run['seed_index']}" if len(state["runs"]) > 1 else output
+        part = "" if run["shard_index"] is None else f"-part-{run['shard_index']}"
+        folder = output / f"run-{run['seed_index']}{part}" if len(state["runs"]) > 1 else output
         folder.mkdir(parents=True, exist_ok=True)
         for name in run["artifacts"]:
             target = folder / name.replace("/", "-")

@@ -13,7 +13,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_starting_kit.data.pack import pack_dataset
 from anyshot_starting_kit.demo_data import make_demo_data
 from tests.platform.admin.test_manage import acts, finish
-from tests.platform.site import SLUG, Person, Site
+from tests.platform.site import SLUG, Person, Site, make_zip
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
@@ -279,6 +279,85 @@ def test_pools_are_filled_versioned_and_published(embedded_site: Site, tmp_path:
     assert ask(owner, "DELETE", "/api/v1/pools/mine")["deleted"]
     assert not ask(owner, "POST", "/api/v1/pools/mine/restore")["deleted"]
     assert "pool.publish" in acts(site)
+
+
+def test_settings_texts_and_state(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    settings = ask(owner, "GET", "/settings")
+    question = {"key": "method", "label": "What is it?", "required": True}
+    wanted = {**settings, "terms": "Be kind.", "team_size": 3, "fact_sheet": [question]}
+    assert ask(owner, "PUT", "/settings", wanted) == wanted
+    assert ask(owner, "GET", "/settings") == wanted
+    ask(owner, "PUT", "/settings", {**settings, "team_size": 0}, status=422)
+    one = ask(owner, "POST", "/pages", {"title": "Rules", "body": "No."}, status=201)
+    two = ask(owner, "POST", "/pages", {"title": "Data", "body": "Yes."}, status=201)
+    assert ask(owner, "PUT", f"/pages/{one['id']}", {"title": "All rules", "body": "No!"})["key"] == "rules"
+    moved = ask(owner, "POST", f"/pages/{two['id']}/move", {"place": 0})
+    assert [page["title"] for page in moved] == ["Data", "All rules"]
+    assert ask(owner, "GET", "/pages") == moved
+    assert owner.call("DELETE", f"{MANAGE}/pages/{two['id']}").status_code == 204
+    assert ask(owner, "DELETE", f"/pages/{two['id']}", status=404)
+    assert ask(owner, "GET", "/state") == {
+        "slug": SLUG,
+        "state": "published",
+        "deleted": False,
+        "missing": [],
+    }
+    assert ask(owner, "PUT", "/state", {"state": "draft"})["state"] == "draft"
+    ask(owner, "POST", "/delete", {"confirm_name": "another"}, status=422)
+    assert ask(owner, "POST", "/delete", {"confirm_name": SLUG})["deleted"]
+    assert not ask(owner, "POST", "/restore")["deleted"]
+    assert acts(embedded_site)[-2:] == ["competition.delete", "competition.restore"]
+
+
+def test_a_logo_and_a_baseline_are_uploaded(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    upload = owner.upload(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "logo.svg")
+    assert owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 204
+    assert owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 404  # used up
+    archive = owner.upload(make_zip())
+    body = {"name": "Mine", "upload_id": archive, "leagues": ["free"]}
+    made = ask(owner, "POST", "/baselines", body, status=201)
+    assert (made["key"], made["leagues"]) == ("mine", ["free"])
+    bad = owner.upload(b"no zip")
+    ask(owner, "POST", "/baselines", {"name": "Bad", "upload_id": bad}, status=422)
+    others = embedded_site.member("oda", Role.ORGANIZER).upload(make_zip())
+    ask(owner, "POST", "/baselines", {"name": "Theirs", "upload_id": others}, status=404)
+    assert ask(owner, "POST", "/baselines/mine/run", {"phase": "feedback"}, status=202)["runs"] == 1
+
+
+def test_announcements_webhooks_and_the_log(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    made = ask(owner, "POST", "/announcements", {"title": "It begins", "body": "Now."}, status=201)
+    assert ask(owner, "DELETE", f"/announcements/{made['id']}")["deleted_at"]
+    assert ask(owner, "GET", "/announcements") == []
+    assert ask(owner, "GET", "/announcements?deleted=true")[0]["title"] == "It begins"
+    assert ask(owner, "POST", f"/announcements/{made['id']}/restore")["deleted_at"] is None
+    hook = {"url": "https://example.org/hook", "events": ["submission.finished"]}
+    added = ask(owner, "POST", "/webhooks", hook, status=201)
+    ask(owner, "POST", "/webhooks", {"url": "ftp://example.org"}, status=422)
+    ask(owner, "POST", "/webhooks", {**hook, "events": ["nothing"]}, status=422)
+    tested = ask(owner, "POST", f"/webhooks/{added['id']}/acts/test")
+    assert [row["event"] for row in tested["deliveries"]] == ["test"]
+    assert not ask(owner, "POST", f"/webhooks/{added['id']}/acts/off")["active"]
+    assert ask(owner, "POST", f"/webhooks/{added['id']}/acts/renew")["secret"] != added["secret"]
+    ask(owner, "POST", f"/webhooks/{added['id']}/acts/remove")
+    assert ask(owner, "GET", "/webhooks") == []
+    log = ask(owner, "GET", "/audit")
+    assert (log["total"], log["items"][0]["action"], log["items"][0]["who"]) == (
+        len(log["items"]),
+        "webhook.remove",
+        owner.username,
+    )
+    assert ask(owner, "GET", "/audit?action=webhook.off")["total"] == 1
+    assert ask(owner, "GET", "/audit?who=nobody")["total"] == 0
+    admin = embedded_site.person("admiral", is_site_admin=True)
+    sites = "/api/v1/admin/webhooks"
+    made = ask(admin, "POST", sites, hook, status=201)
+    assert [row["id"] for row in ask(admin, "GET", sites)] == [made["id"]]
+    ask(admin, "POST", f"{sites}/{added['id']}/acts/on", status=404)  # a competition's
+    assert ask(admin, "GET", "/api/v1/admin/audit")["items"][0]["action"] == "webhook.add"
+    ask(owner, "GET", "/api/v1/admin/audit", status=403)
 
 
 def test_reviewers_read_and_participants_see_nothing(embedded_site: Site) -> None:

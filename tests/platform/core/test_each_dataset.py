@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import select
 
 from anyshot_platform.bundles.schema import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version
 from anyshot_platform.queue.sweeper import sweep
+from anyshot_platform.scores.models import SubmissionScore
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.protocols.task import dataset_in_turn
@@ -42,6 +45,7 @@ def claim_all(worker: PaperWorker) -> list[dict[str, Any]]:
 def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> TaskTable:
     tasks = tasks_of(job)
     table = make_table(0, TASKS).select(np.isin(np.arange(TASKS), tasks))
+    table = replace(table, dataset=np.full(len(tasks), f"d{job['dataset']}"))
     path = folder / "results.parquet"
     write_results(path, table, {"tasks": len(tasks)})
     artifacts = []
@@ -94,6 +98,19 @@ def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_pa
     assert "Part 2 of 2, a dataset each" in page
 
 
+def test_a_smoke_test_is_of_one_dataset(site: Site) -> None:
+    by_dataset(site)
+    site.member("alice").submit(smoke=True)
+    job = site.worker().claim()
+    assert job is not None
+    assert (job["kind"], job["dataset"], len(job["meta_train"]), len(job["meta_test"])) == (
+        "smoke",
+        None,
+        1,
+        1,
+    )
+
+
 def test_every_dataset_may_have_the_whole_time(site: Site) -> None:
     by_dataset(site, budget_each_dataset=True, meta_train_seconds=400.0)
     site.member("alice").submit()
@@ -116,6 +133,39 @@ def test_a_part_is_scored_again_as_that_part(site: Site, tmp_path: Path) -> None
         hand_in(worker, job, tmp_path)
     assert sweep(site.services)["combined"] == 1
     assert site.submission(shown["id"]).status == "finished"
+
+
+def test_a_dataset_that_the_code_fails_on_leaves_the_others(site: Site, tmp_path: Path) -> None:
+    by_dataset(site, ranking_rule="dataset_ranks_worst")
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    failing, other = claim_all(worker)
+    worker.fail(failing, "RUNTIME_ERROR")
+    table = hand_in(worker, other, tmp_path)
+    assert sweep(site.services)["combined"] == 1
+    submission = site.submission(shown["id"])
+    assert (submission.status, submission.counts_quota) == ("finished", True)
+    assert submission.score == pytest.approx(table.normalized_accuracy.sum() / TASKS)
+    with site.services.database.reading() as session:
+        (score,) = session.scalars(select(SubmissionScore))
+        assert set(score.by_dataset) == {"d1"}
+    assert len(site.board()["rows"]) == 1
+    assert sweep(site.services)["combined"] == 0
+    again = site.member("bob").submit().json()  # fails on both
+    for job in claim_all(worker):
+        worker.fail(job, "RUNTIME_ERROR")
+    assert sweep(site.services)["combined"] == 0
+    assert (site.submission(again["id"]).status, site.submission(again["id"]).score) == ("failed", None)
+
+
+def test_where_datasets_are_not_ranked_one_by_one_a_failure_ends_all(site: Site) -> None:
+    by_dataset(site)
+    shown = site.member("alice").submit().json()
+    worker = site.worker()
+    failing, other = claim_all(worker)
+    worker.fail(failing, "RUNTIME_ERROR")
+    assert worker.beat(other).json()["cancel"]
+    assert site.submission(shown["id"]).status == "running"
 
 
 def test_only_protocols_that_split_datasets_go_dataset_by_dataset() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import re
+import zipfile
 from dataclasses import replace
 from datetime import timedelta
 
@@ -110,7 +113,7 @@ def test_strangers_see_no_submission_of_others(visitor: Visitor, scene: Scene) -
     )
     for user in (scene.visitor, scene.bob):
         visitor.sign_in(user)
-        for part in ("", "/stream", "/log.txt", "/tasks.csv", "/report.html", "/cancel"):
+        for part in ("", "/stream", "/log.txt", "/tasks.csv", "/report.html", "/everything.zip", "/cancel"):
             visitor.see(path + part, 404)
         assert "There is no such submission" in visitor.see(
             f"/compare?id={scene.submissions['finished'].id}&id=x"
@@ -155,6 +158,37 @@ def test_tasks_can_be_taken_home(visitor: Visitor, scene: Scene) -> None:
     lines = visitor.see(f"/submissions/{scene.submissions['finished'].id}/tasks.csv").splitlines()
     assert lines[0].startswith("run,task,dataset,domain,ways,shots") and len(lines) == 201
     assert DATASETS[0] in lines[1]
+
+
+def test_everything_is_taken_home_as_one_zip(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    assert f"{path}/everything.zip" in visitor.see(path)
+    answer = visitor.client.get(f"{path}/everything.zip")
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        names = set(archive.namelist())
+        assert {
+            "README.txt",
+            "submission.json",
+            "provenance.json",
+            "log.txt",
+            "tasks.csv",
+            "report.html",
+        } <= names
+        assert archive.read("tasks.csv").decode() == visitor.see(f"{path}/tasks.csv")
+        assert archive.read("log.txt").decode() == visitor.see(f"{path}/log.txt")
+        (run,) = json.loads(archive.read("provenance.json"))
+        assert run["state"] == "finished" and "Training seed" in run and run["repeat"].startswith("anyshot")
+        assert b"Animals" not in b"".join(archive.read(name) for name in names)
+        assert not names & {
+            "runs/1/results.parquet",
+            "runs/1/predictions.parquet",
+        }  # they name hidden classes
+    failed = visitor.client.get(f"/submissions/{scene.submissions['failed'].id}/everything.zip")
+    with zipfile.ZipFile(io.BytesIO(failed.content)) as archive:
+        assert "tasks.csv" not in archive.namelist() and "provenance.json" in archive.namelist()
 
 
 def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from anyshot_starting_kit.client import Client, NotAllowed
-from tests.platform.site import SLUG, Site
+from tests.platform.site import SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,
     call,
@@ -68,3 +68,39 @@ def test_a_participant_steers_nothing(site: Site, address: str) -> None:  # noqa
             assert "organizer" in str(error)
         else:
             raise AssertionError("a participant closed a phase")
+
+
+def test_texts_and_records_are_kept_from_a_script(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    about = json.loads(call("organize", "about", SLUG).output)
+    (tmp_path / "about.json").write_text(json.dumps({**about, "title": "Another title"}))
+    changed = call("organize", "about", SLUG, str(tmp_path / "about.json")).output
+    assert json.loads(changed)["title"] == "Another title"
+    (tmp_path / "rules.md").write_text("Be kind.\n")
+    assert "rules is saved" in call("organize", "page", SLUG, "rules", str(tmp_path / "rules.md")).output
+    assert "is saved" in call("organize", "page", SLUG, "rules", "--title", "The rules").output
+    assert call("organize", "page", SLUG, "rules").output == "Be kind.\n\n"
+    assert "The rules" in call("organize", "page", SLUG).output
+    assert call("organize", "page", SLUG, "nothing").exit_code == 2
+    assert f"{SLUG} is published." in call("organize", "state", SLUG).output
+    assert f"{SLUG} is draft." in call("organize", "state", SLUG, "draft").output
+    assert "It begins" in call("organize", "announce", SLUG, "It begins").output
+    added = call(
+        "organize", "webhooks", SLUG, "--add", "https://example.org/x", "--event", "submission.failed"
+    )
+    identity = added.output.split()[0]
+    assert "nothing sent yet" in added.output
+    assert identity not in call("organize", "webhooks", SLUG, "--remove", identity).output
+    (tmp_path / "mine.zip").write_bytes(make_zip())
+    listed = call(
+        "organize", "baseline", SLUG, str(tmp_path / "mine.zip"), "--name", "Mine", "--league", "free"
+    )
+    assert "Mine" in listed.output and "free" in listed.output
+    log = call("organize", "audit", SLUG, "--who", site.owner().username).output
+    assert "webhook.remove" in log and "baseline.add" in log
+    assert "1 entries" in call("organize", "audit", SLUG, "--action", "announcement.add").output

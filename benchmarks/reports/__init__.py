@@ -1,0 +1,1 @@
+"""How quickly the pages of a large competition answer: `python -m benchmarks.pages`."""

@@ -1,0 +1,141 @@
+"""The commands of `anyshot organize` for a competition's texts, announcements, webhooks, baselines and log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.client import Client
+
+_File = click.Path(exists=True, dir_okay=False, path_type=Path)
+STATES = ("draft", "published", "archived")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("file", required=False, type=_File)
+@connection_options
+def about(client: Client, competition: str, file: Path | None) -> None:
+    """Print title, terms, registration, fact sheet and so on of COMPETITION as JSON, or set them from FILE."""
+    if file is not None:
+        client.organize("PUT", competition, "/settings", json.loads(file.read_text(encoding="utf-8")))
+    click.echo(json.dumps(client.organize("GET", competition, "/settings"), indent=2, ensure_ascii=False))
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("key", required=False)
+@click.argument("file", required=False, type=_File)
+@click.option("--title", help="A new title.")
+@connection_options
+def page(client: Client, competition: str, key: str | None, file: Path | None, title: str | None) -> None:
+    """List the pages of COMPETITION, print the page KEY, or write it from the Markdown FILE; a new key adds a page."""
+    pages = client.organize("GET", competition, "/pages")
+    if key is None:
+        for row in pages:
+            click.echo(f"{row['key']:24} {row['title']}")
+        return
+    found = next((row for row in pages if row["key"] == key), None)
+    if file is None and title is None:
+        if found is None:
+            raise click.UsageError(f"There is no page {key}.")
+        click.echo(found["body"])
+        return
+    text = file.read_text(encoding="utf-8") if file else (found or {}).get("body", "")
+    body = {"title": title or (found["title"] if found else key), "body": text}
+    method, path = ("POST", "/pages") if found is None else ("PUT", f"/pages/{found['id']}")
+    saved = client.organize(method, competition, path, body)
+    click.echo(f"The page {saved['key']} is saved.")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("new", required=False, type=click.Choice(STATES))
+@connection_options
+def state(client: Client, competition: str, new: str | None) -> None:
+    """Say who sees COMPETITION and what it lacks, or make it a draft, published or archived."""
+    method, body = ("GET", None) if new is None else ("PUT", {"state": new})
+    found = client.organize(method, competition, "/state", body)
+    click.echo(f"{found['slug']} is {found['state']}.")
+    for sentence in found["missing"]:
+        click.echo(sentence)
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("title", required=False)
+@click.argument("file", required=False, type=_File)
+@connection_options
+def announce(client: Client, competition: str, title: str | None, file: Path | None) -> None:
+    """List the announcements of COMPETITION, or announce TITLE, with the text of FILE, to all participants."""
+    if title is not None:
+        body = {"title": title, "body": file.read_text(encoding="utf-8") if file else ""}
+        client.organize("POST", competition, "/announcements", body)
+    for row in client.organize("GET", competition, "/announcements"):
+        click.echo(f"{row['created_at'][:16]}  {row['title']}")
+
+
+@click.command()
+@click.argument("competition")
+@click.option("--add", "url", help="Post events to this address from now on.")
+@click.option("--event", "events", multiple=True, help="With --add: only this event; may be repeated.")
+@click.option("--remove", "identity", metavar="ID", help="Remove a webhook.")
+@connection_options
+def webhooks(
+    client: Client, competition: str, url: str | None, events: tuple[str, ...], identity: str | None
+) -> None:
+    """List the webhooks of COMPETITION with their last answers, add one, or remove one."""
+    if url is not None:
+        made = client.organize("POST", competition, "/webhooks", {"url": url, "events": list(events)})
+        click.echo(f"{made['id']} is signed with {made['secret']}")
+    if identity is not None:
+        client.organize("POST", competition, f"/webhooks/{identity}/acts/remove")
+    for row in client.organize("GET", competition, "/webhooks"):
+        last = row["deliveries"][0] if row["deliveries"] else None
+        words = (
+            "nothing sent yet" if last is None else f"last {last['event']}: {last['status'] or last['error']}"
+        )
+        click.echo(f"{row['id']}  {'on ' if row['active'] else 'off'}  {row['url']}  {words}")
+
+
+@click.command()
+@click.argument("competition")
+@click.option("--action", default="", help="Only this act, like phase.pause.")
+@click.option("--who", default="", help="Only of this user.")
+@click.option("--page", default=1, show_default=True, help="50 a page, newest first.")
+@connection_options
+def audit(client: Client, competition: str, action: str, who: str, page: int) -> None:
+    """Print who did what in COMPETITION, and why."""
+    wanted = {"action": action, "who": who, "page": page}
+    found = client.organize("GET", competition, "/audit", params=wanted)
+    for row in found["items"]:
+        person = row["who"] or "the platform"
+        click.echo(
+            f"{row['at'][:19]}  {person:20} {row['action']:24} {row['object_type']} {row['object_id']}"
+            f"  {row['reason']}".rstrip()
+        )
+    click.echo(f"{found['total']} entries, page {found['page']} of {found['pages']}.")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("archive", metavar="ZIP", required=False, type=_File)
+@click.option("--name", help="What the boards call it [the file's name].")
+@click.option("--league", "leagues", multiple=True, help="On whose board it stands; may be repeated.")
+@connection_options
+def baseline(
+    client: Client, competition: str, archive: Path | None, name: str | None, leagues: tuple[str, ...]
+) -> None:
+    """List the baselines of COMPETITION, or add ZIP as one; the token needs the scope submit too, to upload it."""
+    if archive is not None:
+        upload = client.upload(archive)
+        body = {"name": name or archive.stem, "upload_id": upload["id"], "leagues": list(leagues)}
+        client.organize("POST", competition, "/baselines", body)
+    for row in client.organize("GET", competition, "/baselines"):
+        click.echo(f"{row['key']:24} {row['name']:32} {', '.join(row['leagues'])}".rstrip())
+
+
+COMMANDS = (about, page, state, announce, webhooks, audit, baseline)
