@@ -47,6 +47,22 @@ def test_resnet18_is_that_of_timm(tmp_path: Path) -> None:
         torch.testing.assert_close(ours(images), wanted, rtol=1e-4, atol=1e-5)
 
 
+def test_conv4_shrinks_normalises_and_pools_as_its_paper_has_it() -> None:
+    """Pooling before the ReLU, and shrinking before the normalisation, change neither features nor weights' names."""
+    backbone = make_backbone("conv4", width=8, stem_pool=4).eval()
+    state, images = backbone.network.state_dict(), torch.rand(3, 3, 128, 128)
+    maps = torch.nn.functional.avg_pool2d((images - backbone.mean) / backbone.deviation, 4)
+    for block in range(4):
+        mean, variance, scale, shift = (
+            state[f"blocks.{block}.1.{name}"] for name in ("running_mean", "running_var", "weight", "bias")
+        )
+        maps = torch.nn.functional.conv2d(maps, state[f"blocks.{block}.0.weight"], padding=1)
+        maps = torch.nn.functional.batch_norm(maps, mean, variance, scale, shift)
+        maps = torch.nn.functional.max_pool2d(torch.relu(maps), 2)
+    with torch.no_grad():
+        torch.testing.assert_close(backbone(images), maps.mean(dim=(2, 3)), rtol=1e-4, atol=1e-5)
+
+
 def test_weights_are_missing_or_wrong(tmp_path: Path) -> None:
     """Both errors say what was looked for."""
     with pytest.raises(MissingWeights, match=r"no pretrained weights here\.pt"):

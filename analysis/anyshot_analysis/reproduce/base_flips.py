@@ -9,7 +9,7 @@ from anyshot_analysis.reproduce.material import WORDS, Material
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 
 SIZES = (5, 10, 20, 40, 80)
-DRAWS, TASKS = 1000, 300
+DRAWS, TASKS = 1000, 150
 
 
 def make(material: Material) -> Report:

@@ -14,7 +14,7 @@ from anyshot_starting_kit.charts import Bar, draw_bars
 from anyshot_starting_kit.protocols import FixedWaysShots, Range
 
 PROTOCOL = FixedWaysShots(ways=Range(5, 5), shots=Range(10, 10), query=10)
-TASKS, FLOOR = 40, 6
+TASKS, FLOOR = 30, 6
 
 
 def make(material: Material) -> Report:

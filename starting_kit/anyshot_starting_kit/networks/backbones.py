@@ -20,6 +20,8 @@ IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation,
 class Backbone(nn.Module):
     """A network with the normalisation of its input; `width` is the number of features.
 
+    `stem_pool` shrinks images by that factor first, which is what makes 128 x 128 affordable on a CPU.
+
     Images pass it with their channels last in memory, which convolutions on a CPU like best: the same numbers up to
     rounding. With `precision` bfloat16 matrix products are computed in that type where torch's autocast allows it;
     weights and features stay float32.
@@ -35,11 +37,13 @@ class Backbone(nn.Module):
         mean: tuple[float, ...],
         deviation: tuple[float, ...],
         precision: str = "float32",
+        stem_pool: int = 1,
     ):
         super().__init__()
         if precision not in PRECISIONS:
             raise ValueError(f"method.precision is {precision!r}; there are {' and '.join(PRECISIONS)}.")
         self.width, self.precision = width, precision
+        self.stem = nn.AvgPool2d(stem_pool) if stem_pool > 1 else nn.Identity()
         self.network = network
         self.lay_out(torch.channels_last)
         self.register_buffer("mean", torch.tensor(mean).view(1, 3, 1, 1))
@@ -52,7 +56,8 @@ class Backbone(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images `[n, 3, h, w]` in [0, 1] to features `[n, width]`."""
-        shown = ((images - self.mean) / self.deviation).contiguous(memory_format=self.layout)
+        small = self.stem(images)  # first: fewer pixels are then left to normalise
+        shown = ((small - self.mean) / self.deviation).contiguous(memory_format=self.layout)
         with torch.autocast(images.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             features = self.network(shown)
         return features.float()
@@ -74,16 +79,16 @@ def make_backbone(
     `weights` names a file (see `find_weights`), empty for random ones. Raises ValueError for an unknown name or
     precision, MissingWeights, WrongWeights.
     """
-    network, features = _network(name, width, stem_pool)
+    network, features = _network(name, width)
     mean, deviation = _normalisation(name, network)
     if weights:
         load_weights(network, find_weights(weights, submission, mounted))
-    return Backbone(network, features, mean, deviation, precision)
+    return Backbone(network, features, mean, deviation, precision, stem_pool if name in NAMES else 1)
 
 
-def _network(name: str, width: int, stem_pool: int) -> tuple[nn.Module, int]:
+def _network(name: str, width: int) -> tuple[nn.Module, int]:
     if name in NAMES:
-        network = NAMES[name](width, stem_pool)
+        network = NAMES[name](width)
         return network, network.width
     if not name.startswith(TIMM):
         raise ValueError(f"There is no backbone {name!r}; there are {', '.join(NAMES)} and timm:NAME.")

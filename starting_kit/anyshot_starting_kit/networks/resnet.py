@@ -11,20 +11,18 @@ class ResNet12(nn.Module):
     """Images `[n, 3, h, w]` to features `[n, 10 * width]` (Lee et al. 2019, section 4.1, without DropBlock).
 
     Four residual blocks of three convolutions with width, 2.5, 5 and 10 times width channels; 64 in the paper.
-    `stem_pool` shrinks the image before the first block.
     """
 
-    def __init__(self, width: int = 64, stem_pool: int = 1) -> None:
+    def __init__(self, width: int = 64) -> None:
         super().__init__()
         self.width = 10 * width
         sizes = [3, width, 5 * width // 2, 5 * width, 10 * width]
-        self.stem = nn.AvgPool2d(stem_pool) if stem_pool > 1 else nn.Identity()
         self.blocks = nn.Sequential(*[Block12(a, b) for a, b in pairwise(sizes)])
         self.pool = nn.AdaptiveAvgPool2d(1)
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of a batch of images."""
-        return self.pool(self.blocks(self.stem(images))).flatten(1)
+        return self.pool(self.blocks(images)).flatten(1)
 
 
 class Block12(nn.Module):
@@ -50,10 +48,9 @@ class Block12(nn.Module):
 class ResNet18(nn.Module):
     """Images `[n, 3, h, w]` to features `[n, 8 * width]` (He et al. 2016); width 64 is the ImageNet one."""
 
-    def __init__(self, width: int = 64, stem_pool: int = 1) -> None:
+    def __init__(self, width: int = 64) -> None:
         super().__init__()
         self.width = 8 * width
-        self.stem = nn.AvgPool2d(stem_pool) if stem_pool > 1 else nn.Identity()
         self.conv1 = nn.Conv2d(3, width, 7, stride=2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
         self.relu = nn.ReLU()
@@ -66,7 +63,7 @@ class ResNet18(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Features of a batch of images."""
-        maps = self.maxpool(self.relu(self.bn1(self.conv1(self.stem(images)))))
+        maps = self.maxpool(self.relu(self.bn1(self.conv1(images))))
         maps = self.layer4(self.layer3(self.layer2(self.layer1(maps))))
         return self.pool(maps).flatten(1)
 
