@@ -50,3 +50,9 @@ def keep(name: str, figures: list[Figure], notes: str = "", **more: list[str]) -
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps(record, indent=1) + "\n")
     return path
+
+
+def kept(name: str) -> list[Figure]:
+    """The figures of the last run that was kept; none before the first."""
+    path = RESULTS / f"{name}.json"
+    return [Figure(**values) for values in json.loads(path.read_text())["figures"]] if path.exists() else []
