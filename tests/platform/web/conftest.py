@@ -17,6 +17,7 @@ from httpx import Response
 from selenium import webdriver
 
 from anyshot_platform.app import create_app, make_services
+from anyshot_platform.leaderboards.memo import forget_all
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.services import Services
@@ -44,6 +45,12 @@ class LiveSite:
     def path(self, name: str) -> str:
         """The page of one of the scene's submissions."""
         return f"{self.address}/submissions/{self.scene.submissions[name].id}"
+
+
+@pytest.fixture(autouse=True)
+def _no_finding_of_another_copy() -> None:
+    """Each test has a copy of one scene, and so the same ids."""
+    forget_all()
 
 
 @pytest.fixture(scope="session")
