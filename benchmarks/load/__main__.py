@@ -87,7 +87,7 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         web.start()
         try:
             machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
-            spent = Spent({"web": web.pid, "database": server.pid, "users": os.getpid()})
+            spent = Spent({"web": web.pid, "database": server.pid})
             record = asyncio.run(simulate(environment["ANYSHOT_BASE_URL"], members, options))
             cores = spent.cores()
         finally:

@@ -1,4 +1,4 @@
-"""How many cores some processes kept busy, each with its children."""
+"""How many cores some processes kept busy: others with their children, this one alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import psutil
 
 
 class Spent:
-    """Looks at processes, by name and id, from when it is made."""
+    """Looks at processes, by name and id, from when it is made; the users are this process."""
 
     def __init__(self, processes: dict[str, int]) -> None:
         self._processes = processes
@@ -21,7 +21,8 @@ class Spent:
         return {name: (now - self._before[name]) / passed for name, now in self._seconds().items()}
 
     def _seconds(self) -> dict[str, float]:
-        return {name: _seconds_of(pid) for name, pid in self._processes.items()}
+        others = {name: _seconds_of(pid) for name, pid in self._processes.items()}
+        return {**others, "users": time.process_time()}
 
 
 def _seconds_of(pid: int) -> float:

@@ -22,6 +22,7 @@ from anyshot_platform.web.csrf import guard_csrf
 from anyshot_platform.web.failures import install_error_handlers
 from anyshot_platform.web.headers import ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
+from anyshot_platform.web.routing import match_at_once
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.signing import Signer
 
@@ -57,6 +58,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
     for router in feature_routers():
         refuse_open_routes(router.routes)
+        match_at_once(router)
         app.include_router(router)
     app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
     return app

@@ -16,7 +16,7 @@ from sqlalchemy import JSON, DateTime, Dialect, Engine, MetaData, String, create
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.orm import DeclarativeBase, Session, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
 
 E = TypeVar("E", bound=StrEnum)
@@ -107,15 +107,17 @@ class Database:
         # With PostgreSQL a glance needs no BEGIN and no ROLLBACK, which are round trips.
         glancer = reader if self.is_sqlite else reader.execution_options(isolation_level="AUTOCOMMIT")
         self._glance = sessionmaker(glancer, expire_on_commit=False, autoflush=False)
+        event.listen(self._glance, "before_flush", _refuse_flush)
+        event.listen(self._glance, "do_orm_execute", _refuse_change)
         self.after_commit: list[Callable[[Session], None]] = []
 
     def write_session(self) -> Session:
         """Return a session that may write; the caller ends it."""
         return self._write()
 
-    def read_session(self) -> Session:
-        """Return a session that only reads; the caller ends it."""
-        return self._read()
+    def glance_session(self) -> Session:
+        """Return a session for SELECTs alone, which refuses everything else; the caller ends it."""
+        return self._glance()
 
     @contextmanager
     def writing(self) -> Iterator[Session]:
@@ -133,7 +135,10 @@ class Database:
 
     @contextmanager
     def glancing(self) -> Iterator[Session]:
-        """For single SELECTs: the quickest way to look something up, without a transaction around it."""
+        """For SELECTs alone: the quickest way to look something up, with PostgreSQL without a transaction around it.
+
+        Each statement sees what is committed then, as it does in a transaction of PostgreSQL's usual isolation.
+        """
         with self._glance() as session:
             yield session
 
@@ -166,6 +171,19 @@ def _create_engine(address: str, pool_size: int) -> Engine:
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+class ReadsOnly(RuntimeError):
+    """A session that was made for looking was asked to write: a bug of ours."""
+
+
+def _refuse_flush(session: Session, context: object, instances: object) -> None:
+    raise ReadsOnly("this session only reads, and something in it was changed")
+
+
+def _refuse_change(state: ORMExecuteState) -> None:
+    if not state.is_select:
+        raise ReadsOnly("this session only reads")
 
 
 def _watch_connections(engine: Engine) -> None:

@@ -39,12 +39,11 @@ async def get_session(
 ) -> AsyncIterator[Session]:
     """One request, one transaction: committed before the response is sent, rolled back by an exception.
 
-    Requests by safe methods get a transaction that waits for no writer and is always rolled back: state never
-    changes by GET.
+    Requests by safe methods get a session that waits for no writer and refuses to write: state never changes by GET.
     """
     database = services.database
     if request.method in SAFE_METHODS:
-        session = database.read_session()
+        session = database.glance_session()
         try:
             yield session
         finally:

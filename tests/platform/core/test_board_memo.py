@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-import psycopg
 import pytest
 from sqlalchemy import event, select
 
@@ -19,7 +18,6 @@ from anyshot_platform.leaderboards import memo
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.teams.models import Team
-from anyshot_platform.web.services import Services
 from tests.platform.site import SLUG, Person, Site, make_zip
 
 HISTORY = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard/history"
@@ -105,18 +103,3 @@ def test_a_new_name_and_a_new_role_are_shown_at_once(site: Site) -> None:
         set_role(session, membership, Role.REVIEWER, site.owner_id)
     assert sorted(teams(site), key=str) == [(1, "alice"), (None, "robert")]
     assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice"]
-
-
-def test_connections_that_the_server_closed_are_not_used(postgres_services: Services) -> None:
-    database = postgres_services.database
-    with database.reading() as session:
-        session.execute(select(1))
-    address = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(address, autocommit=True) as other:
-        other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
-    for look in (database.reading, database.glancing, database.writing):
-        with look() as session:
-            assert session.scalar(select(1)) == 1

@@ -1,0 +1,40 @@
+"""Connections and sessions: what looks cannot write, and what the server closed is not used."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from sqlalchemy import select, update
+
+from anyshot_platform.database import ReadsOnly
+from anyshot_platform.users.models import User
+from anyshot_platform.web.services import Services
+from tests.platform.site import Site
+
+
+def test_a_session_for_looking_writes_nothing(site: Site) -> None:
+    changed = update(User).values(display_name="changed")
+    with site.services.database.glancing() as session:
+        user = session.scalars(select(User)).one()
+        with pytest.raises(ReadsOnly):
+            session.execute(changed)
+        user.display_name = "changed"
+        with pytest.raises(ReadsOnly):
+            session.flush()
+    with site.services.database.glancing() as session:
+        assert session.scalars(select(User.display_name)).one() != "changed"
+
+
+def test_connections_that_the_server_closed_are_not_used(postgres_services: Services) -> None:
+    database = postgres_services.database
+    with database.reading() as session:
+        session.execute(select(1))
+    address = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    with psycopg.connect(address, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    for look in (database.reading, database.glancing, database.writing):
+        with look() as session:
+            assert session.scalar(select(1)) == 1
