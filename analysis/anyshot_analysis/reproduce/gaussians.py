@@ -25,7 +25,7 @@ from anyshot_scoring.reliability.agreement import tau_b
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.charts import draw_curves
 
-WIDTH, ITERATIONS, TASKS, EMBEDDED = 64, 1000, 500, 100
+WIDTH, ITERATIONS, TASKS, EMBEDDED = 64, 800, 300, 40
 
 
 def embed_world(world: World, seed: int = 0, tasks: int = EMBEDDED) -> np.ndarray:
@@ -109,8 +109,8 @@ def make(material: Material) -> Report:
             )
         ],
         notes=[
-            f"Reduced: width {WIDTH} (128), at most {ITERATIONS} meta-batches of 8 tasks, one seed, "
-            f"{EMBEDDED} embedded tasks (500) with a random probe of the papers' size.",
+            f"Reduced: width {WIDTH} (128), at most {ITERATIONS} meta-batches of 8 tasks, {TASKS} test tasks (500), one "
+            f"seed, {EMBEDDED} embedded tasks (500) with a random probe of the papers' size.",
             "Inputs of the learners are divided by the benchmark's overall deviation; the papers do "
             "not say that they do.",
             *late,
