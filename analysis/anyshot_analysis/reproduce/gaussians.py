@@ -109,8 +109,8 @@ def make(material: Material) -> Report:
             )
         ],
         notes=[
-            f"Reduced: width {WIDTH} (128), at most {ITERATIONS} meta-batches of 8 tasks, {TASKS} test tasks (500), one "
-            f"seed, {EMBEDDED} embedded tasks (500) with a random probe of the papers' size.",
+            f"Reduced: width {WIDTH} (128), at most {ITERATIONS} meta-batches of 8 tasks, {TASKS} test tasks (500), "
+            f"one seed, {EMBEDDED} embedded tasks (500) with a random probe of the papers' size.",
             "Inputs of the learners are divided by the benchmark's overall deviation; the papers do "
             "not say that they do.",
             *late,
