@@ -1,4 +1,4 @@
-"""Baselines as zips with other settings: `quick.json`, `paper.json` and changes, laid over their `config.json`."""
+"""Baselines as zips with other settings: `paper.json`, `within.json`, `quick.json` and changes over `config.json`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from typing import Any
 from anyshot_starting_kit.bundle.pack import pack_folder
 
 CONFIG = "config.json"
+_LEFT_OUT = (
+    "paper.json",
+    "within.json",
+)  # what was chosen of them is in the config; the zip's digest keeps to that
 
 
 class NoBaseline(ValueError):
@@ -65,7 +69,8 @@ def pack_baseline(
         return
     pack_folder(baseline.source, target)
     config = merged_config(baseline.source, settings, changes or {})
-    entries = _entries(target) | {CONFIG: json.dumps(config, indent=1).encode()}
+    entries = {name: content for name, content in _entries(target).items() if name not in _LEFT_OUT}
+    entries[CONFIG] = json.dumps(config, indent=1).encode()
     entries |= {file.name: file.read_bytes() for file in files}
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(entries):

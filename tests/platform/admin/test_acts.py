@@ -267,7 +267,7 @@ def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(embedded_si
     site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
     with site.services.database.writing() as session:
         competition_id = site.competition(session).id
-        for settings in ("", "paper"):
+        for settings in ("", "paper", "within"):
             session.add(
                 Baseline(
                     competition_id=competition_id,
@@ -285,7 +285,7 @@ def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(embedded_si
             with site.services.storage.open(fetched.digest) as stored:
                 config = json.loads(zipfile.ZipFile(io.BytesIO(stored.read())).read("config.json"))
             iterations[baseline.settings] = config["method"]["iterations"]
-    assert iterations["paper"] == 30_000
+    assert (iterations["paper"], iterations["within"]) == (30_000, 4_290)
     assert iterations[""] < 1000
     post(owner, f"{BASE}/baselines/proto-paper/run", phase="feedback")
     finish(worker, 0.3)

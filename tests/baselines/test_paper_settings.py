@@ -1,0 +1,63 @@
+"""The baselines of the NeurIPS'22 competition's paper have its settings, across domains and within one."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anyshot_starting_kit.bundle.config import read_config
+from anyshot_starting_kit.experiment.bundles import find_baselines, merged_config, pack_baseline
+from anyshot_starting_kit.training import Settings
+from tests.baselines.trial import FOLDER
+
+COMMON = {"backbone": "resnet18", "width": 64, "stem_pool": 1}
+LOOP = {"learning_rate": 0.001, "optimizer": "adam"}
+CROSS = {"iterations": 30_000, "validate_every": 5_000, "validation_tasks": 300}
+WITHIN = {"iterations": 4_290, "validate_every": 750, "validation_tasks": 100}
+EPISODES = {
+    "train_config": {"N": 5, "k": 10, "query_images_per_class": 20},
+    "valid_config": {"N": 5, "k": 5, "query_images_per_class": 20},
+}
+AT_TEST = {"test_steps": 100, "test_batch": 4, "test_rate": 0.001}
+PAPER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # the competition paper's section on baselines
+    "train_from_scratch": ({}, AT_TEST),
+    "fine_tuning": ({"batch_size": 16, "valid_config": EPISODES["valid_config"]}, LOOP | AT_TEST),
+    "matching_networks": (EPISODES, LOOP | {"batch_statistics": True}),
+    "prototypical_networks": (EPISODES, LOOP | {"batch_statistics": True}),
+    "fo_maml": (EPISODES, LOOP | {"inner_rate": 0.01, "inner_steps": 5, "clip": 10.0, "meta_batch": 2}),
+    "metadelta": (
+        {"batch_size": 64, "valid_config": {"N": 5, "k": 5, "query_images_per_class": 5}},
+        LOOP | {"clip": 5.0, "validate_every": 50, "validation_tasks": 50},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("settings", ["paper", "within"])
+def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) -> None:
+    """Each of the six, whatever its own config.json says; within one domain nothing is held out."""
+    config = merged_config(FOLDER / name, settings)
+    keys, method = PAPER[name]
+    assert {key: config[key] for key in keys} == keys
+    wanted = COMMON | method
+    if name not in ("train_from_scratch", "metadelta"):
+        wanted |= CROSS if settings == "paper" else WITHIN
+    assert {key: config["method"][key] for key in wanted} == wanted
+    held_out = 3 if settings == "paper" and name != "train_from_scratch" else 0
+    assert config.get("validation_datasets", 0) == held_out
+    if name == "metadelta":  # hours of five for both, minutes of two hours
+        assert config["method"]["share_for_training"] == (0.7 if settings == "paper" else 0.25)
+    read_config(json.dumps(config).encode())
+    Settings.from_dict(config["method"])
+
+
+def test_settings_that_were_not_chosen_stay_out_of_the_zip(tmp_path: Path) -> None:
+    """So that a new overlay changes no zip, and no run that was kept is repeated."""
+    for settings in ("", "paper"):
+        pack_baseline(find_baselines(("fo-maml",), FOLDER)[0], tmp_path / "fo.zip", settings)
+        names = set(zipfile.ZipFile(tmp_path / "fo.zip").namelist())
+        assert "config.json" in names and not names & {"paper.json", "within.json", "expected.toml"}
