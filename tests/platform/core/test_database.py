@@ -10,6 +10,7 @@ from anyshot_platform.database import ReadsOnly
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
 from tests.platform.site import Site
+from tests.services.processes import wait_until
 
 
 def test_a_session_for_looking_writes_nothing(site: Site) -> None:
@@ -30,11 +31,10 @@ def test_connections_that_the_server_closed_are_not_used(postgres_services: Serv
     with database.reading() as session:
         session.execute(select(1))
     address = database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(address, autocommit=True) as other:
-        other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(address, autocommit=True) as admin:
+        admin.execute(f"SELECT pg_terminate_backend(pid) {others}")
+        wait_until(lambda: admin.execute(f"SELECT pid {others}").fetchone() is None, "the end of connections")
     for look in (database.reading, database.glancing, database.writing):
         with look() as session:
             assert session.scalar(select(1)) == 1
