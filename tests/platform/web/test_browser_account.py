@@ -90,3 +90,17 @@ def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Ch
     words = browser.find_element(By.CSS_SELECTOR, "svg.anyshot-chart desc").get_attribute("textContent")
     assert words is not None and "the share that was taken for the column's" in words
     assert "Most frequent mistakes" in text_of(browser)
+
+
+def test_on_a_phone_the_navigation_shows_where_one_is(live: LiveSite, browser: webdriver.Chrome) -> None:
+    live.sign_in(browser, live.scene.organizer)
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/audit")
+        place = "return document.querySelector('.sidenav [aria-current]').getBoundingClientRect()"
+        wait(browser).until(lambda driver: driver.execute_script(place)["x"] < 300)
+        box = browser.execute_script(place)
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

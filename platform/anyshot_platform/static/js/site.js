@@ -112,3 +112,9 @@ localizeTimes();
 setInterval(() => localizeTimes(), 30_000);
 for (const input of document.querySelectorAll("[data-confirm-name]")) watchConfirmation(input);
 for (const field of document.querySelectorAll("input[name=timezone][type=hidden]")) field.value = zone;
+// Where a navigation scrolls sideways, as on a phone, the current item is brought into sight.
+for (const item of document.querySelectorAll(".tabs [aria-current], .sidenav [aria-current]")) {
+  const bar = item.parentElement;
+  const [at, from] = [item.getBoundingClientRect(), bar.getBoundingClientRect()];
+  if (bar.scrollWidth > bar.clientWidth) bar.scrollLeft += at.left - from.left - (bar.clientWidth - at.width) / 2;
+}
