@@ -15,6 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from anyshot_starting_kit.data.block_worker import BlockWorkers
 from anyshot_starting_kit.data.images import IMAGE_BYTES
 from anyshot_starting_kit.data.pack import Pack
@@ -45,6 +47,7 @@ def main() -> None:
         "--sandbox", action="append", default=[], help="also through this sandbox: docker, bubblewrap"
     )
     options = parser.parse_args()
+    torch.set_num_threads(1)  # two would only wait for each other over the peer's small images
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         sets = jpeg_datasets(folder / "sets")
