@@ -1,4 +1,4 @@
-"""A dry run in a sandbox builds the image that it lacks, once, and says so."""
+"""A dry run in a sandbox builds the image that it lacks, and says so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def settings(tmp_path: Path) -> SandboxSettings:
     return SandboxSettings(sandbox="bubblewrap", state_folder=tmp_path, images_folder=tmp_path / "images")
 
 
-def test_a_missing_image_is_built_once(
+def test_a_missing_image_is_built_and_kept_up_to_date(
     settings: SandboxSettings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     built: list[Path] = []
@@ -26,8 +26,9 @@ def test_a_missing_image_is_built_once(
     def build(flavour: str, folder: Path, wheelhouse: str, say: Any) -> Path:
         assert flavour == "cpu"
         bill = folder / "root-made" / dry_run_bill()
-        bill.parent.mkdir(parents=True)
+        bill.parent.mkdir(parents=True, exist_ok=True)
         bill.write_text("{}")
+        say("root of made")
         built.append(folder)
         return folder
 
@@ -35,10 +36,12 @@ def test_a_missing_image_is_built_once(
     monkeypatch.setattr(dry_run.shutil, "which", lambda name: f"/usr/bin/{name}")
     for _ in range(2):
         dry_run.provide_image(BubblewrapBackend(settings), settings)
-    assert built == [settings.images_folder]
-    said = capsys.readouterr()
-    assert said.out == ""  # which may be JSON
-    assert "anyshot worker image build --as-folder" in said.err
+        said = capsys.readouterr()
+        assert said.out == ""  # which may be JSON
+        # The second time it is only brought up to date, in silence.
+        assert ("anyshot worker image build --as-folder" in said.err) == (len(built) == 1)
+        assert ("root of made" in said.err) == (len(built) == 1)
+    assert built == [settings.images_folder] * 2
 
 
 def dry_run_bill() -> str:

@@ -11,7 +11,6 @@ from typing import Literal
 import click
 
 from anyshot_starting_kit.dryrun.evaluate import NoSandbox
-from anyshot_starting_kit.dryrun.publicdata import default_cache
 from anyshot_starting_kit.taskserver.channel import Channel
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Limits
@@ -19,6 +18,7 @@ from anyshot_worker.images.build import build_folder, build_image
 from anyshot_worker.sandbox import SandboxError, Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.interface import Backend
 from anyshot_worker.sandbox.sandboxes import choose_backend
+from anyshot_worker.sandbox.settings import default_state_folder
 
 Kind = Literal["docker", "bubblewrap"]
 
@@ -44,7 +44,7 @@ def _open(kind: Kind, cpus: int, memory_bytes: int) -> Channel:
 @cache
 def _sandboxes(kind: Kind) -> Sandboxes:
     """One for the process: its guarantees are checked once."""
-    folder = default_cache() / "sandbox"
+    folder = default_state_folder() / "dry-run"  # not in a home, which a box of root's may not enter
     folder.mkdir(parents=True, exist_ok=True)
     settings = SandboxSettings(sandbox=kind, state_folder=folder, pool_size=0, owner="anyshot-dry-run")
     provide_image(choose_backend(settings), settings)
@@ -54,23 +54,34 @@ def _sandboxes(kind: Kind) -> Sandboxes:
 
 
 def provide_image(backend: Backend, settings: SandboxSettings) -> None:
-    """Build the sandbox image, as `anyshot worker image build` does, where this machine has none yet.
+    """Build the sandbox image, as `anyshot worker image build` does; one that is there and up to date is kept.
 
     Raises SandboxError where there is nothing to run an image with, or where it cannot be built.
     """
     folder = backend.name == "bubblewrap"
     if folder and shutil.which("bwrap") is None:
         raise SandboxError("Bubblewrap is not installed (the program bwrap)", Verdict.SANDBOX_START)
+    absent = False
     try:
         backend.prepare(settings.sandbox_image)
-        return
     except SandboxError as error:
         if error.verdict is not Verdict.IMAGE_MISSING:
             raise
-    command = f"anyshot worker image build{' --as-folder' if folder else ''}"
-    _say(f"The sandbox image is not on this machine. It is built now, once, in a few minutes ({command}) ...")
+        absent = True
+        command = f"anyshot worker image build{' --as-folder' if folder else ''}"
+        _say(
+            f"The sandbox image is not on this machine. It is built now, once, in a few minutes ({command}) ..."
+        )
     build = build_folder if folder else build_image
-    build("cpu", settings.images_folder, settings.wheelhouse, say=_say)
+    try:
+        build("cpu", settings.images_folder, settings.wheelhouse, say=_say if absent else _keep_quiet)
+    except SandboxError:
+        if absent:
+            raise
+
+
+def _keep_quiet(text: str) -> None:
+    """An image that is brought up to date says nothing."""
 
 
 def _say(text: str) -> None:
