@@ -23,7 +23,9 @@ class Baseline(Base):
     position: Mapped[int] = mapped_column(default=0)
     digest: Mapped[str | None] = mapped_column(ForeignKey("blobs.digest"), index=True)  # of its zip
     builtin: Mapped[str | None] = mapped_column(String(64))  # one that ships with Anyshot
-    settings: Mapped[str] = mapped_column(String(16), default="")  # of a built-in one: "", "paper", "within" or "quick"
+    settings: Mapped[str] = mapped_column(
+        String(16), default=""
+    )  # of a built-in one: "", "paper", "within" or "quick"
     leagues: Mapped[list[str]] = mapped_column(default=list)  # slugs
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]

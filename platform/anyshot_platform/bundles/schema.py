@@ -75,7 +75,8 @@ class BaselineSpec(Part):
     file: FileName | None = Field(default=None, description="a zip or folder in the bundle")
     builtin: FileName | None = Field(default=None, description="a baseline that Anyshot ships")
     settings: Literal["", "paper", "within", "quick"] = Field(
-        default="", description="of a built-in one: as published, as within one domain, quick, or its own config"
+        default="",
+        description="of a built-in one: as published, as within one domain, quick, or its own config",
     )
     leagues: list[Key] = []
 
