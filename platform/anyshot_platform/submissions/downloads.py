@@ -7,9 +7,9 @@ from typing import BinaryIO
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from starlette.background import BackgroundTask
 
 from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.runs.models import Run
@@ -64,8 +64,5 @@ def attached(found: SubmissionAccess, name: str) -> dict[str, str]:
 
 def send_everything(found: SubmissionAccess, file: BinaryIO, size: int) -> StreamingResponse:
     """The zip of all files of a submission."""
-    chunks = iter(lambda: file.read(1 << 20), b"")
     headers = {**attached(found, "everything.zip"), "content-length": str(size)}
-    return StreamingResponse(
-        chunks, media_type="application/zip", headers=headers, background=BackgroundTask(file.close)
-    )
+    return StreamingResponse(read_chunks(file), media_type="application/zip", headers=headers)
