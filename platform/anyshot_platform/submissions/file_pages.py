@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
+from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.errors import NotFound
 from anyshot_platform.submissions import taking_home
 from anyshot_platform.submissions.downloads import attached, find_artifact, open_stored, send_everything
@@ -36,8 +37,9 @@ def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -
     if not runs:
         raise NotFound("There is no such file.")
     file = open_stored(services, find_artifact(session, found, runs[0].id, "logger.zip").digest)
-    chunks = iter(lambda: file.read(1 << 20), b"")
-    return StreamingResponse(chunks, media_type="application/zip", headers=attached(found, "logger.zip"))
+    return StreamingResponse(
+        read_chunks(file), media_type="application/zip", headers=attached(found, "logger.zip")
+    )
 
 
 @router.get("/tasks.csv")
