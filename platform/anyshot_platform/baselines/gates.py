@@ -121,9 +121,7 @@ def _queue_seed(session: Session, submission: Submission, version: PhaseVersion,
             image=version.image,
             memory_bytes=version.memory_bytes,
             gpus=version.gpus,
-            tasks_total=count_tasks(version, pair["test_seed"], parts, part)
-            if version.each_dataset
-            else version.tasks,
+            tasks_total=count_tasks(version, pair["test_seed"], parts, part),
         )
         session.add(run)
         session.flush()
