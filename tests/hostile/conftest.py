@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.sandbox.docker import REPOSITORY
 from tests.hostile.bench import Data, Seen, evaluate, make_data
 from tests.hostile.cases import Expected
 from tests.services.containers import why_no_gvisor
@@ -21,7 +22,7 @@ def hostile_sandboxes(
     request: pytest.FixtureRequest, sandbox_image: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Sandboxes]:
     """Docker boxes under runc and, where the daemon has it, under gVisor, of whose slower runs CI takes a quarter."""
-    if request.param == "runsc" and (reason := why_no_gvisor(f"anyshot/sandbox:{sandbox_image}")):
+    if request.param == "runsc" and (reason := why_no_gvisor(f"{REPOSITORY}:{sandbox_image}")):
         pytest.skip(reason)
     settings = sandbox_settings(tmp_path_factory.mktemp("hostile"), runtime=request.param, pool_size=1)
     sandboxes = Sandboxes.from_settings(settings)
