@@ -22,9 +22,3 @@ def load_task(files: list[list[Path]], spec: TaskSpec) -> tuple[torch.Tensor, to
     """Support and query images of a task."""
     images = torch.stack([load_image(files[spec.dataset][row]) for row in spec.rows.tolist()])
     return images[: len(spec.support)], images[len(spec.support) :]
-
-
-def decode(path: Path) -> int:
-    """Decode one file to an array, for the comparison with packing; returns a byte so that nothing is left out."""
-    with Image.open(path) as image:
-        return int(np.asarray(image)[0, 0, 0])

@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.data.block_worker import BlockWorkers
+from anyshot_starting_kit.data.block_workers import BlockWorkers
 from anyshot_starting_kit.data.dataset import check_dataset, read_dataset
 from anyshot_starting_kit.data.download import DownloadError
 from anyshot_starting_kit.data.openml import VERSIONS, download_dataset

@@ -10,8 +10,17 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Callable
+from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
+
+
+class Hasher(Protocol):
+    """What hashlib's objects can do, as far as it is needed."""
+
+    def update(self, data: Buffer, /) -> object: ...
+
+    def digest(self) -> bytes: ...
 
 
 class UnknownHash(ValueError):
@@ -23,25 +32,33 @@ def digest_of(data: Buffer) -> bytes:
     return hashlib.blake2b(data, digest_size=32).digest()
 
 
-def _blake3(data: Buffer) -> bytes:
-    import blake3
-
-    return blake3.blake3(data).digest()
-
-
 def block_hash() -> str:
     """Name of the hash for blocks in new packs: BLAKE3, or BLAKE2b where its package is missing."""
     return "blake3" if importlib.util.find_spec("blake3") else "blake2b"
 
 
-def block_digest(name: str) -> Callable[[Buffer], bytes]:
-    """The hash of that name, 32 bytes.
+def block_hasher(name: str) -> Hasher:
+    """A hash of that name with nothing in it yet; its digest has 32 bytes.
 
     Raises:
         UnknownHash: there is none, or its package is missing.
     """
     if name == "blake2b":
-        return digest_of
+        return hashlib.blake2b(digest_size=32)
     if name == "blake3" and importlib.util.find_spec("blake3"):
-        return _blake3
+        import blake3
+
+        return blake3.blake3()
     raise UnknownHash(name)
+
+
+def block_digest(name: str) -> Callable[[Buffer], bytes]:
+    """The hash of that name for whole blocks, 32 bytes. Raises UnknownHash."""
+    block_hasher(name)  # to be refused now, and not at the first block
+
+    def digest(data: Buffer) -> bytes:
+        hasher = block_hasher(name)
+        hasher.update(data)
+        return hasher.digest()
+
+    return digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 if TYPE_CHECKING:
     import numpy as np  # a tenth of a second that a packing process does without
@@ -35,7 +35,7 @@ class WrongMode(Exception):
     """The image is not 8-bit RGB; the message describes what it is."""
 
 
-def decode_image(path: Path, *, convert: bool = False) -> np.ndarray:
+def decode_image(path: Path | str, *, convert: bool = False) -> np.ndarray:
     """Pixels of an image file as contiguous uint8 [3, 128, 128].
 
     An image of 128x128 keeps its pixels. Any other size is turned upright (EXIF), cut to its central square
@@ -52,7 +52,7 @@ def decode_image(path: Path, *, convert: bool = False) -> np.ndarray:
     return np.ascontiguousarray(np.asarray(_read_rgb(path, convert)).transpose(2, 0, 1))
 
 
-def decode_into(path: Path, pixels: memoryview, *, convert: bool = False) -> None:
+def decode_into(path: Path | str, pixels: memoryview, *, convert: bool = False) -> None:
     """As `decode_image`, into `pixels`: 49,152 bytes, one colour after the other."""
     image = _read_rgb(path, convert)
     size = SIDE * SIDE
@@ -60,21 +60,21 @@ def decode_into(path: Path, pixels: memoryview, *, convert: bool = False) -> Non
         pixels[number * size : (number + 1) * size] = image.tobytes("raw", colour)
 
 
-def _read_rgb(path: Path, convert: bool) -> Image.Image:
+def _read_rgb(path: Path | str, convert: bool) -> Image.Image:
     """The image as RGB, 128x128."""
     try:
         with Image.open(path) as image:
             image.load()
             rgb = image if image.mode == "RGB" else _as_rgb(image, convert)
-            return rgb if rgb.size == (SIDE, SIDE) else _resize(ImageOps.exif_transpose(rgb))
+            return rgb if rgb.size == (SIDE, SIDE) else _resize(rgb)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadableImage("an image too large to be decoded safely") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
         raise UnreadableImage(_reason(path, error)) from error
 
 
-def _reason(path: Path, error: Exception) -> str:
-    if path.exists() and path.stat().st_size == 0:
+def _reason(path: Path | str, error: Exception) -> str:
+    if Path(path).exists() and Path(path).stat().st_size == 0:
         return "an empty file"
     if isinstance(error, UnidentifiedImageError):
         return "a file that is not an image"
@@ -101,6 +101,9 @@ def describe_mode(mode: str) -> str:
 
 
 def _resize(image: Image.Image) -> Image.Image:
+    from PIL import ImageOps  # only here: a packing process whose images have their size does without
+
+    image = ImageOps.exif_transpose(image)
     edge = min(image.size)
     left, top = (image.width - edge) // 2, (image.height - edge) // 2
     square = image.crop((left, top, left + edge, top + edge)) if image.width != image.height else image

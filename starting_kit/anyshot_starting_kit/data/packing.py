@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_starting_kit.data.block_worker import BadImage, BlockJob, BlockResult, BlockWorkers
+from anyshot_starting_kit.data.block_worker import BadImage, BlockJob, BlockResult
+from anyshot_starting_kit.data.block_workers import BlockWorkers
 from anyshot_starting_kit.data.dataset import Dataset, inspect_dataset, keep_rows
 from anyshot_starting_kit.data.digests import block_digest, block_hash, digest_of
 from anyshot_starting_kit.data.domains import guess_domain

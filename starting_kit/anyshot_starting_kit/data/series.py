@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from anyshot_starting_kit.data.block_worker import BlockWorkers
+from anyshot_starting_kit.data.block_workers import BlockWorkers
 from anyshot_starting_kit.data.packing import pack_folder
 
 _TOGETHER = (

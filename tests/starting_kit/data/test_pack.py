@@ -19,7 +19,7 @@ from PIL import Image
 
 from anyshot_starting_kit.cli.data import data, pack_data
 from anyshot_starting_kit.data import packing
-from anyshot_starting_kit.data.block_worker import BlockWorkers
+from anyshot_starting_kit.data.block_workers import BlockWorkers
 from anyshot_starting_kit.data.domains import guess_domain
 from anyshot_starting_kit.data.images import decode_image
 from anyshot_starting_kit.data.journal import Journal
