@@ -6,6 +6,7 @@ BIN := .venv/bin
 PROJECTS := scoring starting_kit analysis worker platform
 READY := .venv/.ready
 export ANYSHOT_ROOT := $(CURDIR)
+unexport PYTHONDONTWRITEBYTECODE  # uv compiles nothing: every process would compile all of torch again
 
 .DEFAULT_GOAL := help
 

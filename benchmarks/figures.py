@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -35,16 +36,21 @@ def figure(name: str, value: float, unit: str, target: str = "", ok: bool | None
     return made
 
 
-def keep(name: str, figures: list[Figure], notes: str = "", **more: list[str]) -> Path:
-    """Write the figures of one run to `benchmarks/results/<name>.json`, with `more` lists of lines beside them."""
+def keep(name: str, figures: list[Figure], notes: str = "", *, partly: bool = False, **more: list[str]) -> Path:
+    """Write the figures of one run to `benchmarks/results/<name>.json`, with `more` lists of lines beside them.
+
+    With `partly`, a run of some parts alone, figures that it did not measure stay as they were.
+    """
     RESULTS.mkdir(exist_ok=True)
+    earlier = _kept(name) if partly else {}
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    fresh = {one.name: {**asdict(one), "measured": moment} for one in figures}
     record = {
         "benchmark": name,
-        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
         "machine": platform.machine(),
         "notes": notes,
-        "figures": [asdict(f) for f in figures],
+        "figures": list((earlier | fresh).values()),
         **more,
     }
     path = RESULTS / f"{name}.json"
@@ -52,7 +58,10 @@ def keep(name: str, figures: list[Figure], notes: str = "", **more: list[str]) -
     return path
 
 
-def kept(name: str) -> list[Figure]:
-    """The figures of the last run that was kept; none before the first."""
+def _kept(name: str) -> dict[str, dict[str, Any]]:
+    """The figures of the last run that was kept, by name; none before the first."""
     path = RESULTS / f"{name}.json"
-    return [Figure(**values) for values in json.loads(path.read_text())["figures"]] if path.exists() else []
+    if not path.exists():
+        return {}
+    record = json.loads(path.read_text())
+    return {one["name"]: {"measured": record.get("measured"), **one} for one in record["figures"]}

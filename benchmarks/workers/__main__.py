@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         figures = run(Path(folder), options)
     if not options.print_only:
         notes = f"{options.claims} claims, {options.seconds:g} s a submission, {options.each} for each worker"
-        keep("workers", figures, notes)
+        keep("workers", figures, notes, partly=bool(options.part))
 
 
 def run(home: Path, options: argparse.Namespace) -> list[Figure]:
