@@ -36,7 +36,9 @@ def figure(name: str, value: float, unit: str, target: str = "", ok: bool | None
     return made
 
 
-def keep(name: str, figures: list[Figure], notes: str = "", *, partly: bool = False, **more: list[str]) -> Path:
+def keep(
+    name: str, figures: list[Figure], notes: str = "", *, partly: bool = False, **more: list[str]
+) -> Path:
     """Write the figures of one run to `benchmarks/results/<name>.json`, with `more` lists of lines beside them.
 
     With `partly`, a run of some parts alone, figures that it did not measure stay as they were.

@@ -2,10 +2,10 @@
 
 import os
 
-from anyshot_starting_kit.taskserver.threads import PATIENT
+from anyshot_starting_kit.taskserver.tuning import TUNING
 
 # Before anything brings OpenMP: the suite shares its cores with the servers and workers that it starts.
-os.environ.update({**PATIENT, **os.environ})
+os.environ.update({**TUNING, **os.environ})
 
 pytest_plugins = [
     "tests.services.databases",

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from anyshot_platform.demo.organizer import Stage
-from anyshot_platform.demo.participants import ENDED, Entrant, Participant
+from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
 from anyshot_starting_kit.client import Client
 from tests.services.processes import find_program, free_port, wait_until
 
@@ -144,9 +144,8 @@ def test_one_submission_goes_through_the_composed_site_to_the_leaderboard(
     token = compose("exec", "-T", "web", "anyshot", "admin", "worker-token", "cpu-1").split()[-1]
     compose("--profile", "cpu", "up", "-d", "--build", more={"ANYSHOT_WORKER_TOKEN": token})
     bundle = Path(shutil.make_archive(str(tmp_path / "random"), "zip", ROOT / "baselines" / "random"))
-    participant = Participant(compose.address, stage, Entrant("alice", "Random", bundle))
-    participant.enter()
-    shown = wait_for_the_end(participant, 240)
+    with entering(compose.address, stage, [Entrant("alice", "Random", bundle)]) as (participant,):
+        shown = wait_for_the_end(participant, 240)
     assert shown["status"] == "finished", shown
     with Client(compose.address) as nobody:
         board = nobody.leaderboard(stage.competition, stage.phase)

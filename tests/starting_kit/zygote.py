@@ -18,7 +18,7 @@ from pathlib import Path
 
 from anyshot_starting_kit.taskserver.channel import Death
 from anyshot_starting_kit.taskserver.child import ChildChannel
-from anyshot_starting_kit.taskserver.threads import thread_environment
+from anyshot_starting_kit.taskserver.tuning import runner_environment
 
 
 class Zygote:
@@ -26,7 +26,7 @@ class Zygote:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair()
-        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | thread_environment(1)
+        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8"} | runner_environment(1)
         self._process = subprocess.Popen(
             [sys.executable, "-P", __file__, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],

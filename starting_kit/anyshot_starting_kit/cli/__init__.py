@@ -3,10 +3,10 @@
 import os
 
 from anyshot_starting_kit.cli.group import main
-from anyshot_starting_kit.taskserver.threads import PATIENT
+from anyshot_starting_kit.taskserver.tuning import TUNING
 
-# Before anything brings OpenMP, which reads it once; what the caller set stays.
-for _name, _value in PATIENT.items():
+# Before anything brings torch and OpenMP, which read it once; what the caller set stays.
+for _name, _value in TUNING.items():
     os.environ.setdefault(_name, _value)
 
 __all__ = ["main"]

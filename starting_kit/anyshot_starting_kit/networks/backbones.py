@@ -54,11 +54,14 @@ class Backbone(nn.Module):
         self.layout = layout
         self.network.to(memory_format=layout)  # pyright: ignore[reportCallIssue] - torch's stub lacks it
 
-    def forward(self, images: Tensor) -> Tensor:
-        """Images `[n, 3, h, w]` in [0, 1] to features `[n, width]`."""
-        small = self.stem(images)  # first: fewer pixels are then left to normalise
-        shown = ((small - self.mean) / self.deviation).contiguous(memory_format=self.layout)
-        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+    def forward(self, *images: Tensor) -> Tensor:
+        """Images `[n, 3, h, w]` in [0, 1] to features `[n, width]`; several sets of them pass as one batch."""
+        small = [
+            self.stem(one) for one in images
+        ]  # first: fewer pixels are then left to join and to normalise
+        joined = torch.cat(small) if len(small) > 1 else small[0]
+        shown = ((joined - self.mean) / self.deviation).contiguous(memory_format=self.layout)
+        with torch.autocast(shown.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             features = self.network(shown)
         return features.float()
 

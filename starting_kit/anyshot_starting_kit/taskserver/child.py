@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from anyshot_starting_kit.taskserver.channel import ChannelClosed, Death, SharedBuffer
-from anyshot_starting_kit.taskserver.threads import thread_environment
+from anyshot_starting_kit.taskserver.tuning import runner_environment
 
 _SHARED_MEMORY = Path("/dev/shm")
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "SYSTEMROOT", "VIRTUAL_ENV")
@@ -49,7 +49,7 @@ class ChildChannel:
         kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
         return (
             kept
-            | thread_environment(threads)
+            | runner_environment(threads)
             | {"LANG": "C.UTF-8", "ANYSHOT_SCRATCH": str(self._folder / "scratch")}
         )
 

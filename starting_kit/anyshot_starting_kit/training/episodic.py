@@ -33,7 +33,7 @@ class EpisodicModel(nn.Module):
 
     def forward(self, support: Tensor, labels: Tensor, queries: Tensor, ways: int) -> Tensor:
         """Logits `[q, ways]` from images."""
-        features = self.backbone(torch.cat([support, queries]))
+        features = self.backbone(support, queries)
         return self.head(features[: len(support)], labels, features[len(support) :], ways)
 
 

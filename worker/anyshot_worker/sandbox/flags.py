@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anyshot_starting_kit.taskserver.threads import thread_environment
+from anyshot_starting_kit.taskserver.tuning import runner_environment
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     MAX_FILES,
@@ -191,7 +191,7 @@ def environment(spec: BoxSpec) -> dict[str, str]:
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "ANYSHOT_SCRATCH": SCRATCH_INSIDE,
-        **thread_environment(max(1, math.floor(spec.limits.cpus))),
+        **runner_environment(max(1, math.floor(spec.limits.cpus))),
     }
     return variables | ({"CUDA_CACHE_PATH": "/tmp/cuda"} if spec.gpu_ids else {})
 
