@@ -32,6 +32,16 @@ def test_backbones_give_their_width(name: str) -> None:
         assert backbone(torch.rand(2, 3, 128, 128)).shape == (2, backbone.width)
 
 
+@pytest.mark.parametrize("stem_pool", [1, 2])
+def test_several_sets_pass_as_one_batch(stem_pool: int) -> None:
+    """Batch norm sees them together: the features are those of the joined images."""
+    backbone = make_backbone("conv4", width=8, stem_pool=stem_pool)
+    support, queries = torch.rand(3, 3, 32, 32), torch.rand(5, 3, 32, 32)
+    together = backbone(support, queries)
+    torch.testing.assert_close(together, backbone(torch.cat([support, queries])))
+    assert not torch.allclose(together[:3], backbone(support))
+
+
 def test_resnet18_is_that_of_timm(tmp_path: Path) -> None:
     """Weights saved by timm load, classifier left out, and give timm's features."""
     import timm
