@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
-from anyshot_starting_kit.protocols import TaskSpec
 from anyshot_starting_kit.protocols.legacy import training_stream
 from benchmarks.episodes.peer import load_task
 
@@ -38,14 +37,14 @@ def write_images(pool: Pool, folder: Path) -> list[list[Path]]:
 def tasks(pool: Pool, paths: list[list[Path]], config: dict[str, int | None], seed: int) -> Generator[tuple]:
     """Support images and labels, query images and labels: the same tasks, read file by file."""
     for spec in training_stream(pool, config, seed):
-        support, query = _shuffled(*load_task(paths, spec), spec)
+        support, query = map(_shuffled, load_task(paths, spec))
         labels, truth = torch.from_numpy(spec.support_labels), torch.from_numpy(spec.query_labels)
         yield support, labels, query, truth, spec.ways
 
 
-def _shuffled(support: Tensor, query: Tensor, spec: TaskSpec) -> tuple[Tensor, Tensor]:
-    """Their loader puts a task's images in their order after they are loaded, which copies each once more."""
-    return support[torch.arange(len(spec.support))], query[torch.arange(len(spec.query))]
+def _shuffled(images: Tensor) -> Tensor:
+    """Their loader puts a set's images in their order after they are loaded, which copies each once more."""
+    return images[torch.arange(len(images))]
 
 
 def make_weights(width: int) -> Weights:

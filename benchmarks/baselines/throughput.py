@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from unittest import mock
@@ -23,29 +22,10 @@ from anyshot_starting_kit.runner.generators import make_generators
 from anyshot_starting_kit.taskserver.tuning import runner_environment
 from anyshot_starting_kit.training import EpisodicModel, Settings, train_on_tasks
 from benchmarks.baselines import manner_of_2022
+from benchmarks.rates import Rate
 
 EPISODES = EpisodeConfig(ways=5, shots=10, query_images_per_class=20)  # as the competition paper trains
-
-
-@dataclass(frozen=True)
-class Speed:
-    """Tasks a second of the wall clock, and of the processor."""
-
-    wall: float
-    processor: float
-
-    @classmethod
-    def of(cls, settings: Settings, train: Callable[[], object]) -> Speed:
-        """Of training with these settings."""
-        began, used = time.perf_counter(), time.process_time()
-        train()
-        return cls(
-            settings.iterations / (time.perf_counter() - began),
-            settings.iterations / (time.process_time() - used),
-        )
-
-
-Measure = Callable[[Path, Settings], Speed]
+Measure = Callable[[Path, Settings], Rate]
 
 
 class _Prototypes(torch.nn.Module):
@@ -55,33 +35,38 @@ class _Prototypes(torch.nn.Module):
         return negative_squared_distances(queries, prototypes(support, labels, ways))
 
 
-def measure_ours(packs: Path, settings: Settings) -> Speed:
-    """Through our generator and loop."""
+def measure_ours(packs: Path, settings: Settings) -> Rate:
+    """Tasks through our generator and loop."""
     data = make_generators(_pool(packs), SubmissionConfig(train=EPISODES), 93, hide_names=True)
     model = EpisodicModel(settings, _Prototypes())
-    return Speed.of(
-        settings, lambda: train_on_tasks(model, data.train, None, settings, lambda *_, **__: None)
-    )
+
+    def work() -> int:
+        train_on_tasks(model, data.train, None, settings, lambda *_, **__: None)
+        return settings.iterations
+
+    return Rate.of(work)
 
 
-def measure_theirs(packs: Path, settings: Settings) -> Speed:
-    """In the manner of 2022, on the same tasks."""
+def measure_theirs(packs: Path, settings: Settings) -> Rate:
+    """Tasks in the manner of 2022, the same ones."""
     pool = _pool(packs)
     with tempfile.TemporaryDirectory() as folder:
         paths = manner_of_2022.write_images(pool, Path(folder))
         supply = manner_of_2022.tasks(pool, paths, EPISODES.to_dict(), 93)
+
+        def work() -> int:
+            manner_of_2022.train(supply, settings.iterations, settings.width, settings.stem_pool)
+            return settings.iterations
+
         with contextlib.closing(supply):
-            return Speed.of(
-                settings,
-                lambda: manner_of_2022.train(supply, settings.iterations, settings.width, settings.stem_pool),
-            )
+            return Rate.of(work)
 
 
 def _pool(packs: Path) -> Pool:
     return Pool([Pack.open(path, verify=False) for path in sorted(packs.iterdir())])
 
 
-def apart(environment: dict[str, str], measure: Measure, packs: Path, settings: Settings) -> Speed:
+def apart(environment: dict[str, str], measure: Measure, packs: Path, settings: Settings) -> Rate:
     """Measure in a process of its own, with this environment in place of a box's; the second go counts."""
     with mock.patch.dict(os.environ):
         for name in runner_environment(1):

@@ -26,9 +26,10 @@ from anyshot_starting_kit.protocols import AnyWayAnyShot, Legacy
 from benchmarks.episodes.decoding import decode_all
 from benchmarks.episodes.material import forget, image_files, jpeg_datasets
 from benchmarks.episodes.memory import LARGEST_TASK, growth
-from benchmarks.episodes.streaming import SEED, Rate, Round, byte_images, median, one_round, peer_images
+from benchmarks.episodes.streaming import SEED, Round, byte_images, median, one_round, peer_images
 from benchmarks.episodes.through_runner import pass_tasks
 from benchmarks.figures import Figure, figure, keep
+from benchmarks.rates import Rate
 
 MIB = 1 << 20
 SHIFT = "ANYSHOT_BENCHMARK_SHIFT"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,24 +13,10 @@ from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.episodes import stream, stream_tensors
 from anyshot_starting_kit.protocols import Protocol
 from benchmarks.episodes.peer import load_task
+from benchmarks.rates import Rate
 
 SEED = 2022
 WORKING_SET = 512 << 20  # bytes; last-level caches are smaller
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Images a second of the wall clock, and of this process's processor time."""
-
-    wall: float
-    processor: float
-
-    @classmethod
-    def of(cls, work: Callable[[], int]) -> Rate:
-        """`work` returns how many images it moved."""
-        wall, processor = time.perf_counter(), time.process_time()
-        images = work()
-        return cls(images / (time.perf_counter() - wall), images / (time.process_time() - processor))
 
 
 @dataclass(frozen=True)

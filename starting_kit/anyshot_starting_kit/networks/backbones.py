@@ -56,9 +56,7 @@ class Backbone(nn.Module):
 
     def forward(self, *images: Tensor) -> Tensor:
         """Images `[n, 3, h, w]` in [0, 1] to features `[n, width]`; several sets of them pass as one batch."""
-        small = [
-            self.stem(one) for one in images
-        ]  # first: fewer pixels are then left to join and to normalise
+        small = [self.stem(one) for one in images]  # first: that leaves fewer pixels to join and normalise
         joined = torch.cat(small) if len(small) > 1 else small[0]
         shown = ((joined - self.mean) / self.deviation).contiguous(memory_format=self.layout)
         with torch.autocast(shown.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
