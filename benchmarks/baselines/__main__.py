@@ -33,8 +33,9 @@ KINDS = {**OURS, PEER: (UNTUNED, measure_theirs, "float32")}
 
 
 def measure_side(packs: Path, side: int, tasks: int, rounds: int, kinds: list[str]) -> list[Figure]:
-    """Images shrunk to `side` pixels: in turns, so that a busy machine is busy for all."""
-    shape = {"backbone": "conv4", "stem_pool": 128 // side, "iterations": tasks, "batch_statistics": True}
+    """Images shrunk to `side` pixels, and as many more tasks: in turns, so that a busy machine is busy for all."""
+    pool = 128 // side
+    shape = {"backbone": "conv4", "stem_pool": pool, "iterations": tasks * pool**2, "batch_statistics": True}
     found: dict[str, list[Rate]] = {name: [] for name in kinds}
     for _ in range(rounds):
         for name, speeds in found.items():
@@ -58,7 +59,7 @@ def measure_side(packs: Path, side: int, tasks: int, rounds: int, kinds: list[st
 def main() -> None:
     """The median of the ratios of interleaved rounds counts."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--tasks", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=3, help="at 128 pixels")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sides", type=int, nargs="+", default=[32, 128], help="pixels, divisors of 128")
     parser.add_argument("--kinds", nargs="+", choices=OURS, default=[*OURS])

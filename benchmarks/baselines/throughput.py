@@ -67,11 +67,12 @@ def _pool(packs: Path) -> Pool:
 
 
 def apart(environment: dict[str, str], measure: Measure, packs: Path, settings: Settings) -> Rate:
-    """Measure in a process of its own, with this environment in place of a box's; the second go counts."""
+    """Measure in a process of its own, with this environment in place of a box's, once it is warm."""
     with mock.patch.dict(os.environ):
         for name in runner_environment(1):
             os.environ.pop(name, None)
         os.environ.update(environment)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-            process.submit(measure, packs, replace(settings, iterations=1)).result()
+            warm_up = replace(settings, iterations=max(1, settings.iterations // 4))
+            process.submit(measure, packs, warm_up).result()
             return process.submit(measure, packs, settings).result()
