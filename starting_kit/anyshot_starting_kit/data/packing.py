@@ -36,6 +36,7 @@ from anyshot_starting_kit.data.layout import (
     labels_offset,
     read_meta,
 )
+from anyshot_starting_kit.data.locking import only_writer
 from anyshot_starting_kit.data.problems import BadDataset, BadPack, Problem, bad_image, errors
 
 Progress = Callable[[int, int], None]  # images done, images in all
@@ -76,7 +77,8 @@ def pack_folder(
     workers: BlockWorkers | None = None,
     on_progress: Progress = lambda done, total: None,
 ) -> Path:
-    """Pack one dataset; returns the path of the pack. A pack that is up to date already is left as it is.
+    """Pack one dataset; returns the path of the pack. A pack that is up to date already is left as it is, and one
+    that another process is writing is waited for.
 
     Args:
         target: the file to write, or a folder that gets `NAME.anyshot-pack`.
@@ -94,13 +96,22 @@ def pack_folder(
         on_progress(total, total)
         return work.path
     work.path.parent.mkdir(parents=True, exist_ok=True)
+    with only_writer(work.partial):
+        if _up_to_date(work, skip_bad):  # by the one that was waited for
+            work.partial.unlink()
+            on_progress(total, total)
+        else:
+            _pack(work, skip_bad, workers, on_progress)
+    return work.path
+
+
+def _pack(work: _Work, skip_bad: bool, workers: BlockWorkers | None, on_progress: Progress) -> None:
     with nullcontext(workers) if workers else _workers_for(work) as running:
         done = _write_blocks(work, running, on_progress)
     bad = dict(_bad_rows(work, done))
     if bad and not skip_bad:
         raise BadDataset(list(bad.values()))
     _finish(work, done, bad)
-    return work.path
 
 
 def _workers_for(work: _Work) -> BlockWorkers:
@@ -149,7 +160,7 @@ def _up_to_date(work: _Work, skip_bad: bool) -> bool:
 def _write_blocks(work: _Work, workers: BlockWorkers, on_progress: Progress) -> dict[int, BlockResult]:
     total = len(work.dataset.files)
     journal = Journal(work.journal, work.source)
-    done = journal.done() if work.partial.exists() else {}
+    done = journal.done() if work.partial.stat().st_size else {}
     journal.start(done)
     with work.partial.open("r+b" if done else "wb") as file:
         file.truncate(labels_offset(total))

@@ -10,7 +10,9 @@ import signal
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -188,6 +190,29 @@ def test_a_killed_packing_leaves_no_pack_and_can_be_continued(tmp_path: Path) ->
     assert not list((tmp_path / "packs").glob(f"*{SUFFIX}"))
     path = packing.pack_folder(folder, tmp_path / "packs")
     assert len(Pack.open(path)) == 4 * BLOCK_IMAGES
+
+
+def test_a_dataset_that_another_is_packing_is_waited_for(tmp_path: Path) -> None:
+    folder = write_dataset(tmp_path / "D", classes=2, images=BLOCK_IMAGES)
+    started, go_on, seen = Event(), Event(), []
+
+    def hold(done: int, total: int) -> None:
+        started.set()
+        go_on.wait(30)
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(packing.pack_folder, folder, tmp_path / "packs", on_progress=hold)
+        started.wait(30)
+        second = threads.submit(
+            packing.pack_folder, folder, tmp_path / "packs", on_progress=lambda *now: seen.append(now)
+        )
+        wait([second], timeout=0.5)
+        assert not second.done()
+        go_on.set()
+        assert first.result() == second.result()
+    assert seen == [(2 * BLOCK_IMAGES, 2 * BLOCK_IMAGES)]  # it did nothing itself
+    assert len(Pack.open(second.result())) == 2 * BLOCK_IMAGES
+    assert [p.name for p in (tmp_path / "packs").iterdir()] == [second.result().name]
 
 
 def test_a_journal_of_another_source_or_cut_off_is_not_believed(tmp_path: Path) -> None:
