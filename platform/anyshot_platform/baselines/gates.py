@@ -23,7 +23,7 @@ from anyshot_platform.queue import priorities
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
-from anyshot_platform.runs.planning import require_evaluable
+from anyshot_platform.runs.planning import demands, require_evaluable
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
@@ -117,10 +117,7 @@ def _queue_seed(session: Session, submission: Submission, version: PhaseVersion,
             shard_count=parts,
             priority=priorities.RERUN,
             bulk=True,
-            hardware_class=version.hardware_class,
-            image=version.image,
-            memory_bytes=version.memory_bytes,
-            gpus=version.gpus,
+            **demands(version),
             tasks_total=count_tasks(version, pair["test_seed"], parts, part),
         )
         session.add(run)

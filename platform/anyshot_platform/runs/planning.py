@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -83,16 +84,23 @@ def queue_from_source(
         source_run_id=source.id,
         priority=urgency.priority,
         bulk=urgency.bulk,
-        hardware_class=version.hardware_class,
-        image=version.image,
-        memory_bytes=version.memory_bytes,
-        gpus=version.gpus,
+        **demands(version),
         tasks_total=count_tasks(version, version.test_seeds[source.seed_index], parts, shard or 0),
     )
     session.add(run)
     session.flush()
     put_ring(session, run.id, run.hardware_class)
     return run
+
+
+def demands(version: PhaseVersion) -> dict[str, Any]:
+    """What a run needs of a machine under this version, as fields of `Run`."""
+    return {
+        "hardware_class": version.hardware_class,
+        "image": version.image,
+        "memory_bytes": version.memory_bytes,
+        "gpus": version.gpus,
+    }
 
 
 def has_source(run: Run, kind: JobKind) -> bool:
@@ -150,10 +158,7 @@ def _runs_of_seed(
             state=RunState.QUEUED if first else RunState.WAITING,
             priority=urgency.priority,
             bulk=urgency.bulk,
-            hardware_class=version.hardware_class,
-            image=version.image,
-            memory_bytes=version.memory_bytes,
-            gpus=version.gpus,
+            **demands(version),
             tasks_total=tasks,
             created_at=moment,
             queued_at=moment,
