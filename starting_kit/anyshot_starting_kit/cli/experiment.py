@@ -146,8 +146,7 @@ def _arms(options: dict[str, Any]) -> tuple[Arm, ...]:
 
 def _announce(console: Console) -> Any:
     def on_run(number: int, total: int, run: Run) -> Hooks:
-        place = "" if run.dataset is None else f", {run.dataset.name.partition('.')[0]}"
-        console.print(escape(f"[{number}/{total}] {run.name}, seed {run.seed}{place}"), soft_wrap=True)
+        console.print(escape(f"[{number}/{total}] {run.title}"), soft_wrap=True)
         shown = {"stage": ""}
 
         def on_progress(progress: ServerProgress) -> None:

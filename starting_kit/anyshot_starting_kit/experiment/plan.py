@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from anyshot_starting_kit.data.layout import read_meta
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
@@ -99,12 +100,20 @@ class Run:
         """Baseline and arm."""
         return self.arm.name(self.baseline)
 
+    @property
+    def title(self) -> str:
+        """Name, seed, and the dataset where there is one."""
+        place = "" if self.dataset is None else f", {read_meta(self.dataset)[0].name}"
+        return f"{self.name}, seed {self.seed}{place}"
+
     def results(self, digest: str) -> Path:
         """Where its per-task results lie when it is done: the name changes with all that decides the result."""
         e = self.experiment
         facts = [digest, self.seed, e.tasks, e.budget_seconds, [e.ways.low, e.ways.high], e.query]
-        facts += [[e.shots.low, e.shots.high], [p.name for p in (*e.data.train, *e.data.test)]]
-        if self.dataset is not None:
+        facts += [[e.shots.low, e.shots.high]]
+        if self.dataset is None:
+            facts += [[p.name for p in (*e.data.train, *e.data.test)]]
+        else:  # whatever other datasets the experiment has
             facts += [e.within, self.dataset.name]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
