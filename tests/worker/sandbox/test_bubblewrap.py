@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,8 +17,9 @@ from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Limits
 from anyshot_worker.images.build import build_folder
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
-from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
+from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend, counts_by_namespace
 from anyshot_worker.sandbox.filter import compile_profile
+from anyshot_worker.sandbox.flags import NPROC_ROOM
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
 from anyshot_worker.sandbox.preflight import check_guarantees
@@ -105,6 +110,51 @@ def test_frozen_box_stands_still(bubblewrap: BubblewrapBackend) -> None:
     finally:
         box.close()
     assert box.left_behind() == ()
+
+
+FORKS = """
+import os, time
+made = 0
+try:
+    while made < 1000:
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        made += 1
+except OSError:
+    print(made, flush=True)
+time.sleep(60)
+"""
+
+
+def test_processes_of_the_same_user_do_not_count_to_the_limit(bubblewrap: BubblewrapBackend) -> None:
+    """An ordinary user's boxes have the user id of all else that runs; a desktop alone has hundreds of threads."""
+    if not counts_by_namespace():
+        pytest.skip("this kernel (before 5.14) counts a user's processes together, whatever their namespace")
+    limit = SMALL.processes + NPROC_ROOM
+    spec = BoxSpec("cpu", SMALL, ("-I", "-c", FORKS), without=frozenset({"processes"}))  # no control group
+    with crowd(bubblewrap.settings.uid_base, limit + 8):
+        box = bubblewrap.start(spec)
+        try:
+            assert int(box.recv(20) or 0) == limit - 1  # it is one of them itself
+        finally:
+            box.close()
+    assert box.left_behind() == ()
+
+
+@contextmanager
+def crowd(uid: int, count: int) -> Iterator[None]:
+    """So many idle processes with the user id that a box would get."""
+    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if os.geteuid() == 0 else []
+    code = f"for i in $(seq {count}); do sleep 60 & done; echo there; wait"
+    with subprocess.Popen(
+        [*become, "sh", "-c", code], stdout=subprocess.PIPE, start_new_session=True
+    ) as shell:
+        try:
+            assert shell.stdout is not None and shell.stdout.readline() == b"there\n"
+            yield
+        finally:
+            os.killpg(shell.pid, signal.SIGKILL)
 
 
 def test_without_an_image_it_says_what_to_do(tmp_path: Path) -> None:

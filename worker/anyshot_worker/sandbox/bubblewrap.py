@@ -5,6 +5,7 @@ groups where this user may make them. Shown as *reduced*, with what it cannot pr
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -36,6 +37,12 @@ ALWAYS_MISSING = frozenset(
 )  # no masked paths; tmpfs without noexec and file limit
 WITHOUT_GROUPS = frozenset({"memory", "cpus", "processes", "counters"})
 WITHOUT_ROOT = frozenset({"user"})  # every box has the worker's own user id
+LIMIT_PROCESSES = """
+import os, resource, sys
+most = int(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
 
 
 class BubblewrapBackend:
@@ -53,7 +60,8 @@ class BubblewrapBackend:
         made = group.make(BoxSpec("").limits)
         group.remove()
         missing = ALWAYS_MISSING | (frozenset() if made else WITHOUT_GROUPS)
-        return missing | (frozenset() if os.geteuid() == 0 else WITHOUT_ROOT)
+        missing |= frozenset() if os.geteuid() == 0 else WITHOUT_ROOT
+        return missing if _limits_processes() else missing | {"user_processes"}
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -134,16 +142,35 @@ def bubblewrap_arguments(
         command += ["--seccomp", str(program)]
     if "network" in spec.without:
         command += ["--share-net"]
-    return [*command, "--", "/usr/bin/python3", *spec.command]
+    return [*command, "--", "/usr/bin/python3", *_limited(spec)]
 
 
 def _limits(spec: BoxSpec, grouped: bool) -> list[str]:
     """Limits of the process tree; where no control group limits memory, that of private memory of each process."""
-    command = [
-        *("prlimit", f"--nofile={OPEN_FILES}", "--core=0", f"--nproc={spec.limits.processes + NPROC_ROOM}"),
-        f"--fsize={min(spec.limits.scratch_bytes, MAX_FILE_BYTES)}",
-    ]
+    file_bytes = min(spec.limits.scratch_bytes, MAX_FILE_BYTES)
+    command = ["prlimit", f"--nofile={OPEN_FILES}", "--core=0", f"--fsize={file_bytes}"]
     return command if grouped else [*command, f"--data={spec.limits.memory_bytes}"]
+
+
+def _limited(spec: BoxSpec) -> tuple[str, ...]:
+    """Arguments of Python that limit the processes, then run the command.
+
+    From inside, because only processes in the box's own user namespace count there: outside, everything else that an
+    ordinary user runs would count, and a desktop alone is over the limit.
+    """
+    if not _limits_processes():
+        return spec.command
+    return ("-I", "-S", "-c", LIMIT_PROCESSES, str(spec.limits.processes + NPROC_ROOM), *spec.command)
+
+
+def _limits_processes() -> bool:
+    """Whether no process outside a box counts to its limit: a box that root starts has a user id of its own."""
+    return os.geteuid() == 0 or counts_by_namespace()
+
+
+def counts_by_namespace() -> bool:
+    """Whether this kernel counts a user's processes in each user namespace by itself."""
+    return tuple(int(number) for number in re.findall(r"\d+", os.uname().release)[:2]) >= (5, 14)
 
 
 def _enter(group: LocalGroup, uid: int, command: list[str]) -> list[str]:
