@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class Evaluation:
     def __init__(self, job: JobHeader, place: Scratch, stream: FrameStream) -> None:
         """Reads config.json and opens the packs; both are the platform's time."""
         torch.set_num_threads(max(1, job.cpus))
+        _seed(job.train_seed)
         self._job, self._place = job, place
         self._config = _read_config(place.program, job.packs if job.train else None)
         self._pool = _open_packs(job) if job.train else None
@@ -81,6 +83,13 @@ class Evaluation:
         if answer is None:
             raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")
         return reduce_predictions(answer, images.images, self._ways)
+
+
+def _seed(seed: int) -> None:
+    """Let all generators of random numbers that nobody seeds start from the run's training seed, so that it repeats."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
 
 
 def _read_config(program: Path, train_datasets: int | None) -> SubmissionConfig:

@@ -103,6 +103,23 @@ def test_batch_format_goes_on_from_call_to_call(runs: Runs) -> None:
     assert outcome.failure is None, outcome.failure
 
 
+def test_random_numbers_start_from_the_training_seed(runs: Runs) -> None:
+    draw = "import random\nprint('drawn', random.random(), np.random.rand(), torch.rand(1).item())\n"
+
+    def drawn(seed: int) -> list[str]:
+        runs.lines.clear()
+        outcome = runs.run(
+            HONEST.replace("class MyMetaLearner", f"{draw}\nclass MyMetaLearner"), train_seed=seed
+        )
+        assert outcome.failure is None, outcome.failure
+        (line,) = [line.text for line in runs.lines if line.text.startswith("drawn")]
+        return line.split()[1:]
+
+    first, again, other = drawn(1), drawn(1), drawn(2)
+    assert first == again
+    assert len(first) == 3 and not set(first) & set(other)
+
+
 def test_a_trial_run_yields_no_more_than_it_may(runs: Runs) -> None:
     code = "assert len(list(meta_train_generator(30000))) == 2"
     outcome = runs.run(checking(code), files={"config.json": '{"train_data_format": "batch"}'}, max_items=2)
