@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,17 +144,15 @@ def test_processes_of_the_same_user_do_not_count_to_the_limit(bubblewrap: Bubble
 
 @contextmanager
 def crowd(uid: int, count: int) -> Iterator[None]:
-    """So many idle processes with the user id that a box would get."""
-    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"] if os.geteuid() == 0 else []
-    code = f"for i in $(seq {count}); do sleep 60 & done; echo there; wait"
-    with subprocess.Popen(
-        [*become, "sh", "-c", code], stdout=subprocess.PIPE, start_new_session=True
-    ) as shell:
-        try:
-            assert shell.stdout is not None and shell.stdout.readline() == b"there\n"
-            yield
-        finally:
-            os.killpg(shell.pid, signal.SIGKILL)
+    """So many idle processes with the user id that a box would get, children of ours, so that we can reap them all."""
+    become: dict[str, Any] = {"user": uid, "group": uid, "extra_groups": []} if os.geteuid() == 0 else {}
+    idle = [subprocess.Popen(["sleep", "60"], **become) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in idle:
+            process.kill()
+            process.wait()
 
 
 def test_without_an_image_it_says_what_to_do(tmp_path: Path) -> None:
