@@ -10,10 +10,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.demo.organizer import Stage, set_the_stage
-from anyshot_platform.demo.server import Sandbox, Server, environment, make_settings, wait_until_healthy
+from anyshot_platform.demo.server import (
+    Sandbox,
+    Server,
+    choose_sandbox,
+    environment,
+    make_settings,
+    prepare_sandbox,
+    wait_until_healthy,
+)
 from anyshot_platform.migration import migrate
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.tokens import create_worker_token
@@ -27,6 +37,15 @@ def small_data(packs: dict[str, Path]) -> DemoData:
     """The suite's packs as the demo's two sets."""
     sets = {"set-0": tuple(packs[n] for n in TRAIN), "set-1": tuple(packs[n] for n in TEST)}
     return DemoData(sets, generated=True)
+
+
+def ready_sandbox() -> Sandbox:
+    """The sandbox that the demo would choose here, with its image built; skips the test where there is none."""
+    sandbox = choose_sandbox()
+    if sandbox.name == "trusted":
+        pytest.skip("neither Docker nor Bubblewrap is here (Debian: apt-get install docker.io or bubblewrap)")
+    prepare_sandbox(sandbox)
+    return sandbox
 
 
 @dataclass(frozen=True)

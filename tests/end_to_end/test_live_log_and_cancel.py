@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from selenium.webdriver import Chrome
 
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.organizer import set_the_stage
-from anyshot_platform.demo.server import choose_sandbox, make_settings, prepare_sandbox, serving
+from anyshot_platform.demo.server import make_settings, serving
 from anyshot_platform.migration import migrate
-from tests.end_to_end.site import small_data
+from tests.end_to_end.site import ready_sandbox, small_data
 from tests.end_to_end.watching import talker, watch_and_cancel
 
 
 def test_live_log_and_cancel(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """How late lines are and how long cancelling takes is measured by `python -m benchmarks.pages`."""
-    sandbox = choose_sandbox()
-    if sandbox.name == "trusted":
-        pytest.skip("neither Docker nor Bubblewrap is here (Debian: apt-get install docker.io or bubblewrap)")
-    prepare_sandbox(sandbox)
+    sandbox = ready_sandbox()
     settings = make_settings(tmp_path, None, None)
     services = make_services(settings)
     migrate(services.database)

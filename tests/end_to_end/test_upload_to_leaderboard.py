@@ -16,11 +16,11 @@ from selenium.webdriver.common.by import By
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.organizer import Stage, set_the_stage
 from anyshot_platform.demo.participants import Entrant, Participant, entering, follow
-from anyshot_platform.demo.server import Server, choose_sandbox, make_settings, prepare_sandbox, serving
+from anyshot_platform.demo.server import Server, make_settings, serving
 from anyshot_platform.migration import migrate
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
-from tests.end_to_end.site import distributed, small_data
+from tests.end_to_end.site import distributed, ready_sandbox, small_data
 from tests.services.material import BASELINES, zip_folder
 
 TASKS, BUDGET = 8, 60.0
@@ -53,10 +53,7 @@ def ignore(participant: Participant, seen: dict[str, Any]) -> None:
 
 
 def test_embedded(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
-    sandbox = choose_sandbox()
-    if sandbox.name == "trusted":
-        pytest.skip("neither Docker nor Bubblewrap is here (Debian: apt-get install docker.io or bubblewrap)")
-    prepare_sandbox(sandbox)
+    sandbox = ready_sandbox()
     settings = make_settings(tmp_path, None, None)
     services = make_services(settings)
     migrate(services.database)
