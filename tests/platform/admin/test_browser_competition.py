@@ -15,9 +15,8 @@ import pytest
 import uvicorn
 from PIL import Image
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException, WebDriverException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 from sqlalchemy import select
 
 from anyshot_platform.app import create_app, make_services
@@ -32,6 +31,7 @@ from anyshot_starting_kit.data.pack import pack_dataset
 from tests.platform.admin.zips import zipped
 from tests.platform.conftest import make_settings
 from tests.platform.site import PaperWorker, make_zip
+from tests.services import browsing
 from tests.services.processes import free_port
 
 DEFINITION = """\
@@ -126,38 +126,23 @@ class Visitor:
 
     @property
     def text(self) -> str:
-        return self.browser.execute_script("return document.body?.innerText ?? ''")
+        return browsing.text_of(self.browser)
 
     def press(self, words: str, within: str = "") -> None:
-        """Press the button with these words, in the table row or form that holds `within`."""
+        """Press the button with these words near `within`, and wait for the page that answers."""
         old = self.browser.find_element(By.TAG_NAME, "html")
-        for button in self.browser.find_elements(By.CSS_SELECTOR, "main button, main a.btn"):
-            around = self.browser.execute_script(
-                "return (arguments[0].closest('tr') || arguments[0].closest('form') || arguments[0]).innerText",
-                button,
-            )
-            if button.text.strip() == words and within in around and button.is_displayed():
-                self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
-                button.click()
-                self.until(lambda: _is_stale(old))
-                return
-        raise AssertionError(
-            f"no button {words!r} near {within!r} on {self.browser.current_url}: {self.text}"
-        )
+        browsing.press(self.browser, words, within)
+        self.until(lambda: _is_stale(old))
+        browsing.arrive(self.browser, "/")
 
     def until(self, condition: Callable[[], object]) -> None:
-        waiting = WebDriverWait(self.browser, 90, poll_frequency=0.1)
-        try:
-            waiting.until(lambda _: condition())
-        except TimeoutException as error:
-            raise AssertionError(f"waited in vain on {self.browser.current_url}: {self.text}") from error
+        browsing.until(self.browser, lambda _: condition(), 90)
 
     def put_file(self, name: str, path: Path) -> None:
         self.browser.find_element(By.NAME, name).send_keys(str(path))
 
 
 def _is_stale(element: object) -> bool:
-
     try:
         element.is_enabled()  # pyright: ignore[reportAttributeAccessIssue]
     except WebDriverException:
@@ -219,7 +204,7 @@ def take_part(visitor: Visitor, username: str, zip_path: Path, leagues: tuple[st
         lambda: send.is_enabled() and visitor.browser.find_elements(By.CSS_SELECTOR, "#check-list li")
     )
     visitor.press("Submit for scoring")
-    visitor.until(lambda: "/submissions/" in visitor.browser.current_url)
+    browsing.arrive(visitor.browser, "/submissions/")
 
 
 def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Chrome, tmp_path: Path) -> None:

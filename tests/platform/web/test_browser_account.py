@@ -10,7 +10,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import PASSWORD
-from tests.platform.web.test_browser_journey import fill, press, text_of, wait
+from tests.services.browsing import arrive, fill, press, text_of, until
 
 
 def test_a_choice_of_notifications_stays(live: LiveSite, browser: webdriver.Chrome) -> None:
@@ -21,7 +21,7 @@ def test_a_choice_of_notifications_stays(live: LiveSite, browser: webdriver.Chro
     before = switch.is_selected()
     switch.click()
     press(browser, "Save")
-    wait(browser).until(lambda b: b.find_elements(By.CSS_SELECTOR, ".alert"))
+    until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, ".alert"))
     browser.get(address)
     assert browser.find_element(By.NAME, "email:announcement").is_selected() is not before
     with live.services.database.reading() as session:
@@ -33,12 +33,12 @@ def test_deleting_ones_account(live: LiveSite, browser: webdriver.Chrome) -> Non
     browser.get(f"{live.address}/account/delete")
     fill(browser, confirm_name="ada", password=PASSWORD)
     press(browser, "Delete my account")
-    wait(browser).until(lambda b: "/account" not in b.current_url)
+    until(browser, lambda b: "Your account is deleted." in text_of(b))
     browser.get(f"{live.address}/account")
     assert "/login" in browser.current_url, "the session is gone"
     fill(browser, username="ada", password=PASSWORD)
     press(browser, "Log in")
-    wait(browser).until(lambda b: "is wrong" in text_of(b) or "not" in text_of(b))
+    until(browser, lambda b: "is wrong" in text_of(b) or "not" in text_of(b))
     with live.services.database.reading() as session:
         user = session.get_one(User, live.scene.ada.id)
         assert user.deleted_at is not None and user.email is None
@@ -58,14 +58,15 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     live: LiveSite, browser: webdriver.Chrome
 ) -> None:
     live.sign_in(browser, live.scene.ada)
-    browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
+    board = f"/competitions/{live.scene.competition.slug}/leaderboard"
+    browser.get(live.address + board)
     assert rows(browser)[0].startswith("MetaBeyond")
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.bracket--start")
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.is-baseline")
     assert "History of the top" in text_of(browser)
     assert browser.find_element(By.CSS_SELECTOR, "figure svg.anyshot-chart desc").get_attribute("textContent")
     browser.find_element(By.LINK_TEXT, "D10").click()
-    wait(browser).until(lambda b: "sort=-d" in b.current_url)
+    arrive(browser, board, "sort=-d")
     values = browser.execute_script(
         "return [...document.querySelectorAll('#board tbody tr')].map((row) => Number(row.cells[13].innerText))"
     )
@@ -84,9 +85,9 @@ def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Ch
     live.sign_in(browser, live.scene.ada)
     browser.get(live.path("finished"))
     press(browser, "Which classes are mixed up")
-    wait(browser).until(lambda b: b.current_url.endswith("/confusion"))
+    arrive(browser, confusion := f"/submissions/{live.scene.submissions['finished'].id}/confusion")
     browser.find_element(By.LINK_TEXT, "Dataset 2").click()
-    wait(browser).until(lambda b: "dataset=2" in b.current_url)
+    arrive(browser, confusion, "dataset=2")
     words = browser.find_element(By.CSS_SELECTOR, "svg.anyshot-chart desc").get_attribute("textContent")
     assert words is not None and "the share that was taken for the column's" in words
     assert "Most frequent mistakes" in text_of(browser)
@@ -99,7 +100,7 @@ def test_on_a_phone_the_navigation_shows_where_one_is(live: LiveSite, browser: w
     try:
         browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/manage/audit")
         place = "return document.querySelector('.sidenav [aria-current]').getBoundingClientRect()"
-        wait(browser).until(lambda driver: driver.execute_script(place)["x"] < 300)
+        until(browser, lambda driver: driver.execute_script(place)["x"] < 300)
         box = browser.execute_script(place)
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     finally:

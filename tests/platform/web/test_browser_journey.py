@@ -9,7 +9,6 @@ from pathlib import Path
 
 from selenium import webdriver
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 from sqlalchemy import select
 
 from anyshot_platform.runs.models import Run
@@ -17,13 +16,10 @@ from anyshot_platform.submissions.models import Submission
 from tests.platform.site import summary
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import TASKS
+from tests.services.browsing import arrive, fill, press, text_of, until
 
 HOSTILE = "<script>alert(1)</script>"
 CODE = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"
-
-
-def wait(browser: webdriver.Chrome, seconds: float = 40) -> WebDriverWait:
-    return WebDriverWait(browser, seconds, poll_frequency=0.1)
 
 
 def write_zip(path: Path, files: dict[str, bytes]) -> Path:
@@ -35,56 +31,35 @@ def write_zip(path: Path, files: dict[str, bytes]) -> Path:
     return path
 
 
-def fill(browser: webdriver.Chrome, **fields: str) -> None:
-    for name, text in fields.items():
-        box = browser.find_element(By.NAME, name)
-        box.clear()
-        box.send_keys(text)
-
-
-def press(browser: webdriver.Chrome, words: str) -> None:
-    for button in browser.find_elements(By.CSS_SELECTOR, "main button, main a.btn, dialog[open] button"):
-        if button.text.strip() == words and button.is_displayed():
-            browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
-            button.click()
-            return
-    raise AssertionError(
-        f"no button {words!r} on {browser.current_url}: {browser.find_element(By.TAG_NAME, 'main').text}"
-    )
-
-
-def text_of(browser: webdriver.Chrome) -> str:
-    """What the page says now, read in one step: an element found first may be gone when the page is replaced."""
-    return browser.execute_script("return document.querySelector('main')?.innerText ?? ''")
-
-
 def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
     slug = live.scene.competition.slug
     browser.get(f"{live.address}/competitions/{slug}/join")
     press(browser, "Make an account")
+    arrive(browser, "/sign-up")
     fill(browser, username="grace", email="grace@example.org", password="four quiet blue whales")
     press(browser, "Sign up")
-    wait(browser).until(lambda b: b.current_url.endswith(f"/competitions/{slug}/join"))
+    arrive(browser, f"/competitions/{slug}/join")
     fill(browser, team_name="COBOL Learners")
     browser.find_element(By.NAME, "accept").click()
     press(browser, "Join the competition")
-    wait(browser).until(lambda b: "You take part now" in text_of(b))
+    until(browser, lambda b: "You take part now" in text_of(b))
 
     press(browser, "Submit")
+    arrive(browser, f"/competitions/{slug}/phases/")
     wrong = write_zip(tmp_path / "wrong.zip", {"readme.txt": b"nothing here"})
     browser.find_element(By.ID, "file").send_keys(str(wrong))
-    wait(browser).until(lambda b: "would be refused" in text_of(b))
+    until(browser, lambda b: "would be refused" in text_of(b))
     assert "model.py" in text_of(browser)
     assert not browser.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled()
     press(browser, "Choose another file")
 
     good = write_zip(tmp_path / "good.zip", {"model.py": CODE, "weights.bin": os.urandom(9_000_000)})
     browser.find_element(By.ID, "file").send_keys(str(good))
-    wait(browser).until(lambda b: b.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled())
+    until(browser, lambda b: b.find_element(By.CSS_SELECTOR, "button[value=entry]").is_enabled())
     assert browser.find_elements(By.CSS_SELECTOR, "#check-list .check--good")
     fill(browser, comment="hand made")
     press(browser, "Submit for scoring")
-    wait(browser).until(lambda b: "/submissions/" in b.current_url)
+    arrive(browser, "/submissions/")
     assert "good.zip" in text_of(browser)
     assert "in the queue" in text_of(browser).lower()
     with live.services.database.reading() as session:
@@ -105,13 +80,13 @@ def test_without_scripts_the_same_form_submits(
         good = write_zip(tmp_path / "plain.zip", {"model.py": CODE})
         browser.find_element(By.ID, "file").send_keys(str(good))
         press(browser, "Smoke test first")
-        wait(browser).until(lambda b: "/submissions/" in b.current_url)
+        arrive(browser, "/submissions/")
         assert "smoke test" in text_of(browser)
         browser.get(f"{live.address}/competitions/{slug}/phases/feedback/submit")
         bad = write_zip(tmp_path / "bad.zip", {"model.py": b"class MyMetaLearner: pass\n"})
         browser.find_element(By.ID, "file").send_keys(str(bad))
         press(browser, "Smoke test first")
-        wait(browser).until(lambda b: "refused, and cost no quota" in text_of(b))
+        until(browser, lambda b: "refused, and cost no quota" in text_of(b))
         assert "MyLearner" in text_of(browser)
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
@@ -138,7 +113,7 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
 
     change(RunState.CLAIMED, epoch=1)
     change(RunState.META_TRAINING, seconds_used=3.0)
-    wait(browser).until(lambda b: "Meta-training: your code learns" in text_of(b))
+    until(browser, lambda b: "Meta-training: your code learns" in text_of(b))
     lines = [
         Event(
             seq=seq,
@@ -152,9 +127,9 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     with live.services.database.writing() as session:
         run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
         keep_events(session, live.services.settings, run, lines)
-    wait(browser).until(lambda b: f"epoch 299 {HOSTILE}" in b.find_element(By.ID, "log").text)
+    until(browser, lambda b: f"epoch 299 {HOSTILE}" in b.find_element(By.ID, "log").text)
     change(RunState.META_TESTING, tasks_done=50, seconds_used=9.0)
-    wait(browser).until(lambda b: f"50 of {TASKS}" in text_of(b))
+    until(browser, lambda b: f"50 of {TASKS}" in text_of(b))
     with live.services.database.writing() as session:
         run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
         record_score(session, run, read_summary(summary(0.7, TASKS), expected_tasks=TASKS))
@@ -162,7 +137,7 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
         submission = session.get_one(Submission, submission_id)
         submission.status = "finished"  # pyright: ignore[reportAttributeAccessIssue]
         combine_scores(session, submission, run.phase_version_id, [run])
-    wait(browser).until(lambda b: b.find_elements(By.ID, "results-title"))
+    until(browser, lambda b: b.find_elements(By.ID, "results-title"))
     assert "0.700" in text_of(browser)
     browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
     assert "0.700" in browser.find_element(By.ID, f"row-{live.scene.team.id}").text
@@ -174,7 +149,7 @@ def test_cancel_asks_once_and_says_what_it_costs(live: LiveSite, browser: webdri
     press(browser, "Cancel")
     assert "counts towards" in browser.find_element(By.CSS_SELECTOR, "dialog[open]").text
     press(browser, "Cancel the submission")
-    wait(browser).until(lambda b: "This submission was cancelled" in text_of(b))
+    until(browser, lambda b: "This submission was cancelled" in text_of(b))
 
 
 def test_a_failure_says_whose_fault_it_was(live: LiveSite, browser: webdriver.Chrome) -> None:

@@ -13,7 +13,8 @@ from sqlalchemy import select
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.uploads import upload_path
 from tests.platform.web.conftest import LiveSite
-from tests.platform.web.test_browser_journey import CODE, press, text_of, wait, write_zip
+from tests.platform.web.test_browser_journey import CODE, write_zip
+from tests.services.browsing import arrive, press, text_of, until
 
 BIG = 12_000_000
 SLOW = 1_500_000  # bytes a second: the upload lasts for seconds, so that it can be broken in the middle
@@ -50,15 +51,15 @@ def test_an_upload_goes_on_after_a_broken_connection(
     try:
         connection(browser, online=True, upload=SLOW)
         browser.find_element(By.ID, "file").send_keys(str(path))
-        wait(browser).until(lambda b: received(live) > 0)
+        until(browser, lambda b: received(live) > 0)
         connection(browser, online=False)
-        wait(browser).until(lambda b: "connection lost, trying again" in text_of(b))
+        until(browser, lambda b: "connection lost, trying again" in text_of(b))
         before = received(live)
         assert 0 < before < path.stat().st_size
     finally:
         connection(browser, online=True)
-    wait(browser, 90).until(can_send)
-    fill_and_send(browser)
+    until(browser, can_send, 90)
+    send(browser)
     with live.services.database.reading() as session:
         (upload,) = session.scalars(select(Upload)).all()
         row = session.scalars(select(Submission).where(Submission.filename == "big.zip")).one()
@@ -66,9 +67,9 @@ def test_an_upload_goes_on_after_a_broken_connection(
         assert row.digest == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def fill_and_send(browser: webdriver.Chrome) -> None:
+def send(browser: webdriver.Chrome) -> None:
     press(browser, "Smoke test first")
-    wait(browser).until(lambda b: "/submissions/" in b.current_url)
+    arrive(browser, "/submissions/")
 
 
 def test_an_upload_goes_on_in_a_page_that_was_opened_again(
@@ -80,7 +81,7 @@ def test_an_upload_goes_on_in_a_page_that_was_opened_again(
     try:
         connection(browser, online=True, upload=SLOW)
         browser.find_element(By.ID, "file").send_keys(str(path))
-        wait(browser).until(lambda b: received(live) > 0)
+        until(browser, lambda b: received(live) > 0)
         browser.get("about:blank")
     finally:
         connection(browser, online=True)
@@ -88,7 +89,7 @@ def test_an_upload_goes_on_in_a_page_that_was_opened_again(
     assert 0 < before < path.stat().st_size
     open_form(live, browser)
     browser.find_element(By.ID, "file").send_keys(str(path))
-    wait(browser, 90).until(can_send)
+    until(browser, can_send, 90)
     with live.services.database.reading() as session:
         (upload,) = session.scalars(select(Upload)).all()
         assert upload.received == path.stat().st_size, "the same upload, not a second one"
@@ -110,7 +111,7 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
             assert browser.find_elements(By.CSS_SELECTOR, "#dropzone.is-over"), (
                 "the zone says that it takes it"
             )
-    wait(browser).until(can_send)
+    until(browser, can_send)
     assert "dropped.zip" in text_of(browser)
-    fill_and_send(browser)
+    send(browser)
     assert "dropped.zip" in text_of(browser)
