@@ -57,10 +57,18 @@ class MyMetaLearner(MetaLearner):
     def meta_fit(self, meta_train_generator, meta_valid_generator):
         """Learn the union of all classes, or take the backbone as it is."""
         backbone = SETTINGS.make_backbone()
+        model = TunedLogisticRegression(backbone)
         if not SETTINGS.weights:
             classifier = Classifier(backbone, backbone.width, self.total_classes)
-            train_on_batches(classifier, meta_train_generator, SETTINGS, self.log)
-        return MyLearner(TunedLogisticRegression(backbone))
+            train_on_batches(
+                classifier,
+                meta_train_generator,
+                SETTINGS,
+                self.log,
+                valid=meta_valid_generator,
+                episodic=model,
+            )
+        return MyLearner(model)
 
 
 class MyLearner(ModelLearner):

@@ -1,7 +1,6 @@
 """Meta-Baseline (Chen et al. 2021): first classify all classes, then meta-learn a scaled cosine nearest centroid."""
 
 from dataclasses import replace
-from itertools import islice
 
 import torch
 from api import MetaLearner
@@ -16,11 +15,11 @@ from anyshot_starting_kit.training import (
     train_on_batches,
     train_on_tasks,
 )
+from anyshot_starting_kit.training.clock import Clock
 
 SETTINGS = Settings.read(__file__)
-STAGE = replace(
-    SETTINGS, iterations=SETTINGS.iterations // 2, share_for_training=SETTINGS.share_for_training / 2
-)
+STAGE = replace(SETTINGS, iterations=SETTINGS.iterations // 2)
+HELD = 16  # tasks whose images are mixed
 
 
 class CosineCentroid(nn.Module):
@@ -40,27 +39,39 @@ class MyMetaLearner(MetaLearner):
 
     def meta_fit(self, meta_train_generator, meta_valid_generator):
         """Whole classification, then tasks."""
-        model = EpisodicModel(STAGE, CosineCentroid())
+        clock, model = Clock(SETTINGS.share_for_training), EpisodicModel(STAGE, CosineCentroid())
         classifier = Classifier(model.backbone, model.backbone.width, self.total_classes)
-        batches = UnionOfClasses(meta_train_generator)
-        train_on_batches(classifier, batches, STAGE, self.log, valid=meta_valid_generator, episodic=model)
-        train_on_tasks(model, meta_train_generator, meta_valid_generator, STAGE, self.log)
+        batches, valid = UnionOfClasses(meta_train_generator), meta_valid_generator
+        train_on_batches(
+            classifier, batches, STAGE, self.log, valid=valid, episodic=model, clock=clock.part(0.5)
+        )
+        train_on_tasks(model, meta_train_generator, valid, STAGE, self.log, clock=clock)
         return MyLearner(model)
 
 
 class UnionOfClasses:
-    """The images of tasks as batches, labelled by their class in the union of all datasets."""
+    """The images of tasks as batches, mixed over some tasks, labelled by their class in the union of all datasets."""
 
     def __init__(self, tasks):
         self.tasks, self.numbers = tasks, {}
 
     def __call__(self, count):
-        """So many batches."""
-        for task in islice(self.tasks(count), count):
-            images = torch.cat([task.support_set[0], task.query_set[0]])
-            originals = torch.cat([task.support_set[2], task.query_set[2]]).tolist()
-            keys = [(task.dataset, original) for original in originals]
-            yield [images, torch.tensor([self.numbers.setdefault(key, len(self.numbers)) for key in keys])]
+        """So many batches, each as large as a task."""
+        held = []
+        for number, task in enumerate(self.tasks(count), start=1):
+            held.append(self.labelled(task))
+            if len(held) == HELD or number == count:
+                images, labels = (torch.cat(parts) for parts in zip(*held, strict=True))
+                for rows in torch.randperm(len(images)).tensor_split(len(held)):
+                    yield [images[rows], labels[rows]]
+                held = []
+
+    def labelled(self, task):
+        """All images of a task, and the numbers of their classes, counted as they come."""
+        originals = torch.cat([task.support_set[2], task.query_set[2]]).tolist()
+        keys = [(task.dataset, original) for original in originals]
+        numbers = [self.numbers.setdefault(key, len(self.numbers)) for key in keys]
+        return torch.cat([task.support_set[0], task.query_set[0]]), torch.tensor(numbers)
 
 
 class MyLearner(ModelLearner):

@@ -4,15 +4,12 @@ Backbones are trained one after the other on batches in four rotations, each unt
 as the time allows; at test time the query is decoded with label propagation by optimal transport.
 """
 
-from dataclasses import replace
-
 import torch
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import power_transform, propagate_labels
-from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, embed, train_on_batches
-from anyshot_starting_kit.training.clock import Clock
+from anyshot_starting_kit.training import EnsembleLearner, Settings, embed, train_backbones
 
 SETTINGS = Settings.read(__file__)
 
@@ -20,7 +17,7 @@ SETTINGS = Settings.read(__file__)
 class Ensemble(nn.Module):
     """The backbones that there was time for; each decodes the query, and the mean of their answers counts."""
 
-    def __init__(self, backbones=()):
+    def __init__(self, backbones):
         super().__init__()
         self.backbones = nn.ModuleList(backbones)
 
@@ -44,35 +41,17 @@ class MyMetaLearner(MetaLearner):
 
     def meta_fit(self, meta_train_generator, meta_valid_generator):
         """Each backbone gets an equal part of the time that is left, and gives back what it does not need."""
-        clock, trained = Clock(SETTINGS.share_for_training), []
-        for position, name in enumerate(SETTINGS.backbones):
-            if clock.over:
-                break
-            backbone = SETTINGS.make_backbone(name)
-            part = SETTINGS.share_for_training / (len(SETTINGS.backbones) - position)
-            train_on_batches(
-                Classifier(backbone, backbone.width, self.total_classes),
-                meta_train_generator,
-                replace(SETTINGS, share_for_training=part),
-                self.log,
-                valid=meta_valid_generator,
-                episodic=Ensemble([backbone]),
-            )
-            trained.append(backbone)
-        return MyLearner(Ensemble(trained))
+        model = train_backbones(
+            Ensemble, self.total_classes, meta_train_generator, meta_valid_generator, SETTINGS, self.log
+        )
+        return MyLearner(model)
 
 
-class MyLearner(ModelLearner):
+class MyLearner(EnsembleLearner):
     """Remembers the backbones."""
 
-    def build(self):
-        """No backbone yet; `load` finds out how many there are."""
-        return Ensemble()
+    settings = SETTINGS
 
-    def load(self, path_to_load):
-        """As many backbones as were trained, in their order."""
-        state = torch.load(f"{path_to_load}/model.pt", map_location="cpu", weights_only=True)
-        count = len({key.split(".")[1] for key in state})
-        plain = replace(SETTINGS, weights="")  # what was trained comes from the file
-        self.model = Ensemble([plain.make_backbone(name) for name in SETTINGS.backbones[:count]])
-        super().load(path_to_load)
+    def assemble(self, backbones):
+        """The model of these."""
+        return Ensemble(backbones)

@@ -1,5 +1,7 @@
 """Train from scratch: no meta-learning; for each task a fresh network learns from the support set alone."""
 
+from copy import deepcopy
+
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
@@ -28,7 +30,9 @@ class MyLearner(ModelLearner):
     def fit(self, support_set):
         """100 steps of Adam on batches of 4 images."""
         images, labels, _, n_ways, _ = support_set
-        network = nn.Sequential(self.model, nn.Linear(self.model.width, n_ways)).to(device()).train()
+        network = (
+            nn.Sequential(deepcopy(self.model), nn.Linear(self.model.width, n_ways)).to(device()).train()
+        )
         return TrainedPredictor(adapt(network, images.to(device()), labels.to(device()), SETTINGS))
 
 

@@ -20,7 +20,7 @@ FEW = {"iterations": 4, "backbone": f"timm:{TINY}", "backbones": [f"timm:{TINY}"
 
 
 @pytest.mark.rotating
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", NAMES)
 def test_quick_settings_learn(name: str, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """The score is as recorded and, but for guessing, above chance; tasks of all shapes are answered in time."""

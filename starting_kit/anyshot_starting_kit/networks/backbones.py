@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from anyshot_starting_kit.networks.conv4 import Conv4
 from anyshot_starting_kit.networks.resnet import ResNet12, ResNet18
@@ -16,11 +19,13 @@ TIMM = "timm:"  # before the name of a model of timm
 PRECISIONS = ("float32", "bfloat16")
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))  # mean and deviation, of images in [0, 1]
 
+_WIDTHS: dict[str, int] = {}  # of models of timm, once they were asked
+
 
 class Backbone(nn.Module):
-    """A network with the normalisation of its input; `width` is the number of features.
+    """A network with the normalisation of its input; `width` is the number of features, `name` what it was made by.
 
-    `stem_pool` shrinks images by that factor first, which is what makes 128 x 128 affordable on a CPU.
+    `stem` changes their size first: shrinking is what makes 128 x 128 affordable on a CPU.
 
     Images pass it with their channels last in memory, which convolutions on a CPU like best: the same numbers up to
     rounding. With `precision` bfloat16 matrix products are computed in that type where torch's autocast allows it;
@@ -37,13 +42,13 @@ class Backbone(nn.Module):
         mean: tuple[float, ...],
         deviation: tuple[float, ...],
         precision: str = "float32",
-        stem_pool: int = 1,
+        stem: nn.Module | None = None,
     ):
         super().__init__()
         if precision not in PRECISIONS:
             raise ValueError(f"method.precision is {precision!r}; there are {' and '.join(PRECISIONS)}.")
-        self.width, self.precision = width, precision
-        self.stem = nn.AvgPool2d(stem_pool) if stem_pool > 1 else nn.Identity()
+        self.name, self.width, self.precision = "", width, precision
+        self.stem = stem or nn.Identity()
         self.network = network
         self.lay_out(torch.channels_last)
         self.register_buffer("mean", torch.tensor(mean).view(1, 3, 1, 1))
@@ -84,7 +89,9 @@ def make_backbone(
     mean, deviation = _normalisation(name, network)
     if weights:
         load_weights(network, find_weights(weights, submission, mounted))
-    return Backbone(network, features, mean, deviation, precision, stem_pool if name in NAMES else 1)
+    backbone = Backbone(network, features, mean, deviation, precision, _stem(name, network, stem_pool))
+    backbone.name = name
+    return backbone
 
 
 def _network(name: str, width: int) -> tuple[nn.Module, int]:
@@ -96,13 +103,42 @@ def _network(name: str, width: int) -> tuple[nn.Module, int]:
     import timm
 
     model = timm.create_model(name.removeprefix(TIMM), pretrained=False, num_classes=0)
-    return model, int(getattr(model, "num_features"))  # noqa: B009 - timm does not type it
+    if name not in _WIDTHS:  # models name their width by different attributes, and some of them another one
+        described = _described(model)
+        size = described["input_size"] if described.get("fixed_input_size") else (3, 128, 128)
+        with torch.no_grad():
+            _WIDTHS[name] = int(model.eval()(torch.zeros(1, *size)).shape[1])
+    return model.train(), _WIDTHS[name]
+
+
+def _described(network: nn.Module) -> Mapping[str, Any]:
+    return getattr(network, "pretrained_cfg", {})
+
+
+def _stem(name: str, network: nn.Module, stem_pool: int) -> nn.Module:
+    """What images pass first: shrinking, or for networks of timm that take one size only, resizing to it."""
+    if not name.startswith(TIMM):
+        return nn.AvgPool2d(stem_pool) if stem_pool > 1 else nn.Identity()
+    described = _described(network)
+    return Resize(described["input_size"][1:]) if described.get("fixed_input_size") else nn.Identity()
+
+
+class Resize(nn.Module):
+    """Images of any size to one size, smoothly."""
+
+    def __init__(self, size: tuple[int, int]) -> None:
+        super().__init__()
+        self.size = size
+
+    def forward(self, images: Tensor) -> Tensor:
+        """`[n, 3, h, w]` to `[n, 3, *size]`."""
+        return interpolate(images, self.size, mode="bilinear", antialias=True)
 
 
 def _normalisation(name: str, network: nn.Module) -> tuple[tuple[float, ...], tuple[float, ...]]:
     if not name.startswith(TIMM):
         return IMAGENET
-    described = getattr(network, "pretrained_cfg", {})
+    described = _described(network)
     return tuple(described.get("mean", IMAGENET[0])), tuple(described.get("std", IMAGENET[1]))
 
 

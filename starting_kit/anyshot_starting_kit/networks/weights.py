@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,19 @@ from torch import Tensor, nn
 
 MOUNTED = Path("/weights")  # where an operator mounts weights in the sandbox
 _HEADS = ("fc.", "classifier.", "head.", "head_drop.")
+
+
+_SKIPPED: ContextVar[bool] = ContextVar("weights are not read", default=False)
+
+
+@contextmanager
+def no_weights() -> Iterator[None]:
+    """Networks that are made meanwhile keep their random weights: others will be put in at once."""
+    token = _SKIPPED.set(True)
+    try:
+        yield
+    finally:
+        _SKIPPED.reset(token)
 
 
 class MissingWeights(FileNotFoundError):
@@ -40,8 +55,12 @@ def load_weights(network: nn.Module, file: Path) -> None:
 
     Raises WrongWeights, naming what is missing or has another shape.
     """
-    state = {key: value for key, value in _read(file).items() if not key.startswith(_HEADS)}
+    if _SKIPPED.get():
+        return
     own = network.state_dict()
+    state = {
+        key: value for key, value in read_weights(file).items() if key in own or not key.startswith(_HEADS)
+    }
     missing = sorted(key for key in own if key not in state and not key.endswith("num_batches_tracked"))
     other = sorted(key for key in own if key in state and own[key].shape != state[key].shape)
     foreign = sorted(set(state) - set(own))
@@ -52,12 +71,23 @@ def load_weights(network: nn.Module, file: Path) -> None:
     network.load_state_dict({key: state.get(key, own[key]) for key in own})
 
 
-def _read(file: Path) -> Mapping[str, Tensor]:
+def read_weights(file: Path) -> Mapping[str, Tensor]:
+    """The state dict of a file. Raises WrongWeights."""
     if file.suffix == ".safetensors":
+        from safetensors import SafetensorError
         from safetensors.torch import load_file
 
-        return load_file(file)
-    content: Any = torch.load(file, map_location="cpu", weights_only=True)
+        try:
+            return load_file(file)
+        except SafetensorError as error:
+            raise WrongWeights(f"{file.name} is no file of safetensors: {error}.") from error
+    try:
+        content: Any = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # of many kinds, since a foreign file's bytes are read as a program
+        raise WrongWeights(
+            f"{file.name} is no state dict that torch.save wrote, or it holds other objects than tensors:"
+            " save `model.state_dict()`, or use safetensors."
+        ) from error
     if isinstance(content, Mapping) and "state_dict" in content:
         content = content["state_dict"]
     if not isinstance(content, Mapping):

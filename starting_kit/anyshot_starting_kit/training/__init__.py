@@ -2,6 +2,7 @@
 
 from anyshot_starting_kit.training.adaptation import adapt
 from anyshot_starting_kit.training.batchwise import Classifier, train_on_batches
+from anyshot_starting_kit.training.ensembles import EnsembleLearner, train_backbones
 from anyshot_starting_kit.training.episodic import EpisodicModel, train_on_tasks, validate
 from anyshot_starting_kit.training.learners import EpisodePredictor, ModelLearner, embed
 from anyshot_starting_kit.training.settings import BadSettings, Settings
@@ -9,12 +10,14 @@ from anyshot_starting_kit.training.settings import BadSettings, Settings
 __all__ = [
     "BadSettings",
     "Classifier",
+    "EnsembleLearner",
     "EpisodePredictor",
     "EpisodicModel",
     "ModelLearner",
     "Settings",
     "adapt",
     "embed",
+    "train_backbones",
     "train_on_batches",
     "train_on_tasks",
     "validate",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.settings import Settings
 
 
@@ -17,7 +18,9 @@ def adapt(
     """Train all of `module` with Adam on random batches of the support: `test_steps` of `test_batch` at `test_rate`.
 
     The mode of the module (batch norm) stays as it is; `forward(inputs) -> logits` is the module itself by default.
+    Where a task's time is limited, half of it is the most that the steps take.
     """
+    clock = Clock.of_task()
     forward = forward or module
     optimizer = torch.optim.Adam(module.parameters(), lr=settings.test_rate)
     size = min(settings.test_batch, len(inputs))
@@ -28,4 +31,6 @@ def adapt(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            if clock.over:
+                break
     return module

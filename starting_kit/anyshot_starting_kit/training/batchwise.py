@@ -13,7 +13,7 @@ from anyshot_starting_kit.networks.heads import cosines
 from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.episodic import Log, Tasks, validate
 from anyshot_starting_kit.training.loop import Best, optimise
-from anyshot_starting_kit.training.settings import Settings
+from anyshot_starting_kit.training.settings import BadSettings, Settings
 
 
 class Classifier(nn.Module):
@@ -48,33 +48,57 @@ def train_on_batches(
     batch comes in four turns and the turn is recognised too; with `flips` it is mirrored at random.
     """
     where, clock = device(), clock or Clock(settings.share_for_training)
+    if settings.trained_layers:
+        _freeze_others(classifier.backbone, settings.trained_layers)
     classifier.to(where)
 
-    def losses() -> Iterator[Tensor]:
-        for batch in train(settings.iterations):
-            images, labels = batch[0].to(where), batch[1].to(where)
-            logits, loss = _loss(classifier, _flipped(images, settings.flips), labels, settings.rotations)
-            log(batch, logits.detach().cpu().numpy(), loss.item())
+    def turns(batch: Any) -> Iterator[Tensor]:
+        images, labels = _flipped(batch[0].to(where), settings.flips), batch[1].to(where)
+        for turn in range(4 if settings.rotations else 1):
+            logits, loss = _loss(classifier, images, labels, turn, settings.rotations)
+            if turn == 0:
+                log(batch, logits.detach().cpu().numpy(), loss.item())
             yield loss
+
+    def losses() -> Iterator[Iterator[Tensor]]:
+        for batch in train(settings.iterations):
+            yield turns(batch)
 
     score = None
     if valid is not None and episodic is not None:
         episodic.to(where)
-        score = lambda: validate(episodic, valid, settings.validation_tasks, log)  # noqa: E731
+        score = lambda clock: validate(episodic, valid, settings.validation_tasks, log, clock)  # noqa: E731
     return optimise(classifier, losses(), settings, clock, score)
 
 
-def _loss(classifier: Classifier, images: Tensor, labels: Tensor, rotations: bool) -> tuple[Tensor, Tensor]:
-    """Logits of the upright images, and the loss of all turns (Mangla et al. 2020, section 3.2)."""
-    if not rotations:
-        logits = classifier.scores(classifier.backbone(images))
-        return logits, cross_entropy(logits, labels)
-    turned = torch.cat([images.rot90(turn, dims=(2, 3)) for turn in range(4)])
-    turns = torch.arange(4, device=labels.device).repeat_interleave(len(images))
-    features = classifier.backbone(turned)
+def _loss(
+    classifier: Classifier, images: Tensor, labels: Tensor, turn: int, rotations: bool
+) -> tuple[Tensor, Tensor]:
+    """Logits of the images in one of four turns, and that turn's part of the loss.
+
+    The parts are those of the mean over all turns (Mangla et al. 2020, section 3.2), one by one, so that a deep network
+    needs the memory of one batch and not of four.
+    """
+    features = classifier.backbone(images.rot90(turn, dims=(2, 3)) if turn else images)
     logits = classifier.scores(features)
-    loss = cross_entropy(logits, labels.repeat(4)) + cross_entropy(classifier.rotation(features), turns)
-    return logits[: len(images)], loss
+    loss = cross_entropy(logits, labels)
+    if rotations:
+        turns = torch.full_like(labels, turn)
+        loss = (loss + cross_entropy(classifier.rotation(features), turns)) / 4
+    return logits, loss
+
+
+def _freeze_others(backbone: nn.Module, layers: tuple[str, ...]) -> None:
+    """Let only the weights in these layers of the network learn."""
+    found = set()
+    for name, weight in backbone.named_parameters():
+        at = name.removeprefix("network.")
+        within = {layer for layer in layers if at == layer or at.startswith(f"{layer}.")}
+        weight.requires_grad_(bool(within))
+        found |= within
+    if found != set(layers):
+        missing = ", ".join(sorted(set(layers) - found))
+        raise BadSettings(f"config.json: method.trained_layers names {missing}, which the backbone lacks.")
 
 
 def _flipped(images: Tensor, wanted: bool) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from anyshot_starting_kit import budget
 
 STAGE_SHARE = 0.9  # of a limit on meta-training alone: saving the learner counts too
+TASK_SHARE = 0.5
 
 
 class Clock:
@@ -16,12 +18,33 @@ class Clock:
 
     def __init__(self, share: float) -> None:
         left = budget.remaining()
-        self._end = time.monotonic() + min(left.run * share, left.stage * STAGE_SHARE)
+        self._set(min(left.run * share, left.stage * STAGE_SHARE))
+
+    def _set(self, seconds: float) -> None:
+        self._began, self._seconds = time.monotonic(), seconds
+
+    def part(self, share: float) -> Clock:
+        """A clock for that share, above 0, of what is left of this one."""
+        part = Clock.__new__(Clock)
+        part._set(self.left * share)
+        return part
+
+    @classmethod
+    def of_task(cls) -> Clock:
+        """For adapting to a task at test time: half of its time, so that predicting has the other half."""
+        clock = cls.__new__(cls)
+        clock._set(budget.remaining().task * TASK_SHARE)
+        return clock
 
     @property
     def left(self) -> float:
         """Seconds; infinity without a limit."""
-        return max(0.0, self._end - time.monotonic())
+        return max(0.0, self._began + self._seconds - time.monotonic())
+
+    @property
+    def used(self) -> float:
+        """The share that has passed, in [0, 1]; 0 without a limit."""
+        return 1.0 - self.left / self._seconds if 0.0 < self._seconds < math.inf else float(self.over)
 
     @property
     def over(self) -> bool:

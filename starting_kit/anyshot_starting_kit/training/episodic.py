@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from anyshot_starting_kit.networks.backbones import use_batch_statistics
 from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.fixed_supports import FixedSupports
+from anyshot_starting_kit.training.learners import embed
 from anyshot_starting_kit.training.loop import Best, optimise
 from anyshot_starting_kit.training.settings import Settings
 
@@ -22,53 +23,67 @@ Tasks = Callable[[int], Iterator[Any]]
 class EpisodicModel(nn.Module):
     """A backbone, and a head that is called with (support features, labels, query features, ways).
 
-    Support and query pass the backbone together; with `batch_statistics` always normalised by that batch.
+    Support and query pass the backbone together, normalised by that batch in training and, with `batch_statistics`, at
+    test time; without it they then pass chunk by chunk, which a large task needs.
     """
 
     def __init__(self, settings: Settings, head: nn.Module) -> None:
         super().__init__()
         self.backbone, self.head = settings.make_backbone(), head
-        if settings.batch_statistics:
+        self.joint = settings.batch_statistics
+        if self.joint:
             use_batch_statistics(self.backbone)
 
     def forward(self, support: Tensor, labels: Tensor, queries: Tensor, ways: int) -> Tensor:
         """Logits `[q, ways]` from images."""
-        features = self.backbone(support, queries)
+        if self.training or self.joint:
+            features = self.backbone(support, queries)
+        else:
+            features = embed(self.backbone, torch.cat([support, queries]))
         return self.head(features[: len(support)], labels, features[len(support) :], ways)
 
 
 def train_on_tasks(
-    model: nn.Module, train: Tasks, valid: Tasks | None, settings: Settings, log: Log
+    model: nn.Module,
+    train: Tasks,
+    valid: Tasks | None,
+    settings: Settings,
+    log: Log,
+    clock: Clock | None = None,
 ) -> nn.Module:
     """Train `model(support images, labels, query images, ways) -> logits`; the best snapshot where there are
     validation datasets, else the last one."""
-    where, clock = device(), Clock(settings.share_for_training)
+    where, clock = device(), clock or Clock(settings.share_for_training)
     model.to(where)
     supply = FixedSupports(train) if settings.fixed_supports else train
 
-    def losses() -> Iterator[Tensor]:
+    def losses() -> Iterator[list[Tensor]]:
         for task in supply(settings.iterations):
             logits = classify(model, task, where)
             loss = cross_entropy(logits, task.query_set[1].to(where))
             log(task, logits.detach().cpu().numpy(), loss.item())
-            yield loss
+            yield [loss]
 
     score = None
     if valid is not None:
-        score = lambda: validate(model, valid, settings.validation_tasks, log)  # noqa: E731
+        score = lambda clock: validate(model, valid, settings.validation_tasks, log, clock)  # noqa: E731
     _report(optimise(model, losses(), settings, clock, score))
     return model
 
 
 @torch.no_grad()
-def validate(model: nn.Module, tasks: Tasks, count: int, log: Log) -> float:
-    """Mean accuracy over validation tasks, which are the same in every round."""
+def validate(
+    model: nn.Module, tasks: Tasks, count: int, log: Log, clock: Clock | None = None
+) -> float | None:
+    """Mean accuracy over validation tasks, which are the same in every round; None if the clock is over before."""
     model.eval()
     right: list[float] = []
     for task in tasks(count):
         logits = classify(model, task, device()).cpu()
         right.append(float((logits.argmax(dim=1) == task.query_set[1]).float().mean()))
         log(task, logits.numpy(), meta_train=False)
+        if clock is not None and clock.over:
+            return None
     return sum(right) / max(1, len(right))
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from anyshot_starting_kit.api import Learner, Predictor
+from anyshot_starting_kit.networks.weights import no_weights
 from anyshot_starting_kit.training.clock import device
 
 CHUNK = 128  # images at a time through a network whose batch norm does not depend on them
@@ -20,8 +21,14 @@ class ModelLearner(Learner):
 
     def __init__(self, model: nn.Module | None = None) -> None:
         super().__init__()
-        self.model = self.build() if model is None else model
-        self.model.to(device()).eval()
+        self._model = None if model is None else model.to(device()).eval()
+
+    @property
+    def model(self) -> nn.Module:
+        """The model, built when it is first wanted."""
+        if self._model is None:
+            self._model = self.build().to(device()).eval()
+        return self._model
 
     def build(self) -> nn.Module:
         """An untrained model, to load weights into."""
@@ -32,10 +39,12 @@ class ModelLearner(Learner):
         torch.save(self.model.state_dict(), Path(path_to_save) / "model.pt")
 
     def load(self, path_to_load: str) -> None:
-        """Read the weights."""
+        """Read the weights; pretrained ones are not read for it once more."""
         state = torch.load(Path(path_to_load) / "model.pt", map_location=device(), weights_only=True)
-        self.model.load_state_dict(state)
-        self.model.to(device()).eval()
+        with no_weights():
+            model = self.build()
+        model.load_state_dict(state)
+        self._model = model.to(device()).eval()
 
     def fit(self, support_set: tuple[Tensor, Tensor, Tensor, int, int]) -> Predictor:
         """Keep the support set for a model `(support images, labels, query images, ways) -> logits`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,9 @@ from torch import Tensor, nn
 
 from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.settings import Settings
+
+SCHEDULES = ("constant", "cosine")
+ROUND = 1.25  # of the time that a validation round took, the next one may take
 
 
 @dataclass
@@ -31,47 +35,81 @@ class Best:
 
 def optimise(
     model: nn.Module,
-    losses: Iterable[Tensor],
+    losses: Iterable[Iterable[Tensor]],
     settings: Settings,
     clock: Clock,
-    score: Callable[[], float] | None = None,
+    score: Callable[[Clock], float | None] | None = None,
 ) -> Best:
-    """Follow the losses, one an iteration, until they end, the time is used up or patience is lost.
+    """Follow the losses until they end, the time is used up or patience is lost.
 
-    With `score`, the model ends as its best validated snapshot. Gradients of a meta-batch are averaged.
+    An iteration's loss comes in parts whose sum it is; each is differentiated before the next is asked for, so that
+    only one of them takes memory. Gradients of a meta-batch are averaged. `score(clock)` is a validation round, None
+    where the clock was over before its end; with it the model ends as its best validated snapshot. Pretrained weights
+    are validated before the first step too, since training may only spoil them. Training leaves the time for
+    one more round, so that what was learned since the last one is validated too.
     """
     optimizer, best = make_optimizer(model, settings), Best()
+    rates = [group["lr"] for group in optimizer.param_groups]
     waiting = validated_at = step = 0
+    reserve = 0.0  # seconds for a last validation round
+
+    def validate() -> None:
+        nonlocal reserve, validated_at
+        validated_at, left = step, clock.left
+        found = score(clock) if score is not None else None
+        if found is not None:
+            best.offer(found, model)
+            reserve = ROUND * (left - clock.left) if left < math.inf else 0.0
+        model.train()
+
+    if settings.weights:
+        validate()
     model.train()
-    for step, loss in enumerate(losses, start=1):
-        (loss / settings.meta_batch).backward()
+    for step, parts in enumerate(losses, start=1):
+        for loss in parts:
+            (loss / settings.meta_batch).backward()
         waiting += 1
         if waiting == settings.meta_batch:
             _step(model, optimizer, settings.clip)
             waiting = 0
-        if score is not None and step % settings.validate_every == 0:
-            best.offer(score(), model)
-            model.train()
-            validated_at = step
-        if clock.over or (settings.patience and best.rounds_since >= settings.patience):
+            if settings.schedule == "cosine":
+                _cool(optimizer, rates, max(step / settings.iterations, clock.used))
+        if step % settings.validate_every == 0:
+            validate()
+        if clock.left <= reserve or (settings.patience and best.rounds_since >= settings.patience):
             break
-    if score is not None and step != validated_at:
-        best.offer(score(), model)
+    if step != validated_at and not clock.over:
+        validate()
     if best.state:
         model.load_state_dict(best.state)
     model.eval()
     return best
 
 
+def _cool(optimizer: torch.optim.Optimizer, rates: list[float], progress: float) -> None:
+    """Half a cosine from the first rates to none (Loshchilov and Hutter 2017, eq. 5)."""
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate * (1 + math.cos(math.pi * min(1.0, progress))) / 2
+
+
 def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
-    """Adam, or SGD with momentum, over what is trained. Raises ValueError for another name."""
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if settings.optimizer == "adam":
-        return torch.optim.Adam(trained, settings.learning_rate, weight_decay=settings.weight_decay)
-    if settings.optimizer == "sgd":
-        return torch.optim.SGD(
-            trained, settings.learning_rate, momentum=0.9, weight_decay=settings.weight_decay, nesterov=True
+    """Adam, or SGD with momentum, over what is trained. Raises ValueError for an unknown optimizer or schedule."""
+    if settings.schedule not in SCHEDULES:
+        raise ValueError(f"method.schedule is {settings.schedule!r}; there are {' and '.join(SCHEDULES)}.")
+    backbone: nn.Module | None = getattr(model, "backbone", None)
+    own = set() if backbone is None else set(backbone.parameters())
+    parts = [
+        {"params": [p for p in model.parameters() if p.requires_grad and (p in own) is inside], "lr": rate}
+        for inside, rate in (
+            (True, settings.backbone_rate or settings.learning_rate),
+            (False, settings.learning_rate),
         )
+    ]
+    groups = [part for part in parts if part["params"]]
+    if settings.optimizer == "adam":
+        return torch.optim.Adam(groups, weight_decay=settings.weight_decay)
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(groups, momentum=0.9, weight_decay=settings.weight_decay, nesterov=True)
     raise ValueError(f"method.optimizer is {settings.optimizer!r}; there are adam and sgd.")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from anyshot_starting_kit.networks.backbones import Backbone, make_backbone
+from anyshot_starting_kit.networks.backbones import TIMM, Backbone, make_backbone
 
 
 class BadSettings(ValueError):
@@ -28,13 +28,20 @@ class Settings:
     backbones: tuple[str, ...] = ()  # an ensemble, as long as the time lasts
     width: int = 64
     stem_pool: int = 1  # shrinks images by this factor first
-    weights: str = ""  # file of pretrained weights; empty for random ones
+    weights: str = (
+        ""  # file of pretrained weights, {backbone} in it stands for the name; empty for random ones
+    )
     precision: str = "float32"  # or bfloat16: about twice as quick on CPUs and GPUs that compute in it
-    batch_statistics: bool = False  # batch norm by the batch at test time too, as in the 2022 kit
+    batch_statistics: bool = False  # batch norm by a task's images at test time too
     # meta-training
     iterations: int = 30_000
     learning_rate: float = 1e-3
+    backbone_rate: float = 0.0  # another learning rate for the backbone; 0 for the same
+    trained_layers: tuple[
+        str, ...
+    ] = ()  # the backbone's layers that are trained, such as layer4; empty for all
     optimizer: str = "adam"
+    schedule: str = "constant"  # or cosine, over the iterations or the time, whichever ends first
     weight_decay: float = 0.0
     clip: float = 0.0  # norm of the gradient; 0 for no clipping
     meta_batch: int = 1
@@ -50,6 +57,7 @@ class Settings:
     # task adaptation
     inner_rate: float = 0.01
     inner_steps: int = 5
+    test_inner_steps: int = 0  # at test time; 0 for as many as in training
     second_order: bool = False
     test_steps: int = 100
     test_batch: int = 4
@@ -78,11 +86,12 @@ class Settings:
 
     def make_backbone(self, name: str = "") -> Backbone:
         """The network that the settings ask for, or another by name. Raises MissingWeights, WrongWeights."""
+        name = name or self.backbone
         return make_backbone(
-            name or self.backbone,
+            name,
             width=self.width,
             stem_pool=self.stem_pool,
-            weights=self.weights,
+            weights=self.weights.replace("{backbone}", name.removeprefix(TIMM)),
             submission=Path(self.folder),
             precision=self.precision,
         )
