@@ -1,8 +1,11 @@
-"""`anyshot experiment baselines` from the command line, and the findings' arithmetic."""
+"""`anyshot experiment baselines` from the command line."""
 
 from __future__ import annotations
 
+import html
 import json
+import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,28 +13,22 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 from anyshot_starting_kit.cli.experiment import experiment
 from anyshot_starting_kit.data.pack import Pack
+from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.dryrun.publicdata import PublicData
-from anyshot_starting_kit.experiment.bundles import NoBaseline, find_baselines, merged_config, overlay
-from anyshot_starting_kit.experiment.carry_out import Done
-from anyshot_starting_kit.experiment.findings import find
+from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.publicdata import NoData, PublicData, find_public_data
+from anyshot_starting_kit.experiment import carry_out as carry_out_module
+from anyshot_starting_kit.experiment.bundles import (
+    find_baselines,
+)
 from anyshot_starting_kit.experiment.plan import Experiment
 from anyshot_starting_kit.protocols import WithinDomain
+from anyshot_starting_kit.taskserver.job import Hooks
+from tests.baselines.test_experiment_checks import own
 from tests.baselines.trial import FOLDER
 from tests.services.material import TEST, TRAIN
-
-
-def table(scores: np.ndarray) -> TaskTable:
-    """A run on two datasets, with ways 2 to 6 in turn and that score each task."""
-    n = len(scores)
-    columns = {
-        name: np.array(["A", "B"])[np.arange(n) % 2] if name in STRINGS else scores for name in COLUMNS
-    }
-    whole = {"task": np.arange(n), "ways": 2 + np.arange(n) % 5, "shots": 1 + np.arange(n) % 3}
-    return TaskTable.from_columns({**columns, **whole, "queries": np.full(n, 20)})
 
 
 def test_command_runs_and_goes_on(demo_packs: dict[str, Path], tmp_path: Path) -> None:
@@ -60,7 +57,10 @@ def test_command_runs_and_goes_on(demo_packs: dict[str, Path], tmp_path: Path) -
     assert pq.read_table(tmp_path / "scores.parquet").num_rows == len(rows)
     assert (tmp_path / "bars.svg").read_text().startswith("<?xml")
     page = (tmp_path / "index.html").read_text()
-    assert "Findings" in page and page.count("<svg") == 4
+    assert "Findings" in page and page.count("<svg") == page.count("<figcaption>") == 4
+    assert shlex.join(["anyshot", "experiment", *words]) in html.unescape(page)
+    assert ", ".join(TEST) in page and "5 images a class" in page and "18000 seconds a run" in page
+    assert all(f"<th>{name}</th>" in page for name in TEST) and "Paired differences" in page
     again = CliRunner().invoke(experiment, words)
     assert again.exit_code == 0 and again.output.count("(done before)") == 4
     assert json.loads((tmp_path / "scores.json").read_text()) == rows
@@ -70,7 +70,6 @@ def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None
     """Each dataset is trained and tested on by itself, with other classes; the table has the tasks of all."""
     pool = str(next(iter(demo_packs.values())).parent)
     words = ["baselines", "random", "nearest-prototype", "--pool", pool, "--seeds", "1", "--tasks", "12"]
-    words += [word for name in TRAIN for word in ("--train", name)]
     words += [word for name in TEST for word in ("--test", name)]
     words += ["--ways", "2-4", "--shots", "1-4", "--query", "5", "--cpus", "1", "-o", str(tmp_path)]
     found = CliRunner().invoke(experiment, [*words, "--within", "halves"])
@@ -83,6 +82,59 @@ def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None
     assert "each within itself (halves)" in (tmp_path / "index.html").read_text()
     refused = CliRunner().invoke(experiment, [*words, "--within", "70/15/15", "--ways", "5"])
     assert refused.exit_code == 2 and "No dataset can be split (70/15/15)" in refused.output
+    refused = CliRunner().invoke(experiment, [*words, "--within", "halves", "--train", TRAIN[0]])
+    assert refused.exit_code == 2 and "--train says nothing with --within" in refused.output
+
+
+def test_datasets_that_cannot_be_split_are_named(
+    demo_folder: Path, demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
+    """On the console and on the page, with the reason."""
+    for path in demo_packs.values():
+        shutil.copy(path, tmp_path)
+    small = Pack.open(demo_packs[TRAIN[0]])
+    (tmp_path / f"{TRAIN[0]}.anyshot-pack").unlink()
+    write_part(small, np.flatnonzero(small.labels < 3), tmp_path / f"{TRAIN[0]}.anyshot-pack")
+    words = [
+        "baselines",
+        "random",
+        "--pool",
+        str(tmp_path),
+        "--seeds",
+        "1",
+        "--tasks",
+        "4",
+        "--within",
+        "halves",
+    ]
+    words += [
+        "--test",
+        TRAIN[0],
+        "--test",
+        TEST[0],
+        "--ways",
+        "3",
+        "--query",
+        "5",
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    found = CliRunner().invoke(experiment, words)
+    assert found.exit_code == 0 and f"Left out: {TRAIN[0]}" in found.output, found.output
+    assert f"Left out: {TRAIN[0]}" in (tmp_path / "out" / "index.html").read_text()
+
+
+def test_nothing_is_trained_and_tested_on(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """An experiment refuses a dataset in both lists, a dry run lets it be; a name given twice is refused by both."""
+    pool = next(iter(demo_packs.values())).parent
+    words = ["baselines", "random", "--pool", str(pool), "--train", TEST[0], "--test", TEST[0]]
+    refused = CliRunner().invoke(experiment, [*words, "-o", str(tmp_path / "out")])
+    assert refused.exit_code == 2 and f"{TEST[0]}: to be trained and tested on" in " ".join(
+        refused.output.split()
+    )
+    assert len(find_public_data(pool, tmp_path, train=TEST[:1], test=TEST).test) == 2
+    with pytest.raises(NoData, match=f"train on: {TRAIN[0]} named more than once"):
+        find_public_data(pool, tmp_path, train=[TRAIN[0], TRAIN[0]], test=TEST)
 
 
 def test_within_domain_training_sees_no_test_class(demo_packs: dict[str, Path], tmp_path: Path) -> None:
@@ -96,42 +148,54 @@ def test_within_domain_training_sees_no_test_class(demo_packs: dict[str, Path], 
     assert len(hidden) == len(trained.classes) == 4 and hidden.isdisjoint(trained.classes)
 
 
-def test_findings_say_what_the_numbers_say() -> None:
-    """A lead of 0.1 on every task holds, its reverse does not, noise is undecided, and the rest is not tested."""
-    random = np.random.default_rng(0)
-    done = []
-    for seed in (1, 2, 3):
-        floor = 0.5 - 0.05 * (np.arange(40) % 5) + random.normal(0, 0.02, 40)
-        done.append(Done("train_from_scratch", seed, table(floor), 1.0))
-        done.append(Done("prototypical_networks", seed, table(floor + 0.1 + random.normal(0, 0.02, 40)), 1.0))
-        done.append(Done("matching_networks", seed, table(floor - 0.1 + random.normal(0, 0.02, 40)), 1.0))
-        done.append(Done("fine_tuning", seed, table(floor + random.normal(0, 0.05, 40)), 1.0))
-    verdicts = {part.claim: part.verdict for part in find(done)}
-    assert verdicts["prototypical networks is above train from scratch"] == "holds"
-    assert verdicts["matching networks is above train from scratch"] == "does not hold"
-    assert verdicts["fine tuning is above train from scratch"] == "undecided"
-    assert verdicts["fine tuning is above nearest prototype"] == "not tested"
-    assert verdicts["train from scratch: normalized accuracy falls with the ways"] == "holds"
+@pytest.mark.parametrize("seeds", ["1,²", "1,x", "", str(2**31)])
+def test_seeds_are_whole_numbers(seeds: str, tmp_path: Path) -> None:
+    found = CliRunner().invoke(experiment, ["baselines", "random", "--seeds", seeds, "-o", str(tmp_path)])
+    assert found.exit_code == 2 and "--seeds" in found.output
 
 
-def test_a_failed_run_is_left_out() -> None:
-    """A baseline that failed on a seed is compared with nobody."""
-    done = [Done("random", 1, table(np.zeros(6)), 1.0), Done("fine_tuning", 1, None, 1.0, "TIME_LIMIT")]
-    assert [part.verdict for part in find(done)] == ["not tested"]
+def words_for(demo_packs: dict[str, Path], tmp_path: Path, *names: str) -> list[str]:
+    """Four small tasks on the demo packs, with seeds 1 and 2."""
+    words = ["baselines", *names, "--pool", str(next(iter(demo_packs.values())).parent), "--seeds", "1,2"]
+    words += [word for name in TRAIN for word in ("--train", name)]
+    words += [word for name in TEST for word in ("--test", name)]
+    return [*words, "--tasks", "4", "--query", "5", "--cpus", "1", "-o", str(tmp_path / "out")]
 
 
-def test_baselines_are_found_by_name() -> None:
-    """With hyphens as competition bundles write them; an unknown one lists those that there are."""
-    assert find_baselines(("fo-maml",), FOLDER)[0].source == FOLDER / "fo_maml"
-    assert len(find_baselines((), FOLDER)) == 17
-    with pytest.raises(NoBaseline, match="there are baseline_cv"):
-        find_baselines(("absent",), FOLDER)
+def test_an_interrupted_experiment_goes_on(
+    demo_packs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What there is is written, with the words how to go on; a results file that is broken is done again."""
+    real, calls = carry_out, list[Plan]()
+
+    def interrupted(plan: Plan, hooks: Hooks) -> DryRun:
+        calls.append(plan)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return real(plan, hooks)
+
+    monkeypatch.setattr(carry_out_module, "carry_out", interrupted)
+    words = words_for(demo_packs, tmp_path, "random", "nearest_prototype")
+    found = CliRunner().invoke(experiment, words)
+    assert found.exit_code == 1 and "Interrupted: run the same command to go on" in found.output
+    page = tmp_path / "out" / "index.html"
+    assert "3 of 4 runs are done: run the same command to go on." in page.read_text()
+    rows = json.loads((tmp_path / "out" / "scores.json").read_text())
+    assert {(row["baseline"], row["seeds"]) for row in rows} == {("random", 1), ("nearest_prototype", 1)}
+    next((tmp_path / "out" / "runs").glob("random-1-*.parquet")).write_bytes(b"")
+    found = CliRunner().invoke(experiment, words)
+    assert found.exit_code == 0 and found.output.count("(done before)") == 2, found.output
+    assert "run the same command" not in page.read_text() and len(calls) == 6
+    assert "in 4 runs" in page.read_text()
+    assert "The tasks have" in found.output and "shots where 1 to 20 were asked for" in page.read_text()
 
 
-def test_overlays_merge() -> None:
-    """Objects key by key; a bundle without settings gets none."""
-    assert overlay({"a": {"b": 1, "c": 2}}, {"a": {"c": 3}, "d": 4}) == {"a": {"b": 1, "c": 3}, "d": 4}
-    paper = merged_config(FOLDER / "prototypical_networks", "paper")
-    assert paper["train_config"] == {"N": 5, "k": 10, "query_images_per_class": 20}
-    assert paper["method"]["backbone"] == "resnet18" and paper["method"]["iterations"] == 30_000
-    assert "method" not in merged_config(FOLDER / "random", "", {"method": {"iterations": 1}})
+def test_a_failed_run_is_told(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """In a line, with the traceback folded away; the command ends with 1."""
+    broken = own(tmp_path, "broken", "{}", "\nraise RuntimeError('<no way>')")
+    words = words_for(demo_packs, tmp_path, "random", str(broken))
+    found = CliRunner().invoke(experiment, words)
+    assert found.exit_code == 1 and "<no way>" in found.output, found.output
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count("<p>Failed: broken, seed ") == page.count("<details>") == 2
+    assert "&lt;no way&gt;" in page and "broken failed on seeds 1, 2" in page

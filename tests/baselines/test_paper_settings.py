@@ -44,6 +44,8 @@ def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) 
     keys, method = PAPER[name]
     assert {key: config[key] for key in keys} == keys
     wanted = COMMON | method
+    if name == "metadelta":
+        wanted["backbones"] = [wanted.pop("backbone")]
     if name not in ("train_from_scratch", "metadelta"):
         wanted |= CROSS if settings == "paper" else WITHIN
     assert {key: config["method"][key] for key in wanted} == wanted
@@ -55,9 +57,18 @@ def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) 
     Settings.from_dict(config["method"])
 
 
+def test_metadelta_from_pretrained_weights_trains_the_last_layers() -> None:
+    """As the kit of 2022 does; all else is as with random weights."""
+    paper, pretrained = (merged_config(FOLDER / "metadelta", name) for name in ("paper", "pretrained"))
+    method = {"weights": "resnet18.pt", "backbone_rate": 0.0001, "trained_layers": ["layer3", "layer4"]}
+    assert pretrained == paper | {"method": paper["method"] | method}
+    Settings.from_dict(pretrained["method"])
+
+
 def test_settings_that_were_not_chosen_stay_out_of_the_zip(tmp_path: Path) -> None:
     """So that a new overlay changes no zip, and no run that was kept is repeated."""
     for settings in ("", "paper"):
-        pack_baseline(find_baselines(("fo-maml",), FOLDER)[0], tmp_path / "fo.zip", settings)
-        names = set(zipfile.ZipFile(tmp_path / "fo.zip").namelist())
-        assert "config.json" in names and not names & {"paper.json", "within.json", "expected.toml"}
+        pack_baseline(find_baselines(("metadelta",), FOLDER)[0], tmp_path / "one.zip", settings)
+        names = set(zipfile.ZipFile(tmp_path / "one.zip").namelist())
+        overlays = {"paper.json", "within.json", "pretrained.json"}
+        assert "config.json" in names and not names & {*overlays, "expected.toml"}

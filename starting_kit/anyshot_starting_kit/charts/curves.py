@@ -15,6 +15,8 @@ from anyshot_scoring.summary import Group
 from anyshot_starting_kit.charts.bars import SCORE
 from anyshot_starting_kit.charts.canvas import Chart, clean, draw, empty, interval_words, style
 
+_BAND_ROOM = 0.25  # how far above and below all means bands are shown
+
 
 @dataclass(frozen=True)
 class HistoryPoint:
@@ -42,11 +44,13 @@ def draw_curves(series: Mapping[str, Sequence[Group]], title: str, x: str, axis:
         axes.set_xlabel(x.capitalize())
         axes.set_ylabel(axis)
         axes.grid(axis="y")
+        if axis == SCORE:
+            _set_score_limits(axes, [g for groups in series.values() for g in groups])
         if len(series) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return None
 
-    return draw(title, description, paint)
+    return draw(title, description, paint, height=_height(len(series)))
 
 
 def draw_history(
@@ -88,7 +92,20 @@ def draw_history(
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return None
 
-    return draw(title, description, paint)
+    return draw(title, description, paint, height=_height(len(series)))
+
+
+def _height(entries: int) -> float:
+    """Inches that hold a legend of so many entries."""
+    return max(3.4, 0.5 + 0.23 * entries)
+
+
+def _set_score_limits(axes: Axes, groups: Sequence[Group]) -> None:
+    """Around the means, within -1 (2 ways, all wrong) and 1; bands that are wide are cut off."""
+    means, half = np.array([g.mean for g in groups]), np.array([g.half_width or 0.0 for g in groups])
+    low = max((means - half).min(), means.min() - _BAND_ROOM, -1.0)
+    high = min((means + half).max(), means.max() + _BAND_ROOM, 1.0)
+    axes.set_ylim(low - 0.03, max(high, low + 0.05) + 0.03)
 
 
 def _paint_curve(axes: Axes, i: int, name: str, groups: Sequence[Group]) -> None:

@@ -36,7 +36,7 @@ class WaysRange(click.ParamType[Range]):
         if isinstance(value, Range):
             return value
         low, _, high = str(value).partition("-")
-        if not low.isdigit() or not (high or low).isdigit():
+        if not low.isdecimal() or not (high or low).isdecimal():
             self.fail(f"{value!r} is neither a number nor a range such as 2-20", param, ctx)
         try:
             return Range(int(low), int(high or low))

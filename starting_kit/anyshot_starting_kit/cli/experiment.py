@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +13,34 @@ from rich.console import Console
 from rich.markup import escape
 
 from anyshot_starting_kit.cli.dry_run import WaysRange
+from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.dryrun.evaluate import NoSandbox
+from anyshot_starting_kit.dryrun.evaluate import NoSandbox, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
-from anyshot_starting_kit.experiment.bundles import NoBaseline, find_baselines
+from anyshot_starting_kit.experiment.arms import make_arms
+from anyshot_starting_kit.experiment.bundles import BadConfig, NoBaseline, find_baselines
 from anyshot_starting_kit.experiment.carry_out import Done, run_experiment
-from anyshot_starting_kit.experiment.plan import Arm, Experiment, Run
-from anyshot_starting_kit.protocols import ProtocolError, Range
+from anyshot_starting_kit.experiment.changes import parse_changes
+from anyshot_starting_kit.experiment.checks import BadExperiment, check
+from anyshot_starting_kit.experiment.plan import Experiment, Run
+from anyshot_starting_kit.protocols import Range
 from anyshot_starting_kit.protocols.splits import CLASS_SPLITS
 from anyshot_starting_kit.taskserver.job import Hooks, ServerProgress
 
-_CHECKOUT = Path(__file__).parents[3] / "baselines"
+_FOLDERS = (
+    Path(__file__).parents[3] / "baselines",
+    Path("baselines"),
+)  # of the checkout, of the current folder
+_REPORT_EVERY = 30.0  # seconds
+_SANDBOX_BYTES = 4 << 30  # of memory
+
+
+class _WithWords(click.Command):
+    """Keeps the words of the command line, so that the page can tell how to repeat it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[__name__] = tuple(args)
+        return super().parse_args(ctx, args)
 
 
 @click.group()
@@ -28,12 +48,12 @@ def experiment() -> None:
     """Run experiments with baselines."""
 
 
-@experiment.command()
+@experiment.command(cls=_WithWords)
 @click.argument("names", nargs=-1, metavar="[BASELINE]...")
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the bundles [baselines/ of the checkout].",
+    help="Folder of the bundles [baselines/ of the clone, or here].",
 )
 @click.option(
     "--pool",
@@ -70,6 +90,7 @@ def experiment() -> None:
     help="Cores a run [all]; 1 is quicker than all where others compute too.",
 )
 @click.option("--docker", "sandbox", flag_value="docker", help="Run in the sandbox image.")
+@click.option("--bubblewrap", "sandbox", flag_value="bubblewrap", help="Run in a Bubblewrap sandbox.")
 @click.option(
     "-o",
     "--output",
@@ -78,42 +99,77 @@ def experiment() -> None:
     show_default=True,
     help="Folder for results; an interrupted experiment goes on there.",
 )
-def baselines(names: tuple[str, ...], folder: Path | None, pool: Path | None, **options: Any) -> None:
+@click.pass_context
+def baselines(
+    ctx: click.Context, names: tuple[str, ...], folder: Path | None, pool: Path | None, **options: Any
+) -> None:
     """Meta-train and evaluate baselines over seeds, and write tables, figures and findings.
 
-    BASELINE is the name of a bundle (all without one), or the path of a folder or zip of your own.
+    BASELINE is the name of a bundle (all without one), or the path of a folder or zip of your own. Exits with 1 if a
+    run failed or it was interrupted: the same command goes on.
     """
+    if options["within"] and options["train"]:
+        raise click.UsageError("--train says nothing with --within: each dataset is trained on by itself.")
     console = Console(highlight=False)
     try:
         plan = _plan(names, folder, pool, options, console)
-        done = run_experiment(plan, _announce(console), lambda run: _tell(console, run))
-    except (NoBaseline, NoData, DataError, NoSandbox, ProtocolError) as error:
+        notes = check(plan)
+        for note in notes:
+            console.print(escape(note), soft_wrap=True)
+        done = _run(plan, notes, _command(ctx, pool), console)
+    except (NoBaseline, BadConfig, BadExperiment, NoData, DataError, NoSandbox) as error:
         raise click.UsageError(str(error)) from error
-    if not any(run.table is not None for run in done):
+    if any(run.table is None for run in done):
+        sys.exit(Exit.FAILED)
+
+
+def _run(plan: Experiment, notes: tuple[str, ...], command: str, console: Console) -> list[Done]:
+    """All runs; tables and page are written after each seed, and when it is interrupted."""
+    from anyshot_starting_kit.experiment.report import GO_ON, page, write_report
+
+    done, said = list[Done](), None
+    a_seed = len(plan.runs()) // len(plan.seeds)
+    try:
+        for run in run_experiment(plan, _announce(console)):
+            done.append(run)
+            _tell(console, run)
+            if len(done) % a_seed == 0:
+                said = write_report(plan, done, notes, command)
+    except KeyboardInterrupt as error:
+        so_far = write_report(plan, done, notes, command)
+        written = f" Report so far: {page(plan)}." if so_far is not None else ""
+        raise click.ClickException(f"Interrupted: {GO_ON}.{written}") from error
+    if all(run.table is None for run in done):
         raise click.ClickException("No run finished.")
-    console.print(f"Report: {_write(plan, done)}")
+    for note in [note for note in said or () if note not in notes]:
+        console.print(escape(note), soft_wrap=True)
+    console.print(f"Report: {page(plan)}", soft_wrap=True)
+    return done
 
 
 def _plan(
     names: tuple[str, ...], folder: Path | None, pool: Path | None, options: dict[str, Any], console: Console
 ) -> Experiment:
-    if folder is None and not _CHECKOUT.is_dir():
-        raise NoBaseline("The baselines are not here: run this from a clone, or name their --folder.")
+    found = find_baselines(names, folder or next((path for path in _FOLDERS if path.is_dir()), None))
+    seeds, changes = _seeds(options["seeds"]), parse_changes(options["changes"])
+    require_sandbox(options["sandbox"], _SANDBOX_BYTES)
     data = find_public_data(
         pool,
         default_cache(),
         train=options["train"],
         test=options["test"],
+        trained=not options["within"],
+        disjoint=True,
         on_step=lambda text: console.print(f"{text} ..."),
     )
     return Experiment(
-        baselines=tuple(find_baselines(names, folder or _CHECKOUT)),
+        baselines=tuple(found),
         data=data,
         output=options["output"],
-        seeds=_seeds(options["seeds"]),
+        seeds=seeds,
         tasks=options["tasks"],
         settings=options["settings"],
-        arms=_arms(options),
+        arms=make_arms(changes, options["weights"], options["fix_ml"]),
         ways=options["ways"],
         shots=options["shots"],
         query=options["query"],
@@ -126,33 +182,35 @@ def _plan(
 
 def _seeds(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdigit() for part in parts):
+    if not parts or not all(part.isascii() and part.isdigit() for part in parts):
         raise click.UsageError(f"--seeds {text!r}: expected whole numbers such as 93,94,95.")
-    return tuple(dict.fromkeys(int(part) for part in parts))
+    seeds = tuple(dict.fromkeys(int(part) for part in parts))
+    if max(seeds) >= 2**31:
+        raise click.UsageError(f"--seeds {text!r}: expected numbers below {2**31}.")
+    return seeds
 
 
-def _arms(options: dict[str, Any]) -> tuple[Arm, ...]:
-    from anyshot_starting_kit.experiment.changes import parse_changes
-
-    common = parse_changes(options["changes"])
-    arms = [Arm("", {"method": common})]
-    if options["weights"] is not None:
-        file: Path = options["weights"]
-        arms.append(Arm("pretrained", {"method": {**common, "weights": file.name}}, (file,)))
-    if options["fix_ml"]:
-        arms.append(Arm("FIX-ML", {"method": {**common, "fixed_supports": True}}))
-    return tuple(arms)
+def _command(ctx: click.Context, pool: Path | None) -> str:
+    words = ctx.meta[__name__]
+    named = any(word.partition("=")[0] == "--pool" for word in words)
+    data = f"ANYSHOT_DATA={shlex.quote(str(pool))} " if pool is not None and not named else ""
+    return data + shlex.join(["anyshot", "experiment", "baselines", *words])
 
 
 def _announce(console: Console) -> Any:
     def on_run(number: int, total: int, run: Run) -> Hooks:
         console.print(escape(f"[{number}/{total}] {run.title}"), soft_wrap=True)
-        shown = {"stage": ""}
+        shown = {"stage": "", "at": 0.0}
 
         def on_progress(progress: ServerProgress) -> None:
-            if progress.stage != shown["stage"]:
-                shown["stage"] = progress.stage
-                console.print(f"    {progress.stage}, {progress.seconds_used:.0f} s used", soft_wrap=True)
+            if progress.stage != shown["stage"] or time.monotonic() - shown["at"] >= _REPORT_EVERY:
+                shown.update(stage=progress.stage, at=time.monotonic())
+                tasks = (
+                    f", {progress.tasks_done} of {progress.tasks_total} tasks" if progress.tasks_done else ""
+                )
+                console.print(
+                    f"    {progress.stage}{tasks}, {progress.seconds_used:.0f} s used", soft_wrap=True
+                )
 
         return Hooks(on_progress=on_progress)
 
@@ -161,25 +219,9 @@ def _announce(console: Console) -> Any:
 
 def _tell(console: Console, run: Done) -> None:
     if run.table is None:
-        console.print(f"    [red]failed[/red] {escape(run.message)}", soft_wrap=True)
+        text = "\n".join(filter(None, (run.message, run.detail)))
+        console.print(f"    [red]failed[/red] {escape(text)}", soft_wrap=True)
         return
     again = " (done before)" if run.resumed else ""
     score = float(run.table.normalized_accuracy.mean())
     console.print(f"    {score:.3f} over {len(run.table)} tasks, {run.seconds:.1f} s{again}", soft_wrap=True)
-
-
-def _write(plan: Experiment, done: list[Done]) -> Path:
-    from anyshot_starting_kit.experiment.findings import find
-    from anyshot_starting_kit.experiment.page import write_page
-    from anyshot_starting_kit.experiment.tables import make_rows, pooled, write_tables
-
-    tables = pooled(done)
-    write_tables(make_rows(tables), plan.output)
-    kind = "Generated data" if plan.data.generated else "Public datasets"
-    kind += f", each within itself ({plan.within})" if plan.within else ""
-    each = "dataset and seed" if plan.within else "seed"
-    setting = f"{kind}; {plan.tasks} tasks a {each}, seeds {', '.join(map(str, plan.seeds))}; settings:"
-    changes = plan.arms[0].changes.get("method", {})
-    words = ", ".join([plan.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())])
-    setting += f" {words}."
-    return write_page(plan.output, tables, find(done), done, setting)

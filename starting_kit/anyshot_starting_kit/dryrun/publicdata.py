@@ -38,25 +38,41 @@ def find_public_data(
     *,
     train: Sequence[str] = (),
     test: Sequence[str] = (),
+    trained: bool = True,
+    disjoint: bool = False,
     on_step: Callable[[str], object] = lambda _: None,
 ) -> PublicData:
     """The packs of `folder` (generated data without one), split as its info says or as `train` and `test` name.
 
-    Raises NoData, or DataError where a dataset breaks the format.
+    Without `trained` only those to test on; with `disjoint` no dataset may be both trained and tested on. Raises
+    NoData, or DataError where a dataset breaks the format.
     """
     generated = folder is None
     source = _generated(cache, on_step) if folder is None else folder
     if not source.is_dir():
         raise NoData(f"{source}: there is no such folder.")
-    known_train, known_test = ((), ()) if train and test else read_split(source)
-    packs = {
-        name: _pack(source, name, cache, on_step) for name in [*(train or known_train), *(test or known_test)]
-    }
+    if not test or (trained and not train):
+        known_train, known_test = read_split(source)
+        train, test = train or known_train, test or known_test
+    train = train if trained else ()
+    _require_distinct(train, test, disjoint)
+    packs = {name: _pack(source, name, cache, on_step) for name in [*train, *test]}
     return PublicData(
-        tuple(packs[name] for name in train or known_train),
-        tuple(packs[name] for name in test or known_test),
-        generated,
+        tuple(packs[name] for name in train), tuple(packs[name] for name in test), generated=generated
     )
+
+
+def _require_distinct(train: Sequence[str], test: Sequence[str], disjoint: bool) -> None:
+    for kind, names in (("train", train), ("test", test)):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise NoData(f"Datasets to {kind} on: {', '.join(twice)} named more than once.")
+    both = sorted(set(train) & set(test))
+    if disjoint and both:
+        raise NoData(
+            f"{', '.join(both)}: to be trained and tested on, so that the score would say nothing about unseen data."
+            " Name datasets of which none is in both with --train and --test."
+        )
 
 
 def read_split(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,11 +15,17 @@ CONFIG = "config.json"
 _LEFT_OUT = (
     "paper.json",
     "within.json",
+    "pretrained.json",
 )  # what was chosen of them is in the config; the zip's digest keeps to that
+_NOT_HERE = "The baselines are not here: run this from a clone, or name their --folder."
 
 
 class NoBaseline(ValueError):
-    """There is no bundle of that name; the message lists those that there are."""
+    """There is no bundle of that name, or two; the message lists those that there are."""
+
+
+class BadConfig(ValueError):
+    """A bundle's config.json or overlay is no JSON object; the message has its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +35,35 @@ class Baseline:
     name: str
     source: Path
 
+    @property
+    def is_zip(self) -> bool:
+        """Packed already: its settings are its own."""
+        return self.source.is_file()
 
-def find_baselines(names: tuple[str, ...], folder: Path) -> list[Baseline]:
+    def overlays(self) -> set[str]:
+        """The names that `--settings` can have for it."""
+        return set() if self.is_zip else {path.stem for path in self.source.glob("*.json")} - {"config"}
+
+    def mentions(self, word: str) -> bool:
+        """Whether the word is in one of the modules of its folder."""
+        files = () if self.is_zip else self.source.rglob("*.py")
+        return any(word in file.read_text(encoding="utf-8", errors="replace") for file in files)
+
+
+def find_baselines(names: tuple[str, ...], folder: Path | None) -> list[Baseline]:
     """Bundles by their folder's name (hyphens count as underscores) or paths of others'; all without names.
 
     Raises NoBaseline.
     """
-    known = {path.parent.name: path.parent for path in sorted(folder.glob("*/model.py"))}
+    bundles = sorted(folder.glob("*/model.py")) if folder is not None else []
+    known = {path.parent.name: path.parent for path in bundles}
     if not names:
+        if not known:
+            raise NoBaseline(_NOT_HERE)
         return [Baseline(name, path) for name, path in known.items()]
-    return [_find(name, known) for name in names]
+    found = [_find(name, known) for name in names]
+    _require_distinct(found)
+    return found
 
 
 def _find(name: str, known: Mapping[str, Path]) -> Baseline:
@@ -46,11 +71,29 @@ def _find(name: str, known: Mapping[str, Path]) -> Baseline:
     if folder is not None:
         return Baseline(folder.name, folder)
     path = Path(name)
-    if (path / "model.py").is_file() or path.suffix == ".zip":
-        if not path.exists():
-            raise NoBaseline(f"{name}: there is no such file.")
-        return Baseline(path.stem, path)
-    raise NoBaseline(f"There is no baseline {name}; there are {', '.join(known) or 'none here'}.")
+    if (path / "model.py").is_file() or (path.suffix == ".zip" and path.is_file()):
+        return Baseline(path.resolve().name.removesuffix(".zip"), path)
+    if path.is_dir():
+        raise NoBaseline(f"{path}: there is no model.py in this folder.")
+    if path.suffix == ".zip" or path.name != name:
+        raise NoBaseline(f"{name}: there is no such file or folder.")
+    raise NoBaseline(
+        f"There is no baseline {name}; there are {', '.join(known)}." if known else f"{name}: {_NOT_HERE}"
+    )
+
+
+def _require_distinct(found: Sequence[Baseline]) -> None:
+    """Tables tell methods by their names alone. Raises NoBaseline."""
+    seen: dict[str, Path] = {}
+    for baseline in found:
+        path, other = baseline.source.resolve(), seen.get(baseline.name)
+        if other == path:
+            raise NoBaseline(f"{baseline.name} is named twice.")
+        if other is not None:
+            raise NoBaseline(
+                f"{other} and {path} are both called {baseline.name}: give one of them another name."
+            )
+        seen[baseline.name] = path
 
 
 def pack_baseline(
@@ -80,7 +123,10 @@ def pack_baseline(
 def merged_config(
     folder: Path, settings: str = "", changes: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The bundle's config.json with an overlay and changes; changes of `method` touch only what has settings."""
+    """The bundle's config.json with an overlay and changes; changes of `method` touch only what has settings.
+
+    Raises BadConfig.
+    """
     config = _read(folder / CONFIG)
     if settings:
         config = overlay(config, _read(folder / f"{settings}.json"))
@@ -100,7 +146,15 @@ def overlay(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _read(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
+        raise BadConfig(f"{path}: not JSON ({error}).") from error
+    if not isinstance(content, dict):
+        raise BadConfig(f"{path}: expected an object.")
+    return content
 
 
 def _entries(target: Path) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,13 +14,13 @@ from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.dryrun.evaluate import carry_out
 from anyshot_starting_kit.experiment.bundles import pack_baseline
 from anyshot_starting_kit.experiment.plan import Experiment, Run
-from anyshot_starting_kit.results import read_results, write_results
+from anyshot_starting_kit.results import BadResultsFile, read_results, write_results
 from anyshot_starting_kit.taskserver.job import Hooks
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished run; `table` is None where the submission failed, and `message` says how."""
+    """A finished run; `table` is None where the submission failed: `message` says how in a line, `detail` in many."""
 
     name: str
     seed: int
@@ -28,37 +28,44 @@ class Done:
     seconds: float
     message: str = ""
     resumed: bool = False
+    detail: str = ""
 
 
 def run_experiment(
-    experiment: Experiment,
-    on_run: Callable[[int, int, Run], Hooks] = lambda *_: Hooks(),
-    on_done: Callable[[Done], object] = lambda _: None,
-) -> list[Done]:
-    """All runs in order; a failed one does not stop the others. Raises DataError, NoSandbox, BadResultsFile."""
-    runs, done = experiment.runs(), []
+    experiment: Experiment, on_run: Callable[[int, int, Run], Hooks] = lambda *_: Hooks()
+) -> Iterator[Done]:
+    """Each run as it ends, seed by seed; a failed one does not stop the others. Raises DataError, NoSandbox."""
+    runs = experiment.runs()
     for number, run in enumerate(runs, start=1):
-        hooks = on_run(number, len(runs), run)
-        done.append(_run(run, hooks))
-        on_done(done[-1])
-        if hooks.cancelled():
-            break
-    return merge(done) if experiment.within else done
+        yield _run(run, on_run(number, len(runs), run))
 
 
-def merge(done: Sequence[Done]) -> list[Done]:
-    """The datasets of each baseline and seed as one run, its tasks numbered on; failed where one of them did."""
+def comparable(experiment: Experiment, done: Sequence[Done]) -> list[Done]:
+    """The runs of the seeds that are through, or while none is, of the first: those within datasets joined."""
+    runs = len(experiment.runs())
+    each = runs // len(experiment.seeds)
+    through = done[: len(done) // each * each] or done
+    if not experiment.within:
+        return list(through)
+    return merge(through, len(experiment.split_datasets()[0]))
+
+
+def merge(done: Sequence[Done], datasets: int) -> list[Done]:
+    """The datasets of each baseline and seed as one run, its tasks numbered on; failed where one of them did.
+
+    What lacks one of the datasets yet is left out.
+    """
     groups: dict[tuple[str, int], list[Done]] = {}
     for run in done:
         groups.setdefault((run.name, run.seed), []).append(run)
-    return [_merged(name, seed, runs) for (name, seed), runs in groups.items()]
+    return [_merged(name, seed, runs) for (name, seed), runs in groups.items() if len(runs) == datasets]
 
 
 def _merged(name: str, seed: int, runs: Sequence[Done]) -> Done:
     seconds, tables = sum(run.seconds for run in runs), [run.table for run in runs if run.table is not None]
     if len(tables) < len(runs):
         failed = next(run for run in runs if run.table is None)
-        return Done(name, seed, None, seconds, failed.message)
+        return replace(failed, seconds=seconds)
     whole = TaskTable.concatenate(tables)
     return Done(name, seed, replace(whole, task=np.arange(len(whole))), seconds)
 
@@ -68,21 +75,27 @@ def _run(run: Run, hooks: Hooks) -> Done:
         bundle = Path(folder) / "baseline.zip"
         pack_baseline(run.baseline, bundle, run.experiment.settings, run.arm.changes, run.arm.files)
         target = run.results(hashlib.sha256(bundle.read_bytes()).hexdigest())
-        if target.is_file():
-            table, meta = read_results(target)
-            return Done(run.name, run.seed, table, float(meta["seconds"]), resumed=True)
+        if (before := _read(run, target)) is not None:
+            return before
         result = carry_out(run.plan(bundle), hooks)
-    seconds = result.outcome.time.participant_seconds
-    failure = result.outcome.failure
-    if failure is not None or result.table is None:
-        text = (
-            ""
-            if failure is None
-            else f"{failure.verdict}: {failure.message} {failure.private or failure.detail}"
-        )
-        return Done(run.name, run.seed, None, seconds, text.strip())
+    seconds, failure = result.outcome.time.participant_seconds, result.outcome.failure
+    if failure is not None:
+        place = f"{run.place}: " if run.place else ""
+        first, _, rest = f"{place}{failure.verdict}: {failure.message}".partition("\n")
+        parts = (rest, failure.private or failure.detail)
+        return Done(run.name, run.seed, None, seconds, first, detail="\n".join(filter(None, parts)))
+    assert result.table is not None  # the run did not fail
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
     write_results(partial, result.table, {"name": run.name, "seed": run.seed, "seconds": round(seconds, 3)})
     partial.replace(target)
     return Done(run.name, run.seed, result.table, seconds)
+
+
+def _read(run: Run, target: Path) -> Done | None:
+    """The results of a run that is done; a file that cannot be read is none."""
+    try:
+        table, meta = read_results(target)
+        return Done(run.name, run.seed, table, float(meta["seconds"]), resumed=True)
+    except (FileNotFoundError, BadResultsFile, KeyError):
+        return None

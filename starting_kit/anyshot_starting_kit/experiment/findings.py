@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
+from scipy import stats
 
-from anyshot_scoring.reliability import Interval, Population, ScoreMatrix, align, compare
+from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.experiment.arms import PRETRAINED
 from anyshot_starting_kit.experiment.carry_out import Done
+from anyshot_starting_kit.experiment.comparisons import compare_two, has_single_tasks, make_matrix, shown
 from anyshot_starting_kit.experiment.tables import group
 
 LEARNED = ("prototypical_networks", "matching_networks", "fine_tuning")
@@ -22,14 +26,15 @@ PAPER = (
     "fo_maml",
     "metadelta",
 )
-PRETRAINED, REPLICATES = "pretrained", 2_000
+NOT_TESTED = "not tested"
+LEAST_TASKS = 20  # for a slope
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A sentence of the paper or of our aims, whether it holds here, and the evidence.
 
-    `verdict` is "holds", "does not hold", "undecided" (the interval contains 0) or "not tested".
+    `verdict` is "holds", "does not hold", "undecided" (the interval contains 0 or is undefined) or "not tested".
     """
 
     claim: str
@@ -38,71 +43,74 @@ class Finding:
 
 
 def find(done: Sequence[Done]) -> list[Finding]:
-    """All findings that the runs at hand can speak to."""
-    matrix = _matrix(done)
+    """All findings that the runs at hand can speak to, and one line on what they cannot."""
+    matrix, names = make_matrix(done), {run.name for run in done}
+    slopes = [
+        _monotone(done, name, by)
+        for name in sorted(names - {"random"})
+        if any(run.name == name and run.table is not None for run in done)
+        for by in ("ways", "shots")
+    ]
     if matrix is None:
-        return [Finding("Any comparison", "not tested", "no two baselines finished on the same seeds")]
-    tables = {run.name: run.table for run in done if run.table is not None and run.name in matrix.keys}
+        why = "; ".join(["no two baselines finished on the same seeds", *_failures(done, names)])
+        return [Finding("Any comparison", NOT_TESTED, why), *slopes]
+    pairs = [(learned, floor) for learned in LEARNED for floor in FLOORS]
     return [
-        *[_above(matrix, learned, floor) for learned in LEARNED for floor in FLOORS],
-        *_order(matrix),
-        *_pretrained(matrix),
-        *[_monotone(done, name, by) for name in tables for by in ("ways", "shots")],
+        *[_above(done, matrix, *pair) for pair in pairs if names >= set(pair)],
+        *_order(done, matrix),
+        *[_pretrained(done, matrix, name) for name in PAPER if names >= {name, _with_weights(name)}],
+        *slopes,
+        *_absent(names),
     ]
 
 
-def difference(
-    matrix: ScoreMatrix, first: str, second: str
-) -> tuple[float, Interval | None, Interval | None]:
-    """Mean paired difference and its 95 % intervals over other tasks and over other datasets."""
-    result = compare(matrix, first, second, replicates=REPLICATES)
-    intervals = [result.bootstrap[p] for p in (Population.TASKS, Population.DATASETS)]
-    tasks, datasets = (part if isinstance(part, Interval) else None for part in intervals)
-    return result.mean, tasks, datasets
-
-
-def _matrix(done: Sequence[Done]) -> ScoreMatrix | None:
-    """Baselines that finished on every seed."""
-    seeds = sorted({run.seed for run in done})
-    found: dict[str, dict[int, TaskTable]] = {}
-    for run in done:
-        if run.table is not None:
-            found.setdefault(run.name, {})[run.seed] = run.table
-    complete = {name: [own[s] for s in seeds] for name, own in found.items() if len(own) == len(seeds)}
-    return align(complete) if len(complete) > 1 else None
-
-
-def _above(matrix: ScoreMatrix, first: str, second: str) -> Finding:
+def _above(done: Sequence[Done], matrix: ScoreMatrix, first: str, second: str) -> Finding:
     claim = f"{_shown(first)} is above {_shown(second)}"
-    if first not in matrix.keys or second not in matrix.keys:
-        return Finding(claim, "not tested", "one of them is not in this experiment")
-    mean, tasks, datasets = difference(matrix, first, second)
-    return Finding(claim, _verdict(tasks), _words(mean, tasks, datasets, matrix))
+    failures = _failures(done, (first, second))
+    if failures:
+        return Finding(claim, NOT_TESTED, "; ".join(failures))
+    return _finding(claim, matrix, first, second)
 
 
-def _order(matrix: ScoreMatrix) -> list[Finding]:
+def _order(done: Sequence[Done], matrix: ScoreMatrix) -> list[Finding]:
     """With random weights prototypical networks are first of the paper's six."""
-    others = [name for name in PAPER if name in matrix.keys and name != "prototypical_networks"]
-    if "prototypical_networks" not in matrix.keys or not others:
+    first, others = "prototypical_networks", [name for name in PAPER if name != "prototypical_networks"]
+    names = {run.name for run in done}
+    if first not in names:
         return []
+    claim = "With random weights, prototypical networks are first of the paper's"
+    absent = [_shown(name) for name in others if name not in names]
+    lacking = [*([f"absent: {', '.join(absent)}"] if absent else []), *_failures(done, PAPER)]
+    if lacking:
+        return [Finding(claim, NOT_TESTED, "; ".join(lacking))]
     best = max(others, key=lambda name: float(matrix.column(name).mean()))
-    mean, tasks, datasets = difference(matrix, "prototypical_networks", best)
-    claim = f"With random weights, prototypical networks are first of the paper's (next best here: {_shown(best)})"
-    return [Finding(claim, _verdict(tasks), _words(mean, tasks, datasets, matrix))]
+    return [_finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)]
 
 
-def _pretrained(matrix: ScoreMatrix) -> list[Finding]:
-    found = []
-    for name in PAPER:
-        other = f"{name} ({PRETRAINED})"
-        if name in matrix.keys and other in matrix.keys:
-            part = _above(matrix, other, name)
-            extra = " (the paper: not for FO-MAML)" if name == "fo_maml" else ""
-            found.append(Finding(part.claim + extra, part.verdict, part.evidence))
-    return found or [
-        Finding(
-            "Pretrained weights beat random ones", "not tested", "no pretrained weights in this experiment"
-        )
+def _pretrained(done: Sequence[Done], matrix: ScoreMatrix, name: str) -> Finding:
+    part = _above(done, matrix, _with_weights(name), name)
+    extra = " (the paper: not for FO-MAML)" if name == "fo_maml" else ""
+    return Finding(part.claim + extra, part.verdict, part.evidence)
+
+
+def _absent(names: set[str]) -> list[Finding]:
+    """One line for all that the experiment cannot speak to."""
+    wanted = [_shown(name) for name in dict.fromkeys((*LEARNED, *FLOORS, *PAPER)) if name not in names]
+    if not any(_with_weights(name) in names for name in PAPER):
+        wanted.append("pretrained weights")
+    if not wanted:
+        return []
+    return [Finding(f"Claims about {', '.join(wanted)}", NOT_TESTED, "no run of theirs is here")]
+
+
+def _failures(done: Sequence[Done], names: Sequence[str] | set[str]) -> list[str]:
+    failed: dict[str, list[str]] = {}
+    for run in done:
+        if run.table is None and run.name in names:
+            failed.setdefault(run.name, []).append(str(run.seed))
+    return [
+        f"{_shown(name)} failed on seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}"
+        for name, seeds in failed.items()
     ]
 
 
@@ -112,8 +120,10 @@ def _monotone(done: Sequence[Done], name: str, by: str) -> Finding:
     wanted, word = (-1.0, "falls with the ways") if by == "ways" else (1.0, "rises with the shots")
     claim = f"{_shown(name)}: normalized accuracy {word}"
     x, y = getattr(table, by).astype(float), table.normalized_accuracy
-    if len(np.unique(x)) < 2 or len(y) < 4:
-        return Finding(claim, "not tested", f"all tasks have the same {by}")
+    if len(y) < LEAST_TASKS:
+        return Finding(claim, NOT_TESTED, f"{len(y)} tasks; at least {LEAST_TASKS} are needed")
+    if len(np.unique(x)) < 2:
+        return Finding(claim, NOT_TESTED, f"all tasks have the same {by}")
     low, slope, high = _slope(x - x.mean(), y - y.mean())
     sides = sorted((wanted * low, wanted * high))
     verdict = "holds" if sides[0] > 0 else "does not hold" if sides[1] < 0 else "undecided"
@@ -125,27 +135,27 @@ def _monotone(done: Sequence[Done], name: str, by: str) -> Finding:
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
-    """Least squares with a 95 % interval that allows unequal variances (HC1), over other tasks of these datasets."""
+    """Least squares with a 95 % t-interval that allows unequal variances (HC1), over other tasks of these datasets."""
     slope = float(x @ y / (x @ x))
     residuals = y - slope * x
     error = float(np.sqrt(len(x) / (len(x) - 2) * np.sum((x * residuals) ** 2)) / (x @ x))
-    return slope - 1.96 * error, slope, slope + 1.96 * error
+    half = cast(float, stats.t.ppf(0.975, len(x) - 2)) * error
+    return slope - half, slope, slope + half
 
 
-def _verdict(interval: Interval | None) -> str:
-    if interval is None or interval.holds(0.0):
-        return "undecided"
-    return "holds" if interval.low > 0 else "does not hold"
-
-
-def _words(mean: float, tasks: Interval | None, datasets: Interval | None, matrix: ScoreMatrix) -> str:
-    def shown(interval: Interval | None) -> str:
-        return "undefined" if interval is None else f"[{interval.low:+.3f}, {interval.high:+.3f}]"
-
-    return (
-        f"difference {mean:+.3f}, 95 % over other tasks of these datasets {shown(tasks)},"
-        f" over other datasets {shown(datasets)}; {len(matrix.scores)} tasks, {matrix.runs} seeds"
+def _finding(claim: str, matrix: ScoreMatrix, first: str, second: str) -> Finding:
+    result = compare_two(matrix, first, second)
+    seeds = f"{matrix.runs} seed{'s' * (matrix.runs > 1)}"
+    words = (
+        f"difference {result.mean:+.3f}, 95 % over other tasks of these datasets {shown(result.tasks)},"
+        f" over other datasets {shown(result.datasets)}; {len(matrix.scores)} tasks, {seeds}"
     )
+    words += "; a dataset has a single task in a run" if has_single_tasks(matrix) else ""
+    return Finding(claim, result.verdict, words)
+
+
+def _with_weights(name: str) -> str:
+    return f"{name} ({PRETRAINED})"
 
 
 def _shown(name: str) -> str:

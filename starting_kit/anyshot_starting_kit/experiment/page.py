@@ -1,116 +1,141 @@
-"""The figures and the page of an experiment."""
+"""The page of an experiment, as HTML and as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
-from anyshot_scoring.difficulty import measure_difficulty
-from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_starting_kit.experiment.carry_out import Done
+from anyshot_starting_kit.experiment.comparisons import Comparison, shown
+from anyshot_starting_kit.experiment.figures import Figure
 from anyshot_starting_kit.experiment.findings import Finding
-from anyshot_starting_kit.experiment.tables import group
+from anyshot_starting_kit.experiment.tables import Entry, group
 
+TITLE = "Baselines on this pool"
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884;"
-    "vertical-align:top}figure{margin:2rem 0}"
+    "vertical-align:top}figure{margin:2rem 0}.wide{overflow-x:auto}"
+    "td{overflow-wrap:break-word}pre{overflow-wrap:anywhere;white-space:pre-wrap}"
 )
+_WORDS = "Intervals of scores are over tasks; only paired differences compare two baselines."
 
 
-def draw_figures(tables: Mapping[str, TaskTable]) -> dict[str, Chart]:
-    """Bars, curves over ways and shots, and the difficulty of the datasets; by file name."""
-    totals = {name: group(table, "all")[0] for name, table in tables.items()}
-    bars = [Bar(name, total.mean, total.half_width) for name, total in totals.items()]
-    scores = {
-        name: {str(g.key): g.mean for g in group(table, "dataset")}
-        for name, table in tables.items()
-        if name != "random"
-    }
-    figures = {
-        "bars": draw_bars(bars, "Baselines on this pool"),
-        "ways": draw_curves({n: group(t, "ways") for n, t in tables.items()}, "By number of ways", "ways"),
-        "shots": draw_curves(
-            {n: group(t, "shots") for n, t in tables.items()}, "By number of shots", "shots"
-        ),
-    }
-    if scores:
-        best, worst = _extremes(scores)
-        figures["difficulty"] = draw_difficulty(measure_difficulty(scores, best, worst))
-    return figures
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the page says: `facts` are names and values of what was run, `notes` what was left out of it."""
+
+    facts: Mapping[str, str]
+    notes: Sequence[str]
+    entries: Sequence[Entry]
+    comparisons: Sequence[Comparison]
+    findings: Sequence[Finding]
+    failures: Sequence[Done]
 
 
-def _extremes(scores: Mapping[str, object]) -> tuple[str | None, str | None]:
-    """The paper's two baselines where they are here, else the best and worst on each dataset."""
-    best = next((name for name in ("metadelta (pretrained)",) if name in scores), None)
-    return best, "train_from_scratch" if "train_from_scratch" in scores else None
+Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, head, rows
 
 
-def write_page(
-    folder: Path,
-    tables: Mapping[str, TaskTable],
-    findings: Sequence[Finding],
-    done: Sequence[Done],
-    setting: str,
-) -> Path:
-    """`index.html` with everything in it, `findings.md`, and each figure as a file of its own."""
-    figures = draw_figures(tables)
-    for name, chart in figures.items():
-        (folder / f"{name}.svg").write_text(chart.file(), encoding="utf-8")
-    seconds = sum(run.seconds for run in done)
-    compute = (
-        f"{setting} Compute of the runs: {seconds:.0f} seconds of participants' time in {len(done)} runs."
+def make_html(content: Content, figures: Mapping[str, Figure]) -> str:
+    """A page that stands alone."""
+    drawn = "".join(
+        f"<figure><figcaption><h3>{escape(figure.chart.title)}</h3><p>{escape(figure.words)}</p></figcaption>"
+        f"{figure.chart.svg}</figure>"
+        for figure in figures.values()
     )
-    failures = [f"{run.name}, seed {run.seed}: {run.message}" for run in done if run.table is None]
-    (folder / "findings.md").write_text(_markdown(tables, findings, failures, compute), encoding="utf-8")
-    page = _html(tables, figures, findings, failures, compute)
-    (folder / "index.html").write_text(page, encoding="utf-8")
-    return folder / "index.html"
-
-
-def _score_rows(tables: Mapping[str, TaskTable]) -> list[tuple[str, str, str]]:
-    rows = []
-    for name, table in tables.items():
-        total = group(table, "all")[0]
-        half = "" if total.half_width is None else f" ± {total.half_width:.3f}"
-        rows.append((name, f"{total.mean:.3f}{half}", str(total.tasks)))
-    return rows
-
-
-def _markdown(
-    tables: Mapping[str, TaskTable], findings: Sequence[Finding], failures: Sequence[str], compute: str
-) -> str:
-    lines = ["# Baselines on this pool", "", compute, "", "| baseline | normalized accuracy | tasks |"]
-    lines += ["| --- | --- | ---: |", *[f"| {' | '.join(row)} |" for row in _score_rows(tables)]]
-    lines += ["", "## Findings", "", "| claim | verdict | evidence |", "| --- | --- | --- |"]
-    lines += [f"| {part.claim} | **{part.verdict}** | {part.evidence} |" for part in findings]
-    lines += ["", "Intervals of scores are over tasks; only paired differences compare two baselines."]
-    lines += ["", *[f"- failed: {text}" for text in failures]]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _html(
-    tables: Mapping[str, TaskTable],
-    figures: Mapping[str, Chart],
-    findings: Sequence[Finding],
-    failures: Sequence[str],
-    compute: str,
-) -> str:
-    scores = _table(("Baseline", "Normalized accuracy", "Tasks"), _score_rows(tables))
-    rows = [(part.claim, part.verdict, part.evidence) for part in findings]
-    drawn = "".join(f"<figure>{chart.svg}</figure>" for chart in figures.values())
-    failed = "".join(f"<p>Failed: {escape(text)}</p>" for text in failures)
+    scores, *others = [_html_table(table) for table in _tables(content)]
+    notes = "".join(f"<p>{escape(note)}</p>" for note in content.notes)
+    failed = "".join(_html_failure(run) for run in content.failures)
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Baselines on this pool</title>'
-        f"<style>{_STYLE}</style></head><body><h1>Baselines on this pool</h1><p>{escape(compute)}</p>{scores}{failed}"
-        f"{drawn}<h2>Findings</h2>{_table(('Claim', 'Verdict', 'Evidence'), rows)}</body></html>\n"
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title><style>{_STYLE}</style>'
+        f"</head><body><h1>{TITLE}</h1>{notes}{scores}<p>{_WORDS}</p>{failed}{''.join(others)}<h2>Figures</h2>{drawn}"
+        f"{_html_table(_facts(content))}</body></html>\n"
     )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def make_markdown(content: Content) -> str:
+    """The same tables, without the figures."""
+    lines = [f"# {TITLE}", *[part for note in content.notes for part in ("", note)]]
+    scores, *others = _tables(content)
+    lines += [*_markdown_table(scores), "", _WORDS]
+    failed = [f"- failed: {run.name}, seed {run.seed}: {run.message}" for run in content.failures]
+    lines += ["", *failed] if failed else []
+    for table in (*others, _facts(content)):
+        lines += _markdown_table(table)
+    return "\n".join(lines) + "\n"
+
+
+def _tables(content: Content) -> list[Table]:
+    return [_scores(content.entries), _differences(content), _by_dataset(content.entries), _findings(content)]
+
+
+def _scores(entries: Sequence[Entry]) -> Table:
+    totals = [(entry.label, group(entry.table, "all")[0]) for entry in entries]
+    rows = [(label, _plus_minus(total.mean, total.half_width), str(total.tasks)) for label, total in totals]
+    return "Scores", ("Baseline", "Normalized accuracy", "Tasks"), rows
+
+
+def _differences(content: Content) -> Table:
+    head = ("Baseline", "Against", "Difference", "95 % over other tasks", "95 % over other datasets")
+    rows = [
+        (part.first, part.second, f"{part.mean:+.3f}", shown(part.tasks), shown(part.datasets))
+        for part in content.comparisons
+    ]
+    return "Paired differences", head, rows
+
+
+def _by_dataset(entries: Sequence[Entry]) -> Table:
+    datasets = sorted({str(name) for entry in entries for name in entry.table.dataset})
+    means = [
+        (entry.label, {str(g.key): f"{g.mean:.3f}" for g in group(entry.table, "dataset")})
+        for entry in entries
+    ]
+    rows = [(label, *[own.get(name, "") for name in datasets]) for label, own in means]
+    return "By dataset", ("Baseline", *datasets), rows
+
+
+def _findings(content: Content) -> Table:
+    rows = [(part.claim, part.verdict, part.evidence) for part in content.findings]
+    return "Findings", ("Claim", "Verdict", "Evidence"), rows
+
+
+def _facts(content: Content) -> Table:
+    return "What was run", ("", ""), list(content.facts.items())
+
+
+def _plus_minus(mean: float, half_width: float | None) -> str:
+    return f"{mean:.3f}" + ("" if half_width is None else f" ± {half_width:.3f}")
+
+
+def _html_failure(run: Done) -> str:
+    first = escape(f"Failed: {run.name}, seed {run.seed}: {run.message}")
+    more = f"<details><summary>Details</summary><pre>{escape(run.detail)}</pre></details>"
+    return f"<p>{first}</p>{more if run.detail else ''}"
+
+
+def _html_table(table: Table) -> str:
     def line(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
-    return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
+    title, head, rows = table
+    if not rows:
+        return ""
+    first = line(head, "th") if any(head) else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f'<h2>{title}</h2><div class="wide"><table>{first}{body}</table></div>'
+
+
+def _markdown_table(table: Table) -> list[str]:
+    title, head, rows = table
+    if not rows:
+        return []
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (head, *rows)]
+    return [
+        "",
+        f"## {title}",
+        "",
+        f"| {lines[0]} |",
+        f"|{' --- |' * len(head)}",
+        *[f"| {line} |" for line in lines[1:]],
+    ]

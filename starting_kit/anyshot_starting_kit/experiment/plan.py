@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +14,11 @@ from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.dryrun.evaluate import Plan
 from anyshot_starting_kit.dryrun.publicdata import PublicData
+from anyshot_starting_kit.experiment.arms import Arm
 from anyshot_starting_kit.experiment.bundles import Baseline
+from anyshot_starting_kit.experiment.fingerprints import derive_seed, kit_digest, pack_digest
 from anyshot_starting_kit.protocols import ProtocolError, Range, WithinDomain
 from anyshot_starting_kit.wire.worker_api import Budget
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One way to run a baseline: the label added to its name, changes to its config.json, files for its zip."""
-
-    label: str = ""
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
-
-    def name(self, baseline: Baseline) -> str:
-        """As tables show it."""
-        return f"{baseline.name} ({self.label})" if self.label else baseline.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +26,7 @@ class Experiment:
     """Baselines times arms times seeds on one pool; a seed is both the training seed and the test seed.
 
     With `within`, the name of a class split, each dataset is a run of its own: trained on the classes of its meta-train
-    part, tested on `tasks` tasks of its meta-test part.
+    part, tested on `tasks` tasks of its meta-test part, by a seed derived from the experiment's and its name.
     """
 
     baselines: tuple[Baseline, ...]
@@ -57,13 +45,14 @@ class Experiment:
     within: str = ""
 
     def runs(self) -> list[Run]:
-        """Seed by seed, so that after the first pass there is a first table."""
-        datasets = self.datasets_within() if self.within else (None,)
+        """Seed by seed, so that after the first pass there is a first table; no arm that would change nothing."""
+        datasets = self.split_datasets()[0] if self.within else (None,)
         return [
             Run(self, baseline, arm, seed, dataset)
             for seed in self.seeds
             for arm in self.arms
             for baseline in self.baselines
+            if not arm.why_not(baseline, self.settings)
             for dataset in datasets
         ]
 
@@ -71,8 +60,11 @@ class Experiment:
         """The tasks of each dataset's meta-test part."""
         return WithinDomain(ways=self.ways, shots=self.shots, query=self.query, split=self.within)
 
-    def datasets_within(self) -> tuple[Path, ...]:
-        """The packs of the test pool that offer such tasks. Raises ProtocolError where none does, with a reason."""
+    def split_datasets(self) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+        """The packs of the test pool that offer such tasks, and why each other one does not.
+
+        Raises ProtocolError where none does.
+        """
         found, reasons = [], []
         for path in self.data.test:
             try:
@@ -82,7 +74,7 @@ class Experiment:
                 reasons.append(str(error))
         if not found:
             raise ProtocolError(f"No dataset can be split ({self.within}). {reasons[0]}")
-        return tuple(found)
+        return tuple(found), tuple(reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +95,27 @@ class Run:
     @property
     def title(self) -> str:
         """Name, seed, and the dataset where there is one."""
-        place = "" if self.dataset is None else f", {read_meta(self.dataset)[0].name}"
-        return f"{self.name}, seed {self.seed}{place}"
+        return f"{self.name}, seed {self.seed}" + (f", {self.place}" if self.place else "")
+
+    @property
+    def place(self) -> str:
+        """The dataset's name; empty across datasets."""
+        return "" if self.dataset is None else read_meta(self.dataset)[0].name
+
+    @property
+    def own_seed(self) -> int:
+        """What trains and draws the tasks: the experiment's seed, within a dataset one of that dataset's own."""
+        return self.seed if self.dataset is None else derive_seed(self.seed, self.place)
 
     def results(self, digest: str) -> Path:
         """Where its per-task results lie when it is done: the name changes with all that decides the result."""
         e = self.experiment
-        facts = [digest, self.seed, e.tasks, e.budget_seconds, [e.ways.low, e.ways.high], e.query]
-        facts += [[e.shots.low, e.shots.high]]
+        facts: list[Any] = [kit_digest(), digest, self.own_seed, e.tasks, e.budget_seconds, e.query]
+        facts += [[e.ways.low, e.ways.high], [e.shots.low, e.shots.high]]
         if self.dataset is None:
-            facts += [[p.name for p in (*e.data.train, *e.data.test)]]
+            facts += [[pack_digest(path) for path in packs] for packs in (e.data.train, e.data.test)]
         else:  # whatever other datasets the experiment has
-            facts += [e.within, self.dataset.name]
+            facts += [e.within, pack_digest(self.dataset)]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
 
@@ -126,8 +127,8 @@ class Run:
             data=e.data if self.dataset is None else self._within(bundle.parent),
             protocol=None if self.dataset is None else e.protocol_within(),
             tasks=e.tasks,
-            train_seed=self.seed,
-            test_seed=self.seed,
+            train_seed=self.own_seed,
+            test_seed=self.own_seed,
             budget=Budget(run_seconds=e.budget_seconds),
             ways=e.ways,
             shots=e.shots,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,7 +20,9 @@ BY = ("dataset", "domain", "ways", "shots")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Mean normalized accuracy of a baseline over the pooled tasks of all seeds; `by` "all" has the key "all"."""
+    """Mean normalized accuracy of a baseline over the pooled tasks of its `seeds` that did not fail; `by` "all" has the
+    key "all".
+    """
 
     baseline: str
     by: str
@@ -28,16 +30,33 @@ class Row:
     mean: float
     half_width: float | None
     tasks: int
+    seeds: int
 
 
-def pooled(done: Iterable[Done]) -> dict[str, TaskTable]:
-    """The tasks of all seeds of each baseline that finished, best baseline first."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A baseline's tasks of the seeds on which it finished, `seeds` of `of`."""
+
+    name: str
+    table: TaskTable
+    seeds: int
+    of: int
+
+    @property
+    def label(self) -> str:
+        """The name, marked where its mean is over other tasks than that of the others."""
+        return self.name if self.seeds == self.of else f"{self.name} ({self.seeds} of {self.of} seeds)"
+
+
+def pooled(done: Sequence[Done]) -> list[Entry]:
+    """Each baseline that finished on a seed; the best first, those that failed on a seed after all others."""
     tables: dict[str, list[TaskTable]] = {}
     for run in done:
         if run.table is not None:
             tables.setdefault(run.name, []).append(run.table)
-    joined = {name: TaskTable.concatenate(parts) for name, parts in tables.items()}
-    return dict(sorted(joined.items(), key=lambda item: -float(item[1].normalized_accuracy.mean())))
+    of = len({run.seed for run in done})
+    entries = [Entry(name, TaskTable.concatenate(parts), len(parts), of) for name, parts in tables.items()]
+    return sorted(entries, key=lambda entry: (-entry.seeds, -float(entry.table.normalized_accuracy.mean())))
 
 
 def group(table: TaskTable, by: str) -> tuple[Group, ...]:
@@ -48,13 +67,13 @@ def group(table: TaskTable, by: str) -> tuple[Group, ...]:
     return group_means(table.normalized_accuracy, keys)
 
 
-def make_rows(tables: dict[str, TaskTable]) -> list[Row]:
+def make_rows(entries: Sequence[Entry]) -> list[Row]:
     """All rows of all tables."""
     return [
-        Row(name, by, str(part.key), part.mean, part.half_width, part.tasks)
-        for name, table in tables.items()
+        Row(entry.name, by, str(part.key), part.mean, part.half_width, part.tasks, entry.seeds)
+        for entry in entries
         for by in ("all", *BY)
-        for part in group(table, by)
+        for part in group(entry.table, by)
     ]
 
 
@@ -70,5 +89,5 @@ def write_tables(rows: Sequence[Row], folder: Path) -> None:
     (folder / "scores.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     texts, numbers = ("baseline", "by", "key"), ("mean", "half_width")
     fields = [*((name, pa.string()) for name in texts), *((name, pa.float64()) for name in numbers)]
-    schema = pa.schema([*fields, ("tasks", pa.int64())])
+    schema = pa.schema([*fields, ("tasks", pa.int64()), ("seeds", pa.int64())])
     pq.write_table(pa.Table.from_pylist(data, schema=schema), folder / "scores.parquet")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from anyshot_scoring.difficulty import Difficulty
-from anyshot_scoring.summary import summarize
+from anyshot_scoring.summary import Group, summarize
 from anyshot_starting_kit.charts import (
     Bar,
     Chart,
@@ -152,3 +152,28 @@ def _luminance(rgb: tuple[int, ...]) -> float:
     """Relative luminance (WCAG 2)."""
     linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in rgb)]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("entries", [2, 17, 51])
+def test_a_legend_is_not_cut_off(entries: int):
+    groups, history = SUMMARY.by_ways, [HistoryPoint(DAY + timedelta(days=i), i / 9) for i in range(4)]
+    for chart in (
+        draw_curves({f"entry {i}": groups for i in range(entries)}, "Many", "ways"),
+        draw_history({f"entry {i}": history for i in range(entries)}),
+    ):
+        root = ET.fromstring(chart.svg)
+        height = float(root.attrib["viewBox"].split()[3])
+        texts = [e for e in root.iter() if e.tag.endswith("text") and (e.text or "").startswith("entry ")]
+        places = [float(text.attrib["y"]) for text in texts]
+        assert len(places) == entries and min(places) > 8 and max(places) < height
+
+
+def test_bands_do_not_flatten_the_curves():
+    """An interval of two tasks can be several times the range that scores have."""
+    wide = [Group(2, 0.3, 7.0, 2), Group(3, 0.6, 0.02, 90)]
+    ticks = [
+        float(element.text.replace("\u2212", "-"))
+        for element in ET.fromstring(draw_curves({"a": wide}, "Wide", "ways").svg).iter()
+        if element.tag.endswith("text") and element.text and "." in element.text
+    ]
+    assert min(ticks) >= 0.0 and max(ticks) <= 0.9
