@@ -2,10 +2,18 @@
 
 import os
 
+from hypothesis import HealthCheck, settings
+
 from anyshot_starting_kit.taskserver.tuning import TUNING
 
 # Before anything brings OpenMP: the suite shares its cores with the servers and workers that it starts.
 os.environ.update({**TUNING, **os.environ})
+
+# The same examples each time, however slow the machine; `--hypothesis-profile default` looks for new ones.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 pytest_plugins = [
     "tests.services.databases",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 from scipy.spatial.distance import cosine
@@ -72,8 +72,9 @@ def test_a_benchmark_without_spread_has_no_diversity_and_bad_ones_are_refused() 
             GaussianBenchmark(*parameters)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(2, 9), st.integers(2, 40), st.integers(0, 1000), st.booleans())
+@example(3, 3, 215, True)  # one task outweighs another by far in every filter they share
 def test_distances_equal_the_definition_pair_by_pair(
     tasks: int, filters: int, seed: int, with_zeros: bool
 ) -> None:

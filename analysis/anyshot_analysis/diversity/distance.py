@@ -40,37 +40,35 @@ def task2vec_distances(embeddings: ArrayLike) -> NDArray[np.float64]:
     """`[tasks, tasks]`: one minus the cosine of F1/(F1+F2) and F2/(F1+F2), no epsilon added.
 
     What the papers' code computes and their numbers are (the text says plain cosine). A filter that is zero in both
-    tasks says nothing about either and is left out of that pair. With u = F1/(F1+F2) and v = 1 - u, three sums over
-    filters are enough: their count, sum of u and sum of u^2.
+    tasks says nothing about either and is left out of that pair. F2/(F1+F2) is divided out like its counterpart: as one
+    minus that, nothing would be left of it where F1 outweighs F2 by far.
     """
     values = check_embeddings(embeddings)
     tasks, filters = values.shape
     distances = np.zeros((tasks, tasks))
     rows = max(1, BLOCK_BYTES // (8 * filters))
-    zeros, buffer = bool((values == 0).any()), np.empty((rows, filters))
+    zeros, buffers = bool((values == 0).any()), np.empty((2, rows, filters))
     for i in range(tasks - 1):
         for start in range(i + 1, tasks, rows):
             block = values[start : start + rows]
             distances[i, start : start + len(block)] = scaled_cosine(
-                values[i], block, buffer[: len(block)], zeros
+                values[i], block, buffers[:, : len(block)], zeros
             )
     return distances + distances.T
 
 
-def scaled_cosine(one: Embeddings, others: Embeddings, u: Embeddings, zeros: bool) -> NDArray[np.float64]:
-    """Distances of `one` `[filters]` from each of `others` `[rows, filters]`; `u` is scratch of that shape."""
-    np.add(one, others, out=u)
+def scaled_cosine(
+    one: Embeddings, others: Embeddings, scratch: Embeddings, zeros: bool
+) -> NDArray[np.float64]:
+    """Distances of `one` `[filters]` from each of `others` `[rows, filters]`; `scratch` is `[2, rows, filters]`."""
+    u, v = scratch
+    np.add(one, others, out=v)
     if zeros:
-        count = (u != 0).sum(axis=1).astype(np.float64)
-        np.divide(one, u, out=u, where=u != 0)  # where the sum is zero, u stays zero
-    else:
-        count = np.full(len(others), float(others.shape[1]))
-        np.divide(one, u, out=u)
-    sums = u @ np.ones(u.shape[1])
-    squares = np.vecdot(u, u)
-    cross = sums - squares
-    lengths = np.sqrt(squares * (count - 2 * sums + squares))
-    # Length zero on a side: the two tasks share no active filter at all.
+        v[v == 0] = 1  # makes both shares zero, and a filter of zeros weighs nothing in the sums below
+    np.divide(one, v, out=u)
+    np.divide(others, v, out=v)
+    cross = np.vecdot(u, v)
+    lengths = np.sqrt(np.vecdot(u, u) * np.vecdot(v, v))
     cosine = np.divide(cross, lengths, out=np.zeros_like(cross), where=lengths > 0)
     return np.clip(1.0 - cosine, 0.0, 1.0)
 

@@ -48,8 +48,7 @@ SANDBOXES = {
 
 def choose_sandbox() -> Sandbox:
     """Docker where its daemon answers, else Bubblewrap, else none."""
-    docker = shutil.which("docker")
-    if docker and subprocess.run([docker, "version"], capture_output=True, timeout=20).returncode == 0:
+    if docker_answers():
         return SANDBOXES["docker"]
     lacking = [package for package, command in BUBBLEWRAP_NEEDS.items() if not shutil.which(command)]
     chosen, why = SANDBOXES["bubblewrap"], "No Docker daemon answers."
@@ -57,6 +56,17 @@ def choose_sandbox() -> Sandbox:
         chosen = SANDBOXES["trusted"]
         why = f"No Docker daemon answers, and Bubblewrap lacks {' and '.join(lacking)} (Debian's packages)."
     return Sandbox(chosen.name, f"{why} {chosen.sentence}")
+
+
+def docker_answers(seconds: float = 120) -> bool:
+    """Whether there is a Docker daemon that answers in time."""
+    docker = shutil.which("docker")
+    if docker is None:
+        return False
+    try:
+        return subprocess.run([docker, "version"], capture_output=True, timeout=seconds).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def prepare_sandbox(sandbox: Sandbox) -> None:

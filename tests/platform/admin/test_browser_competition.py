@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,7 @@ from tests.platform.admin.zips import zipped
 from tests.platform.conftest import make_settings
 from tests.platform.site import PaperWorker, make_zip
 from tests.services import browsing
-from tests.services.processes import free_port
+from tests.services.processes import free_port, wait_until
 
 DEFINITION = """\
 anyshot: 1
@@ -91,9 +90,7 @@ def live(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Live]:
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 30
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: server.started, "the site")
     address = f"http://127.0.0.1:{port}"
     with httpx.Client(base_url=address, timeout=60) as client:
         yield Live(address, services, PaperWorker(client, token))  # pyright: ignore[reportArgumentType]

@@ -25,6 +25,15 @@ def test_bubblewrap_needs_what_makes_its_root(monkeypatch):
     assert "lacks mmdebstrap" in chosen.sentence
 
 
+def test_a_docker_daemon_that_hangs_is_none(monkeypatch):
+    def hang(command, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    have(monkeypatch, "docker", "bwrap", "mmdebstrap")
+    monkeypatch.setattr(servers.subprocess, "run", hang)
+    assert servers.choose_sandbox().name == "bubblewrap"
+
+
 def test_without_any_sandbox_the_sentence_says_so_plainly(monkeypatch):
     have(monkeypatch)
     sentence = servers.choose_sandbox().sentence

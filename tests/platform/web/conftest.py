@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene
-from tests.services.processes import free_port
+from tests.services.processes import free_port, wait_until
 
 
 @dataclass(frozen=True)
@@ -88,9 +87,7 @@ def live(scene_services: Services, made_scene: tuple[Path, Scene]) -> Iterator[L
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    until = time.monotonic() + 30
-    while not server.started and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_until(lambda: server.started, "the site")
     yield LiveSite(settings.base_url, scene_services, made_scene[1])
     server.should_exit = True
     thread.join(timeout=20)

@@ -137,8 +137,7 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
         submission = session.get_one(Submission, submission_id)
         submission.status = "finished"  # pyright: ignore[reportAttributeAccessIssue]
         combine_scores(session, submission, run.phase_version_id, [run])
-    until(browser, lambda b: b.find_elements(By.ID, "results-title"))
-    assert "0.700" in text_of(browser)
+    until(browser, lambda b: b.find_elements(By.ID, "results-title") and "0.700" in text_of(b))
     browser.get(f"{live.address}/competitions/{live.scene.competition.slug}/leaderboard")
     assert "0.700" in browser.find_element(By.ID, f"row-{live.scene.team.id}").text
 

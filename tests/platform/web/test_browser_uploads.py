@@ -108,9 +108,8 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
         event = {"type": kind, "x": box[0], "y": box[1], "data": data}
         browser.execute_cdp_cmd("Input.dispatchDragEvent", event)
         if kind == "dragOver":
-            assert browser.find_elements(By.CSS_SELECTOR, "#dropzone.is-over"), (
-                "the zone says that it takes it"
-            )
+            # The zone says that it takes it.
+            until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, "#dropzone.is-over"))
     until(browser, can_send)
     assert "dropped.zip" in text_of(browser)
     send(browser)

@@ -19,7 +19,7 @@ def as_first(code: str) -> subprocess.CompletedProcess[str]:
     """Run code in the working process of a namespace whose PID 1 stands guard."""
     program = f"from anyshot_starting_kit.runner.first_process import stand_guard\nstand_guard()\n{code}"
     command = [str(UNSHARE), "--pid", "--fork", "--mount-proc", sys.executable, "-c", program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
 def test_memory_of_pid_1_is_closed_to_its_own_user() -> None:
@@ -59,11 +59,18 @@ for _ in range(5):
             time.sleep(0.2)
         os._exit(0)
     os.wait()
-time.sleep(0.8)
-states = [open(f"/proc/{p}/stat").read().rsplit(")", 1)[1].split()[0] for p in os.listdir("/proc") if p.isdigit()]
-assert "Z" not in states and len(states) == 2, states
+def states():
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            yield open(f"/proc/{process}/stat").read().rsplit(")", 1)[1].split()[0]
+        except OSError:  # reaped just now
+            pass
+until = time.monotonic() + 30
+while "Z" in (left := list(states())) or len(left) != 2:
+    assert time.monotonic() < until, left
+    time.sleep(0.05)
 if os.fork() == 0:
-    time.sleep(60)
+    time.sleep(600)
 """
     assert as_first(code).returncode == 0  # and at once, though a daemon is left
 

@@ -16,7 +16,7 @@ from tests.worker.sandbox.conftest import StartBox
 ECHO = "import os\nwhile d := os.read(0, 65536): os.write(1, d)"
 
 
-def read(box: DockerBox, count: int, patience: float = 30) -> bytes:
+def read(box: DockerBox, count: int, patience: float = 60) -> bytes:
     data, deadline = bytearray(), time.monotonic() + patience
     while len(data) < count and (piece := box.recv(max(0.0, deadline - time.monotonic()))):
         data += piece
@@ -35,8 +35,8 @@ def test_silence_is_none_and_the_end_is_empty(start_box: StartBox) -> None:
     assert box.recv(0.2) is None
     box.send(b"\n", 5)
     assert read(box, 4) == b"end\n"
-    assert box.recv(5) == b""
-    assert box.recv(5) == b""
+    assert box.recv(60) == b""
+    assert box.recv(60) == b""
 
 
 def test_who_does_not_read_runs_into_the_time_limit(start_box: StartBox) -> None:
@@ -64,15 +64,15 @@ def test_frozen_box_stands_still(start_box: StartBox) -> None:
     assert box.recv(0.5) is None
     assert box.usage().cpu_seconds == used
     box.thaw()
-    assert box.recv(5)
+    assert box.recv(60)
 
 
 def test_frozen_box_can_be_killed(start_box: StartBox) -> None:
-    box = start_box("import time; time.sleep(60)")
+    box = start_box("import time; time.sleep(600)")
     box.freeze()
     began = time.monotonic()
     box.close()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 120
     assert box.left_behind() == ()
 
 
@@ -83,7 +83,7 @@ def test_flooding_box_dies_at_once(start_box: StartBox) -> None:
     began = time.monotonic()
     box.kill()
     box.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 50  # a kill that waits for the flood takes over a minute
     assert box.left_behind() == ()
 
 
@@ -114,7 +114,8 @@ def test_death_of_memory_is_known(start_box: StartBox) -> None:
 
 
 def test_death_by_us_is_known(start_box: StartBox) -> None:
-    box = start_box(ECHO)
+    # One that reads would see the end of the stream, and might end by itself before the kill.
+    box = start_box("import time; time.sleep(60)")
     box.kill()
     assert box.death().killed_by_us
 

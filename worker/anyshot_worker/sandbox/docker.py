@@ -40,6 +40,7 @@ STATE_LABEL = "org.anyshot.state"  # the folder whose locks say which boxes live
 REPOSITORY = "anyshot/sandbox"
 STDERR_LIMIT = 4 << 20  # the runner frames what participants print; past this somebody floods
 PATIENCE = 30  # seconds for one answer of the daemon
+DYING = 20.0  # seconds from the end of the stream to that of PID 1, on a machine with much else to do
 
 
 class DockerBackend:
@@ -230,7 +231,8 @@ class DockerBox(Lifetime):
     def death(self) -> Death:
         """How PID 1 ended. `OOMKilled` of the daemon is sticky: it also tells of children."""
         if self._death is None:
-            cgroups.poll(lambda: not self.alive(), 1.0)
+            flooded = self._stream is not None and self._stream.flooded  # ended by us: the flooder lives on
+            cgroups.poll(lambda: flooded or not self.alive(), DYING)
             self._death = self._ask_death()
         return self._death
 

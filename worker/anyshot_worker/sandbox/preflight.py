@@ -82,12 +82,12 @@ def observe(
     try:
         inside = _read_report(box)
         box.freeze()
-        box.send(b"tick\n", 5)
+        box.send(b"tick\n", PATIENCE)
         silent = box.recv(0.3) is None
         box.thaw()
-        answers = box.recv(5) is not None
-        box.send(b"flood\n", 5)
-        box.recv(5)
+        answers = box.recv(PATIENCE) is not None
+        box.send(b"flood\n", PATIENCE)
+        box.recv(PATIENCE)
         began = time.monotonic()
         logs = box.keeps_logs()
         box.kill()
