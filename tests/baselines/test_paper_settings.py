@@ -28,7 +28,10 @@ PAPER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # the competition p
     "fine_tuning": ({"batch_size": 16, "valid_config": EPISODES["valid_config"]}, LOOP | AT_TEST),
     "matching_networks": (EPISODES, LOOP | {"batch_statistics": True}),
     "prototypical_networks": (EPISODES, LOOP | {"batch_statistics": True}),
-    "fo_maml": (EPISODES, LOOP | {"inner_rate": 0.01, "inner_steps": 5, "clip": 10.0, "meta_batch": 2}),
+    "fo_maml": (
+        EPISODES,
+        LOOP | {"inner_rate": 0.01, "inner_steps": 5, "test_inner_steps": 5, "clip": 10.0, "meta_batch": 2},
+    ),
     "metadelta": (
         {"batch_size": 64, "valid_config": {"N": 5, "k": 5, "query_images_per_class": 5}},
         LOOP | {"clip": 5.0, "validate_every": 50, "validation_tasks": 50},
