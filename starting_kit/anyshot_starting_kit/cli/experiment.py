@@ -127,8 +127,7 @@ def _run(plan: Experiment, notes: tuple[str, ...], command: str, console: Consol
     """All runs; tables and page are written after each seed, and when it is interrupted."""
     from anyshot_starting_kit.experiment.report import GO_ON, page, write_report
 
-    done, said = list[Done](), None
-    a_seed = len(plan.runs()) // len(plan.seeds)
+    done, said, a_seed = list[Done](), None, plan.runs_a_seed
     try:
         for run in run_experiment(plan, _announce(console)):
             done.append(run)

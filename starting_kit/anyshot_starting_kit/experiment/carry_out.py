@@ -42,8 +42,7 @@ def run_experiment(
 
 def comparable(experiment: Experiment, done: Sequence[Done]) -> list[Done]:
     """The runs of the seeds that are through, or while none is, of the first: those within datasets joined."""
-    runs = len(experiment.runs())
-    each = runs // len(experiment.seeds)
+    each = experiment.runs_a_seed
     through = done[: len(done) // each * each] or done
     if not experiment.within:
         return list(through)

@@ -56,6 +56,11 @@ class Experiment:
             for dataset in datasets
         ]
 
+    @property
+    def runs_a_seed(self) -> int:
+        """How many of the runs have the first seed, and then the next."""
+        return len(self.runs()) // len(self.seeds)
+
     def protocol_within(self) -> WithinDomain:
         """The tasks of each dataset's meta-test part."""
         return WithinDomain(ways=self.ways, shots=self.shots, query=self.query, split=self.within)

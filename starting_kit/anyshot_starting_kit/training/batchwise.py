@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -67,7 +68,7 @@ def train_on_batches(
     score = None
     if valid is not None and episodic is not None:
         episodic.to(where)
-        score = lambda clock: validate(episodic, valid, settings.validation_tasks, log, clock)  # noqa: E731
+        score = partial(validate, episodic, valid, settings.validation_tasks, log)
     return optimise(classifier, losses(), settings, clock, score)
 
 

@@ -14,27 +14,21 @@ TASK_SHARE = 0.5
 
 
 class Clock:
-    """Over when a share of the run's time, or nearly all of meta-training's, is used up."""
+    """Over when a share of the run's time, or nearly all of meta-training's, is used up; or a share of `of` seconds."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, share: float, of: float | None = None) -> None:
         left = budget.remaining()
-        self._set(min(left.run * share, left.stage * STAGE_SHARE))
-
-    def _set(self, seconds: float) -> None:
-        self._began, self._seconds = time.monotonic(), seconds
+        self._seconds = min(left.run * share, left.stage * STAGE_SHARE) if of is None else of * share
+        self._began = time.monotonic()
 
     def part(self, share: float) -> Clock:
         """A clock for that share, above 0, of what is left of this one."""
-        part = Clock.__new__(Clock)
-        part._set(self.left * share)
-        return part
+        return Clock(share, of=self.left)
 
     @classmethod
     def of_task(cls) -> Clock:
         """For adapting to a task at test time: half of its time, so that predicting has the other half."""
-        clock = cls.__new__(cls)
-        clock._set(budget.remaining().task * TASK_SHARE)
-        return clock
+        return cls(TASK_SHARE, of=budget.remaining().task)
 
     @property
     def left(self) -> float:

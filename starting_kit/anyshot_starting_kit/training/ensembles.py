@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import nn
 
 from anyshot_starting_kit.networks.backbones import Backbone
-from anyshot_starting_kit.networks.weights import WrongWeights, no_weights
+from anyshot_starting_kit.networks.weights import WrongWeights
 from anyshot_starting_kit.training.batchwise import Classifier, train_on_batches
-from anyshot_starting_kit.training.clock import Clock, device
+from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.episodic import Log, Tasks
 from anyshot_starting_kit.training.learners import ModelLearner
 from anyshot_starting_kit.training.settings import Settings
@@ -89,11 +88,7 @@ class EnsembleLearner(ModelLearner):
         backbones: Any = self.model.backbones
         (Path(path_to_save) / NAMES).write_text(json.dumps([network.name for network in backbones]))
 
-    def load(self, path_to_load: str) -> None:
-        """Read them again."""
-        names = json.loads((Path(path_to_load) / NAMES).read_text())
-        with no_weights():
-            model = self.assemble([self.settings.make_backbone(name) for name in names])
-        state = torch.load(Path(path_to_load) / "model.pt", map_location=device(), weights_only=True)
-        model.load_state_dict(state)
-        self._model = model.to(device()).eval()
+    def rebuild(self, folder: Path) -> nn.Module:
+        """A model of the backbones that were saved."""
+        names = json.loads((folder / NAMES).read_text())
+        return self.assemble([self.settings.make_backbone(name) for name in names])

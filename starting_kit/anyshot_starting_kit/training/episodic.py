@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -64,9 +65,7 @@ def train_on_tasks(
             log(task, logits.detach().cpu().numpy(), loss.item())
             yield [loss]
 
-    score = None
-    if valid is not None:
-        score = lambda clock: validate(model, valid, settings.validation_tasks, log, clock)  # noqa: E731
+    score = None if valid is None else partial(validate, model, valid, settings.validation_tasks, log)
     _report(optimise(model, losses(), settings, clock, score))
     return model
 

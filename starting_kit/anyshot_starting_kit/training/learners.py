@@ -38,11 +38,16 @@ class ModelLearner(Learner):
         """Write the weights."""
         torch.save(self.model.state_dict(), Path(path_to_save) / "model.pt")
 
+    def rebuild(self, folder: Path) -> nn.Module:
+        """A model to load the weights in a folder into."""
+        return self.build()
+
     def load(self, path_to_load: str) -> None:
         """Read the weights; pretrained ones are not read for it once more."""
-        state = torch.load(Path(path_to_load) / "model.pt", map_location=device(), weights_only=True)
+        folder = Path(path_to_load)
+        state = torch.load(folder / "model.pt", map_location=device(), weights_only=True)
         with no_weights():
-            model = self.build()
+            model = self.rebuild(folder)
         model.load_state_dict(state)
         self._model = model.to(device()).eval()
 

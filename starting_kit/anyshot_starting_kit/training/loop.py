@@ -98,14 +98,11 @@ def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimize
         raise ValueError(f"method.schedule is {settings.schedule!r}; there are {' and '.join(SCHEDULES)}.")
     backbone: nn.Module | None = getattr(model, "backbone", None)
     own = set() if backbone is None else set(backbone.parameters())
-    parts = [
-        {"params": [p for p in model.parameters() if p.requires_grad and (p in own) is inside], "lr": rate}
-        for inside, rate in (
-            (True, settings.backbone_rate or settings.learning_rate),
-            (False, settings.learning_rate),
-        )
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    groups = [
+        {"params": [p for p in trained if p in own], "lr": settings.backbone_rate or settings.learning_rate},
+        {"params": [p for p in trained if p not in own], "lr": settings.learning_rate},
     ]
-    groups = [part for part in parts if part["params"]]
     if settings.optimizer == "adam":
         return torch.optim.Adam(groups, weight_decay=settings.weight_decay)
     if settings.optimizer == "sgd":
