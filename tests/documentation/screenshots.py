@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
 from PIL import Image
 from selenium import webdriver
 
@@ -26,6 +23,7 @@ from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene
 from tests.services.browsers import chromium
 from tests.services.processes import free_port
+from tests.services.sites import served
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 TALLEST = 2600
@@ -138,17 +136,8 @@ def main(target: Path) -> None:
                 for name in ("ada", "bob", "organizer")
             }
         app = create_app(services.settings, services)
-        server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none"))
-        thread = threading.Thread(target=server.run, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.05)
-        try:
-            with chromium() as browser:
-                take_all(browser, services.settings.base_url, scene, secrets, target)
-        finally:
-            server.should_exit = True
-            thread.join(timeout=20)
+        with served(app, port), chromium() as browser:
+            take_all(browser, services.settings.base_url, scene, secrets, target)
         services.database.dispose()
 
 

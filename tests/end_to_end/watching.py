@@ -9,7 +9,6 @@ from pathlib import Path
 
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.organizer import Stage
@@ -19,6 +18,7 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
+from tests.services.browsing import text_of, until
 from tests.services.material import zip_folder
 
 TALKER = """\
@@ -95,19 +95,13 @@ def watch_and_cancel(
         sign_in(browser, settings, "first")
         browser.get(f"{server.address}/submissions/{first.submission}")
         browser.execute_script(WATCH)
-        WebDriverWait(browser, 240, 0.2).until(
-            lambda b: b.execute_script("return window.lags.length") >= lines
-        )
+        until(browser, lambda b: b.execute_script("return window.lags.length") >= lines, 240)
         seen = browser.execute_script("return window.lags")
         assert second.look()["status"] == "queued", "one worker has one slot"
         began = press_cancel(browser)
         wait_for(lambda: second.look()["status"] == "running", 240)
         freed = time.monotonic() - began
-        WebDriverWait(browser, 240, 0.2).until(
-            lambda b: (
-                "cancelled" in b.execute_script("return document.querySelector('main')?.innerText ?? ''")
-            )
-        )
+        until(browser, lambda b: "cancelled" in text_of(b), 240)
         assert first.look()["status"] == "cancelled"
         log = browser.execute_async_script(
             "fetch(arguments[0]).then((answer) => answer.text()).then(arguments[1])",

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
-import uvicorn
 from PIL import Image
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -31,7 +29,8 @@ from tests.platform.admin.zips import zipped
 from tests.platform.conftest import make_settings
 from tests.platform.site import PaperWorker, make_zip
 from tests.services import browsing
-from tests.services.processes import free_port, wait_until
+from tests.services.processes import free_port
+from tests.services.sites import served
 
 DEFINITION = """\
 anyshot: 1
@@ -85,17 +84,11 @@ def live(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Live]:
         for name in ("olga", *TEAMS):
             create_user(session, username=name, email=f"{name}@example.org", password=None)
         token = create_worker_token(session, "paper")
-    server = uvicorn.Server(
-        uvicorn.Config(create_app(services.settings, services), port=port, log_level="error", ws="none")
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started, "the site")
-    address = f"http://127.0.0.1:{port}"
-    with httpx.Client(base_url=address, timeout=60) as client:
+    with (
+        served(create_app(services.settings, services), port) as address,
+        httpx.Client(base_url=address, timeout=60) as client,
+    ):
         yield Live(address, services, PaperWorker(client, token))  # pyright: ignore[reportArgumentType]
-    server.should_exit = True
-    thread.join(timeout=20)
     services.database.dispose()
 
 

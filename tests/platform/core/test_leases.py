@@ -37,11 +37,11 @@ def let_leases_run_out(site: Site) -> None:
 def wait_for_the_first_sweep(site: Site) -> None:
     """Wait until a sweeper has looked at leases and goes on to the sweep."""
 
-    def begun() -> bool:
+    def sweeping() -> bool:
         with site.services.database.reading() as session:
             return session.get(Sweep, "sweep") is not None
 
-    wait_until(begun, "the first sweep", 60)
+    wait_until(sweeping, "the sweeper's first sweep", 60)
 
 
 def only_run(site: Site) -> Run:

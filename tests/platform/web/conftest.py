@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import uvicorn
 from fastapi.testclient import TestClient
 from httpx import Response
 from selenium import webdriver
@@ -23,7 +21,8 @@ from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene
-from tests.services.processes import free_port, wait_until
+from tests.services.processes import free_port
+from tests.services.sites import served
 
 
 @dataclass(frozen=True)
@@ -82,15 +81,8 @@ def scene_services(tmp_path: Path, made_scene: tuple[Path, Scene]) -> Iterator[S
 def live(scene_services: Services, made_scene: tuple[Path, Scene]) -> Iterator[LiveSite]:
     """The scene, served."""
     settings = scene_services.settings
-    app = create_app(settings, scene_services)
-    config = uvicorn.Config(app, host="127.0.0.1", port=settings.port, log_level="error", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started, "the site")
-    yield LiveSite(settings.base_url, scene_services, made_scene[1])
-    server.should_exit = True
-    thread.join(timeout=20)
+    with served(create_app(settings, scene_services), settings.port):
+        yield LiveSite(settings.base_url, scene_services, made_scene[1])
 
 
 @dataclass

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
 from click.testing import CliRunner, Result
 
 from anyshot_starting_kit.cli.account import account_file, read_account
@@ -17,7 +15,8 @@ from anyshot_starting_kit.cli.group import main
 from anyshot_starting_kit.client import Client, NotAllowed, Refused, Unreachable
 from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
 from tests.platform.site import PASSWORD, Site, make_zip
-from tests.services.processes import accepts, free_port, wait_until
+from tests.services.processes import free_port
+from tests.services.sites import served
 from tests.starting_kit.bundle.archives import MODEL
 
 
@@ -30,16 +29,8 @@ def site(sqlite_services) -> Iterator[Site]:  # noqa: F811
 @pytest.fixture
 def address(site: Site) -> Iterator[str]:
     """The site on a port of loopback."""
-    port = free_port()
-    server = uvicorn.Server(
-        uvicorn.Config(site.app, host="127.0.0.1", port=port, lifespan="off", log_level="error")
-    )
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: accepts(port), "uvicorn")
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join(10)
+    with served(site.app, free_port(), lifespan="off") as found:
+        yield found
 
 
 @pytest.fixture
