@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.task import (
     Protocol,
     ProtocolError,
@@ -41,7 +42,7 @@ class AnyWayAnyShot(Protocol):
         """Positions of the datasets that tasks come from."""
         return range(len(pool))
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index` of the phase."""
         draws = Draws(self.name, seed, index)
         dataset = dataset_in_turn(seed, index, self.datasets(pool))
@@ -72,7 +73,7 @@ class FixedWaysShots(AnyWayAnyShot):
         if self.ways.low != self.ways.high or self.shots.low != self.shots.high:
             raise ProtocolError("The protocol `fixed` takes one number of ways and one of shots, not ranges.")
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index` of the phase."""
         self._check_dataset(pool, dataset_in_turn(seed, index, self.datasets(pool)))
         return super().task(pool, seed, index)

@@ -13,6 +13,7 @@ import numpy as np
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import require_part
 from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, TaskSpec, dataset_in_turn, deal
 
@@ -52,7 +53,7 @@ class AttributePairs(Protocol):
             -1, 2
         )
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`."""
         number = index % self.distinct_tasks if self.distinct_tasks else index
         draws = Draws(self.name, self.among, seed, number)
@@ -118,7 +119,7 @@ def bipartition(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unseen_pairs(
-    pool: Pool, train: AttributePairs, train_seed: int, test: AttributePairs, test_seed: int, tests: int
+    pool: Pool, train: AttributePairs, train_seed: Seed, test: AttributePairs, test_seed: Seed, tests: int
 ) -> int:
     """How many of `tests` test tasks ask for a pair, in either order, that no training task has.
 

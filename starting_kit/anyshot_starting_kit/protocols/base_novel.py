@@ -17,6 +17,7 @@ from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import hold_back, require_part, split_classes
 from anyshot_starting_kit.protocols.task import (
     Protocol,
@@ -34,7 +35,7 @@ _SIDES = ("base", "valid", "novel")
 IMAGES = ("trained", "held_back", "all")
 
 
-def base_rows(pack: Pack, shares: Sequence[float], held_back: float, split_seed: int) -> np.ndarray:
+def base_rows(pack: Pack, shares: Sequence[float], held_back: float, split_seed: Seed) -> np.ndarray:
     """What one trains on: the images of the base classes that are not held back, int64 `[n]`."""
     base = split_classes(pack, shares, split_seed)[0]
     return np.concatenate([hold_back(pack, int(c), held_back, split_seed)[0] for c in base])
@@ -57,7 +58,7 @@ class ClassSide(Protocol):
     side: str = "base"
     images: str = "trained"
     held_back: float = 0.2
-    split_seed: int = 0
+    split_seed: Seed = 0
 
     def __post_init__(self) -> None:
         require_part(self.side, _SIDES)
@@ -79,7 +80,7 @@ class ClassSide(Protocol):
         """The trained images of the base classes."""
         return base_rows(pack, self.shares, self.held_back, self.split_seed)
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`: distinct classes of the side, uniform."""
         draws = Draws(self.name, self.side, self.images, seed, index)
         dataset = dataset_in_turn(seed, index, range(len(pool)))
@@ -124,7 +125,7 @@ class BaseNovel(Protocol):
     query: int = 15
     shares: tuple[float, ...] = BASE_VALID_NOVEL
     held_back: float = 0.2
-    split_seed: int = 0
+    split_seed: Seed = 0
 
     def __post_init__(self) -> None:
         require_part(self.mixing, tuple(MIXINGS))
@@ -135,7 +136,7 @@ class BaseNovel(Protocol):
         """The trained images of the base classes."""
         return base_rows(pack, self.shares, self.held_back, self.split_seed)
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`; raises `ProtocolError` where a side runs out of classes."""
         draws = Draws(self.name, self.mixing, str(self.novel_share), seed, index)
         dataset = dataset_in_turn(seed, index, range(len(pool)))
@@ -172,7 +173,7 @@ class BaseNovel(Protocol):
         return images_of(pack, c, "all" if novel else "held_back", self.held_back, self.split_seed)
 
 
-def images_of(pack: Pack, c: int, which: str, share: float, split_seed: int) -> np.ndarray:
+def images_of(pack: Pack, c: int, which: str, share: float, split_seed: Seed) -> np.ndarray:
     """Rows of a class: those trained on, those held back, or all."""
     if which == "all":
         return pack.class_rows[c]

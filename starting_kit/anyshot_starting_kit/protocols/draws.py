@@ -1,8 +1,9 @@
 """Random numbers that can be addressed: a stream is a pure function of its key.
 
 The words are the output of SHAKE-256 (FIPS 202) on the key and a block counter. So they are the same on
-every machine and with every version of Python and NumPy, and tasks that were seen tell nothing about the
-seed. Bounded draws reject instead of taking remainders, so they are exactly uniform.
+every machine and with every version of Python and NumPy. Tasks that were seen tell nothing about a key of 32 bytes;
+a small number as seed is found by trying all of them. Bounded draws reject instead of taking remainders, so they are
+exactly uniform.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _ONE = np.uint64(1)
 class Draws:
     """The stream of one key. Draws follow one another; two streams of different keys are independent."""
 
-    def __init__(self, *key: str | int) -> None:
-        parts = [str(part).encode() for part in key]
+    def __init__(self, *key: str | int | bytes) -> None:
+        parts = [part if isinstance(part, bytes) else str(part).encode() for part in key]
         self._key = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
         self._block = 0
         self._words = np.empty(0, dtype=np.uint64)

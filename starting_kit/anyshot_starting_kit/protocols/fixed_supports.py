@@ -16,6 +16,7 @@ from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.base_novel import BASE_VALID_NOVEL, images_of
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import require_part, split_classes
 from anyshot_starting_kit.protocols.task import (
     Protocol,
@@ -43,8 +44,8 @@ class FixedSupports(Protocol):
     query_from: str = "rest"
     shares: tuple[float, ...] = BASE_VALID_NOVEL
     held_back: float = 0.2
-    split_seed: int = 0
-    fix_seed: int = 0
+    split_seed: Seed = 0
+    fix_seed: Seed = 0
 
     def __post_init__(self) -> None:
         require_part(self.query_from, ("rest", "all"))
@@ -53,7 +54,7 @@ class FixedSupports(Protocol):
         """The one support set of a class, int64 `[shots]`."""
         return Draws("fixed support", self.fix_seed, pack.name, c).pick(self._trained(pack, c), self.shots)
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`: classes and query are drawn, supports are what they are."""
         draws = Draws(self.name, seed, index)
         dataset = dataset_in_turn(seed, index, range(len(pool)))

@@ -15,6 +15,7 @@ import numpy as np
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import PARTS, require_part
 from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range, TaskSpec, deal
 
@@ -39,7 +40,7 @@ class Gaussians(Protocol):
     shots: Range = TEN
     query: int = 15
     part: str = "meta_test"
-    split_seed: int = 0
+    split_seed: Seed = 0
 
     def __post_init__(self) -> None:
         require_part(self.part, PARTS)
@@ -56,7 +57,7 @@ class Gaussians(Protocol):
         """All points of the part, float32 `[count * points, 1]`."""
         return _values(self)
 
-    def task(self, pool: Pool | None, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool | None, seed: Seed, index: int) -> TaskSpec:
         """Task `index`; the pool is not used."""
         draws = Draws(self.name, self.part, seed, index)
         ways, shots = self.ways.draw(draws), self.shots.draw(draws)

@@ -2,6 +2,9 @@
 
 One stream of NumPy's legacy `RandomState`, whose output NumPy keeps for ever, serves all tasks one after the other.
 So a task cannot be drawn without those before it: `Legacy` draws all of them once into a table and addresses that.
+
+The stream starts from 32 bits, whatever it is seeded with: who sees ways and shots of a few tasks finds all of them by
+trying. It is for comparison with 2022, not for prizes.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import SHOTS, WAYS
+from anyshot_starting_kit.protocols.keys import Seed, legacy_number, write_seed
 from anyshot_starting_kit.protocols.table import TableStore
 from anyshot_starting_kit.protocols.task import (
     Protocol,
@@ -38,7 +42,7 @@ class Legacy(Protocol):
         default_factory=TableStore, compare=False, repr=False, metadata={"setting": False}
     )
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index` of `len(pool) * tasks_per_dataset`, from the table of all of them."""
         total = len(pool) * self.tasks_per_dataset
         if not 0 <= index < total:
@@ -49,10 +53,10 @@ class Legacy(Protocol):
         table = self.store.table(self._key(pool, seed), lambda: self.draw(pool, seed))
         return table.task(index)
 
-    def draw(self, pool: Pool, seed: int) -> Iterator[TaskSpec]:
+    def draw(self, pool: Pool, seed: Seed) -> Iterator[TaskSpec]:
         """All tasks in turn, from a fresh stream."""
         self.check(pool)
-        random = _random_state(seed)
+        random = _random_state(legacy_number(seed))
         for index in range(len(pool) * self.tasks_per_dataset):
             yield _draw_task(random, pool, index // self.tasks_per_dataset, index, self)
 
@@ -62,9 +66,9 @@ class Legacy(Protocol):
             require_classes(pool, dataset, len(pack.classes), 2)
             require_images(pool, dataset, pack.smallest_class, 1, self.query)
 
-    def _key(self, pool: Pool, seed: int) -> str:
+    def _key(self, pool: Pool, seed: Seed) -> str:
         labels = ",".join(pack.meta.labels_digest for pack in pool)
-        return f"{self.to_dict()} seed {seed} labels {labels}"
+        return f"{self.to_dict()} seed {write_seed(seed)} labels {labels}"
 
 
 def training_stream(pool: Pool, config: Mapping[str, int | None], seed: int) -> Iterator[TaskSpec]:

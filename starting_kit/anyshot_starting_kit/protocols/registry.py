@@ -13,6 +13,7 @@ from anyshot_starting_kit.protocols.attribute_pairs import AttributePairs
 from anyshot_starting_kit.protocols.base_novel import BaseNovel, ClassSide
 from anyshot_starting_kit.protocols.fixed_supports import FixedSupports
 from anyshot_starting_kit.protocols.gaussian import Gaussians
+from anyshot_starting_kit.protocols.keys import Seed, read_seed, write_seed
 from anyshot_starting_kit.protocols.legacy import Legacy
 from anyshot_starting_kit.protocols.table import TableStore
 from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range
@@ -37,6 +38,9 @@ PROTOCOLS: dict[str, type[Protocol]] = {
 }
 
 
+SEEDS = ("split_seed", "fix_seed")  # settings that are secret where the data is hidden
+
+
 def protocol_from_dict(data: dict[str, Any], table_folder: Path | None = None) -> Protocol:
     """The protocol that `data` describes: `name` and its settings; missing settings take their defaults.
 
@@ -57,7 +61,7 @@ def protocol_from_dict(data: dict[str, Any], table_folder: Path | None = None) -
             f"Protocol {name} has no setting {', '.join(unknown)}; it has {', '.join(known)}."
         )
     try:
-        values = {key: _value(known[key].default, value) for key, value in settings.items()}
+        values = {key: _value(known[key], value) for key, value in settings.items()}
     except ValidationError as error:
         first = error.errors()[0]
         raise ProtocolError(f"Protocol {name}: found {first['input']!r}: {first['msg']}.") from error
@@ -68,7 +72,10 @@ def _settings(kind: type[Protocol] | Protocol) -> list[Field[Any]]:
     return [field for field in fields(kind) if field.metadata.get("setting", True)]
 
 
-def _value(default: object, value: Any) -> Any:
+def _value(field: Field[Any], value: Any) -> Any:
+    default = field.default
+    if field.name in SEEDS:
+        return _seed(field.name, value)
     if isinstance(default, Range):
         ends = [value, value] if isinstance(value, int) else value
         low, high = TypeAdapter(tuple[int, int]).validate_python(ends)
@@ -79,6 +86,13 @@ def _value(default: object, value: Any) -> Any:
     return TypeAdapter(type(default)).validate_python(value)
 
 
+def _seed(name: str, value: Any) -> Seed:
+    try:
+        return read_seed(value)
+    except ValueError as error:
+        raise ProtocolError(f"{name}: {error}.") from error
+
+
 def to_plain(protocol: Protocol) -> dict[str, Any]:
     """`name` and every setting, as JSON knows them."""
     plain: dict[str, Any] = {"name": protocol.name}
@@ -86,5 +100,7 @@ def to_plain(protocol: Protocol) -> dict[str, Any]:
         value = getattr(protocol, field.name)
         if isinstance(value, Range):
             value = [value.low, value.high]
+        if isinstance(value, bytes):
+            value = write_seed(value)
         plain[field.name] = list(value) if isinstance(value, tuple) else value
     return plain

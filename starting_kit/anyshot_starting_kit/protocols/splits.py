@@ -9,6 +9,7 @@ import numpy as np
 
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.task import ProtocolError
 
 PARTS = ("meta_train", "meta_valid", "meta_test")
@@ -25,7 +26,7 @@ def cut(order: np.ndarray, shares: Sequence[float]) -> list[np.ndarray]:
     return np.split(order, bounds[:-1])
 
 
-def split_classes(pack: Pack, shares: Sequence[float], split_seed: int) -> list[np.ndarray]:
+def split_classes(pack: Pack, shares: Sequence[float], split_seed: Seed) -> list[np.ndarray]:
     """Class numbers of each part, in ascending order; a function of the dataset's name, its class count and the
     seed.
     """
@@ -33,7 +34,7 @@ def split_classes(pack: Pack, shares: Sequence[float], split_seed: int) -> list[
     return [np.sort(part) for part in cut(order, shares)]
 
 
-def hold_back(pack: Pack, c: int, share: float, split_seed: int) -> tuple[np.ndarray, np.ndarray]:
+def hold_back(pack: Pack, c: int, share: float, split_seed: Seed) -> tuple[np.ndarray, np.ndarray]:
     """Rows of class `c` to train on, and the share of them that is held back; both in ascending order."""
     rows = pack.class_rows[c]
     order = rows[Draws("images", split_seed, pack.name, c).permutation(len(rows))]
@@ -41,7 +42,7 @@ def hold_back(pack: Pack, c: int, share: float, split_seed: int) -> tuple[np.nda
     return np.sort(trained), np.sort(held)
 
 
-def split_writers(count: int, sizes: Sequence[float], split_seed: int) -> list[np.ndarray]:
+def split_writers(count: int, sizes: Sequence[float], split_seed: Seed) -> list[np.ndarray]:
     """Numbers of the writers in each part, proportional to `sizes`."""
     return [np.sort(part) for part in cut(Draws("writers", split_seed).permutation(count), sizes)]
 

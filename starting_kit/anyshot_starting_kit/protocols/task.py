@@ -12,6 +12,7 @@ from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 
 
 class ProtocolError(DataError):
@@ -92,7 +93,7 @@ class Protocol:
     name: ClassVar[str]
     splits_datasets: ClassVar[bool] = False  # see `training_rows`; its datasets come in turn
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`: a pure function of pool, protocol, seed and index.
 
         Raises:
@@ -100,7 +101,7 @@ class Protocol:
         """
         raise NotImplementedError
 
-    def tasks(self, pool: Pool, seed: int, count: int, start: int = 0) -> Iterator[TaskSpec]:
+    def tasks(self, pool: Pool, seed: Seed, count: int, start: int = 0) -> Iterator[TaskSpec]:
         """Tasks `start` to `start + count - 1`."""
         return (self.task(pool, seed, index) for index in range(start, start + count))
 
@@ -122,7 +123,7 @@ class Protocol:
         return to_plain(self)
 
 
-def dataset_in_turn(seed: int, index: int, datasets: Sequence[int]) -> int:
+def dataset_in_turn(seed: Seed, index: int, datasets: Sequence[int]) -> int:
     """The dataset of task `index`: every round of `len(datasets)` tasks has each once, in an order of its own.
 
     So any number of tasks is spread as equally as it can be, without knowing how many there will be.
@@ -131,7 +132,7 @@ def dataset_in_turn(seed: int, index: int, datasets: Sequence[int]) -> int:
     return datasets[int(Draws("round", seed, turn).permutation(len(datasets))[place])]
 
 
-def tasks_of_dataset(seed: int, tasks: range, datasets: int, dataset: int) -> list[int]:
+def tasks_of_dataset(seed: Seed, tasks: range, datasets: int, dataset: int) -> list[int]:
     """The indices among `tasks` whose turn it is for one of so many datasets, ascending."""
     turns: dict[int, int] = {}
     for index in tasks:

@@ -11,6 +11,7 @@ from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import CLASS_SPLITS, PARTS, require_part, split_classes
 from anyshot_starting_kit.protocols.task import (
     Protocol,
@@ -39,7 +40,7 @@ class WithinDomain(Protocol):
     query: int = 20
     split: str = "halves"
     part: str = "meta_test"
-    split_seed: int = 0
+    split_seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.split not in CLASS_SPLITS:
@@ -52,7 +53,7 @@ class WithinDomain(Protocol):
         parts = split_classes(pool[dataset], CLASS_SPLITS[self.split], self.split_seed)
         return parts[PARTS.index(self.part)]
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index` of the part."""
         draws = Draws(self.name, self.part, seed, index)
         dataset = dataset_in_turn(seed, index, range(len(pool)))

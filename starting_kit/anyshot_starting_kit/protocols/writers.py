@@ -10,6 +10,7 @@ import numpy as np
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import PARTS, require_part, split_writers
 from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, TaskSpec, dataset_in_turn
 
@@ -27,7 +28,7 @@ class Writers(Protocol):
     column: str = "WRITER"
     part: str = "meta_test"
     sizes: tuple[float, ...] = FEMNIST_WRITERS
-    split_seed: int = 0
+    split_seed: Seed = 0
 
     def __post_init__(self) -> None:
         require_part(self.part, PARTS)
@@ -45,7 +46,7 @@ class Writers(Protocol):
             )
         return np.array(able, dtype=np.int64)
 
-    def task(self, pool: Pool, seed: int, index: int) -> TaskSpec:
+    def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`; shots are 1, the query is unbalanced."""
         draws = Draws(self.name, self.part, seed, index)
         dataset = dataset_in_turn(seed, index, range(len(pool)))

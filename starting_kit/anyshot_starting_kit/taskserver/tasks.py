@@ -13,6 +13,7 @@ from anyshot_starting_kit.data.images import IMAGE_SHAPE
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.episodes.memory import Memory
 from anyshot_starting_kit.protocols import Protocol, TaskSpec
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.taskserver.job import DrawnTask
 
@@ -26,7 +27,7 @@ class PoolTasks:
 
     pool: Pool
     protocol: Protocol
-    seed: int
+    seed: Seed
     start: int
     stop: int
     dataset: int | None = None
