@@ -243,4 +243,4 @@ class CompetitionSpec(Part):
     pools: list[PoolSpec] = []
     leagues: list[LeagueSpec] = []
     baselines: list[BaselineSpec] = []
-    phases: list[PhaseSpec] = Field(min_length=1)
+    phases: list[PhaseSpec]

@@ -85,7 +85,7 @@ def export_competition(
 
 def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:
     """The same competition with its first phase starting at `start` and all others as much later as before."""
-    by = start - min(phase.start for phase in spec.phases)
+    by = start - min((phase.start for phase in spec.phases), default=start)
     phases = [
         phase.model_copy(update={"start": phase.start + by, "end": phase.end + by if phase.end else None})
         for phase in spec.phases

@@ -13,7 +13,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
-from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
@@ -141,18 +141,22 @@ def read_head(
         submit_href=f"{base}/phases/{target.slug}/submit" if submits and target else None,
         tabs=_tabs(
             base,
+            board=any(phase.kind != PhaseKind.PUBLIC for phase in phases),
             member=standing in ("member", "must_accept"),
+            team=access.membership is not None and access.membership.team_id is not None,
             terms=bool(competition.terms),
             code=competition.code_published_at is not None,
         ),
     )
 
 
-def _tabs(base: str, *, member: bool, terms: bool, code: bool) -> tuple[Tab, ...]:
+def _tabs(base: str, *, board: bool, member: bool, team: bool, terms: bool, code: bool) -> tuple[Tab, ...]:
     tabs = [Tab("overview", "Overview", base, "book-open")]
-    tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
+    if board:
+        tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
     if member:
         tabs.append(Tab("submissions", "My submissions", f"{base}/submissions", "layers"))
+    if member and team:
         tabs.append(Tab("team", "Team", f"{base}/team", "users"))
     tabs.append(Tab("announcements", "Announcements", f"{base}/announcements", "megaphone"))
     tabs.append(Tab("discussion", "Discussion", f"{base}/discussion", "message-square"))

@@ -59,6 +59,7 @@ def navigation(session: Session, access: CompetitionAccess) -> list[dict[str, An
             "count": counts.get(key, 0),
         }
         for key, label, rest, icon in _ITEMS
+        if key != "webhooks" or access.may(Role.ORGANIZER)  # their addresses may hold secrets
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
 from markupsafe import Markup
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
@@ -71,6 +72,12 @@ def may_see_confusion(found: SubmissionAccess) -> bool:
     if found.submission.score is None:
         return False
     return found.access.may(Role.REVIEWER) or (phase.show_confusion and phase.scores_visible)
+
+
+def offers_confusion(session: Session, found: SubmissionAccess) -> bool:
+    """Whether there is something to see for a viewer who may see it."""
+    version = find_version(session, found.submission) if may_see_confusion(found) else None
+    return version is not None and bool(find_predictions(session, found.submission, version))
 
 
 @router.get("/submissions/{submission_id}/confusion")

@@ -14,7 +14,7 @@ from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.service import cancel_submission
 from anyshot_platform.scores.tables import dataset_names
 from anyshot_platform.submissions import service
-from anyshot_platform.submissions.confusion_pages import may_see_confusion
+from anyshot_platform.submissions.confusion_pages import offers_confusion
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.results import read_results_view
 from anyshot_platform.submissions.rows import own_submissions, page_rows, team_submissions
@@ -98,7 +98,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         failure=read_failure(submission, runs, version),
         results=results,
         log=read_log(session, found, runs),
-        confusion_href=f"/submissions/{submission.id}/confusion" if may_see_confusion(found) else "",
+        confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
     )
 
 

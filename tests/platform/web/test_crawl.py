@@ -1,0 +1,121 @@
+"""Every address that a page shows is there: a walk through the site as each kind of viewer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from html.parser import HTMLParser
+from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.artifacts.service import store_bytes
+from anyshot_platform.artifacts.storage import FolderStorage
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
+from anyshot_platform.users.service import create_user
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import PASSWORD, Scene
+
+ALIKE = 2  # pages of one kind that are opened: the submissions of a long list look alike
+_ID = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{64}|\d+)\b")
+LOGO = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+
+
+class Addresses(HTMLParser):
+    """The values of all `src` and `href` of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value for name, value in attrs if name in ("src", "href") and value]
+
+
+def kind_of(address: str) -> str:
+    """What pages that differ in an id alone have in common."""
+    parts = urlsplit(address)
+    return _ID.sub("*", parts.path) + "?" + ",".join(sorted(parse_qs(parts.query)))
+
+
+def crawl(visitor: Visitor, *starts: str, skipping: str) -> dict[str, str]:
+    """Addresses that answer with an error, and the page that shows them."""
+    waiting = deque((start, "the start") for start in starts)
+    known, kinds, broken = set(starts), Counter[str](), dict[str, str]()
+    while waiting:
+        address, shown_by = waiting.popleft()
+        kinds[kind_of(address)] += 1
+        if kinds[kind_of(address)] > (1 if urlsplit(address).query else ALIKE):
+            continue
+        answer = visitor.client.get(address, headers={"accept": "text/html"}, follow_redirects=True)
+        if answer.status_code >= 400:
+            broken[address] = f"{answer.status_code} on {shown_by}"
+        elif answer.headers.get("content-type", "").startswith("text/html"):
+            for value in Addresses(answer.text).found:
+                target = urldefrag(urljoin(str(answer.url), value)).url
+                here = target.startswith(str(visitor.client.base_url))
+                if here and target not in known and not urlsplit(target).path.startswith(skipping):
+                    known.add(target)
+                    waiting.append((target, address))
+    return broken
+
+
+@pytest.fixture
+def dressed(visitor: Visitor, scene: Scene) -> Visitor:
+    """The scene with a logo, a reviewer and a pending member."""
+    with visitor.services.database.writing() as session:
+        competition = session.get_one(Competition, scene.competition.id)
+        competition.logo_digest = store_bytes(session, visitor.services.storage, LOGO)
+        competition.logo_media_type = "image/svg+xml"
+        for name, role, status in (
+            ("rita", Role.REVIEWER, MemberStatus.APPROVED),
+            ("penny", Role.PARTICIPANT, MemberStatus.PENDING),
+        ):
+            user = create_user(session, username=name, email=f"{name}@example.org", password=PASSWORD)
+            session.add(Membership(competition_id=competition.id, user_id=user.id, role=role, status=status))
+        assert isinstance(visitor.services.storage, FolderStorage)
+        for digest in session.scalars(select(Submission.digest)):  # the scene's rows stand for files
+            path = visitor.services.storage.path(digest)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"a zip")
+    return visitor
+
+
+@pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "olga", "root-admin"])
+def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, name: str) -> None:
+    if name:
+        with dressed.services.database.reading() as session:
+            dressed.sign_in(session.query(User).filter_by(username=name).one())
+    slug = scene.competition.slug
+    starts = ("/", "/competitions", f"/competitions/{slug}", "/favicon.ico")
+    broken = crawl(dressed, *starts, skipping="/docs" if name else "//")
+    assert not broken, "\n".join(f"{address}: {why}" for address, why in broken.items())
+
+
+def test_a_logo_is_shown_and_runs_nothing(dressed: Visitor, scene: Scene) -> None:
+    address = f"/competitions/{scene.competition.slug}/logo"
+    page = dressed.see(f"/competitions/{scene.competition.slug}")
+    (shown,) = {found for found in Addresses(page).found if found.startswith(address)}
+    answer = dressed.client.get(shown)
+    assert (answer.status_code, answer.content) == (200, LOGO)
+    assert answer.headers["content-type"] == "image/svg+xml"
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert "immutable" in answer.headers["cache-control"]
+    assert "immutable" not in dressed.client.get(address).headers["cache-control"]
+
+
+def test_a_drafts_logo_is_no_secret_told(dressed: Visitor, scene: Scene) -> None:
+    with dressed.services.database.writing() as session:
+        session.get_one(Competition, scene.competition.id).state = CompetitionState.DRAFT
+    assert dressed.client.get(f"/competitions/{scene.competition.slug}/logo").status_code == 404
+
+
+def test_crawlers_are_told_what_is_public(visitor: Visitor) -> None:
+    answer = visitor.client.get("/robots.txt")
+    assert answer.status_code == 200 and "Disallow: /admin" in answer.text
