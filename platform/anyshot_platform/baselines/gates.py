@@ -16,9 +16,11 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.queue import priorities
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
@@ -165,6 +167,7 @@ def set_gate(
     else:
         gate.score, gate.note, gate.set_by, gate.set_at = score, note, actor_id, now()
     session.flush()
+    _follow_gate(session, phase)
     audit.record(
         session,
         actor_id=actor_id,
@@ -176,3 +179,10 @@ def set_gate(
         before={"league": league.slug, "score": before},
         after={"league": league.slug, "score": score},
     )
+
+
+def _follow_gate(session: Session, phase: Phase) -> None:
+    """Where the last submission above the gate counts, the phase that the entries come from follows its gate."""
+    source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
+    if source is not None and source.board_shows == BoardShows.LAST_ABOVE_GATE:
+        rebuild_boards(session, live_version(session, source))

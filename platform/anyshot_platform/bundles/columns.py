@@ -81,6 +81,7 @@ def phase_values(spec: PhaseSpec, zone: str) -> dict[str, Any]:
         "cancelled_counts": spec.quota.cancelled_counts,
         "priority": spec.priority,
         "board_shows": spec.scoring.board_shows,
+        "team_chooses": spec.scoring.team_chooses,
         "board_audience": spec.shown.board,
         "scores_visible": spec.shown.scores,
         "log_policy": spec.shown.logs,

@@ -13,6 +13,7 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pool, PoolVersion
@@ -114,18 +115,7 @@ def _pool_ids(phase: Phase) -> list[str]:
 
 
 def _leagues(session: Session, competition: Competition) -> list[schema.LeagueSpec]:
-    return [
-        schema.LeagueSpec(
-            key=league.slug,
-            title=league.name,
-            description=league.description,
-            admission=league.admission,
-            every_member=league.every_member_qualifies,
-            prizes=league.prizes,
-            columns=[schema.ColumnSpec.model_validate(column) for column in league.columns],
-        )
-        for league in session.scalars(_live(League, competition))
-    ]
+    return [describe_league(league) for league in session.scalars(_live(League, competition))]
 
 
 def _baselines(
@@ -171,6 +161,7 @@ def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpe
             combine=version.combine,
             ranking=version.ranking_rule,
             board_shows=phase.board_shows,
+            team_chooses=phase.team_chooses,
         ),
         budget=schema.BudgetSpec(
             run=version.run_seconds,

@@ -85,7 +85,12 @@ def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
         zone = ZoneInfo(phase.timezone or spec.timezone)
         moments = {"start": place(phase.start, zone), "end": place(phase.end, zone) if phase.end else None}
         phases.append(phase.model_copy(update=moments))
-    return spec.model_copy(update={"phases": phases})
+    home = ZoneInfo(spec.timezone)
+    leagues = [
+        league.model_copy(update={"opens": place(league.opens, home)}) if league.opens else league
+        for league in spec.leagues
+    ]
+    return spec.model_copy(update={"phases": phases, "leagues": leagues})
 
 
 def place(moment: datetime, zone: ZoneInfo) -> datetime:

@@ -89,12 +89,33 @@ class ColumnSpec(Part):
     decimals: int = Field(default=3, ge=0, le=6)
 
 
+class LeagueQuestionSpec(Part):
+    """What a league asks those who want an entry in it."""
+
+    key: Key
+    label: Title
+    answer: Literal["confirm", "text", "link"] = "confirm"
+    required: bool = True
+    shown_to: Literal["organizers", "team"] = "organizers"
+
+
+class LeagueQuotaSpec(Part):
+    """How many submissions of a team may enter the league, beside the phase's quota; null is unlimited."""
+
+    per_day: int | None = Field(default=None, ge=0, le=MOST, description="a UTC day")
+    total: int | None = Field(default=None, ge=0, le=MOST, description="in one phase")
+
+
 class LeagueSpec(Part):
     key: Key
     title: Title
     description: str = ""
     admission: Admission = Admission.ALL
-    every_member: bool = Field(default=False, description="every member of a team must qualify")
+    every_member: bool = Field(default=False, description="every member of a team must answer the questions")
+    questions: list[LeagueQuestionSpec] = Field(default=[], max_length=20)
+    closed_to_newcomers: bool = Field(default=False, description="teams without an entry cannot get one")
+    opens: Moment | None = Field(default=None, description="when the league takes its first entries")
+    quota: LeagueQuotaSpec | None = None
     prizes: str = ""
     columns: list[ColumnSpec] = []
 
@@ -178,6 +199,7 @@ class ScoringSpec(Part):
     combine: Combine = Combine.WORST
     ranking: str = Field(default="worst_run", description="a rule of anyshot_scoring.rankings")
     board_shows: BoardShows = BoardShows.LAST
+    team_chooses: bool = Field(default=False, description="a team may choose which of its submissions counts")
 
 
 class ShownSpec(Part):

@@ -18,6 +18,7 @@ from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
@@ -108,13 +109,8 @@ class Intake:
             leagues[spec.key] = League(
                 competition_id=competition.id,
                 slug=spec.key,
-                name=spec.title,
-                description=spec.description,
-                prizes=spec.prizes,
                 position=position,
-                admission=spec.admission,
-                every_member_qualifies=spec.every_member,
-                columns=[column.model_dump() for column in spec.columns],
+                **league_values(spec),
             )
         self.session.add_all(leagues.values())
         self.session.flush()

@@ -158,6 +158,7 @@ def _tabs(base: str, *, board: bool, member: bool, team: bool, terms: bool, code
         tabs.append(Tab("submissions", "My submissions", f"{base}/submissions", "layers"))
     if member and team:
         tabs.append(Tab("team", "Team", f"{base}/team", "users"))
+        tabs.append(Tab("leagues", "Leagues and entries", f"{base}/leagues", "award"))
     tabs.append(Tab("announcements", "Announcements", f"{base}/announcements", "megaphone"))
     tabs.append(Tab("discussion", "Discussion", f"{base}/discussion", "message-square"))
     if code:

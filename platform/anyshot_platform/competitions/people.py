@@ -13,6 +13,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.entries.acts import ask_again
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
@@ -111,6 +112,8 @@ def _set_status(
     session.flush()
     if MemberStatus.BANNED in (before, status) and membership.team_id:
         _follow_ban(session, membership, banned=status == MemberStatus.BANNED, reason=reason)
+    if before != status and membership.team_id:
+        ask_again(session, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
     words = {
         "approved": "You take part now",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.entries.choosing import Standing
+from anyshot_platform.entries.service import stand
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -40,11 +41,12 @@ def refresh_team(
     everybody's average rank. `leaving` is the id of a score that is about to be removed. A frozen board stays as it is.
     """
     phase = session.get_one(Phase, version.phase_id)
+    standings = stand(session, phase, version, session.get_one(Team, team_id), leaving=leaving)
     if phase.frozen_at is not None:
         return
     wanted = {
         (candidate.league_id, candidate.row_key): candidate
-        for candidate in _find_candidates(session, phase, version, team_id, leaving)
+        for candidate in _find_candidates(session, version, team_id, standings, leaving)
     }
     rows = session.scalars(
         select(BoardRow).where(BoardRow.phase_version_id == version.id, BoardRow.team_id == team_id)
@@ -74,6 +76,17 @@ def refresh_team(
             _rank_by_dataset(session, version, league_id)
 
 
+def refresh_everywhere(session: Session, team_id: str) -> None:
+    """Bring all entries and rows of a team in line: who may have an entry has changed."""
+    versions = select(PhaseVersion).where(
+        PhaseVersion.id.in_(
+            select(SubmissionScore.phase_version_id).where(SubmissionScore.team_id == team_id)
+        )
+    )
+    for version in session.scalars(versions).all():
+        refresh_team(session, version, team_id)
+
+
 def rebuild_boards(session: Session, version: PhaseVersion) -> None:
     """Bring all boards of a version in line, after a change that touches everybody (a rule, an unfrozen board)."""
     teams = set(
@@ -89,53 +102,49 @@ def rebuild_boards(session: Session, version: PhaseVersion) -> None:
 
 
 def _find_candidates(
-    session: Session, phase: Phase, version: PhaseVersion, team_id: str, leaving: str | None
+    session: Session,
+    version: PhaseVersion,
+    team_id: str,
+    standings: Mapping[str, Standing],
+    leaving: str | None,
 ) -> list[_Candidate]:
     team = session.get_one(Team, team_id)
-    leagues = session.scalars(
-        select(League.id).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
-    ).all()
-    found = []
-    for league_id in leagues:
-        query = _standing_scores(version, team_id, league_id, leaving)
-        if team.deleted_at is None:
-            order = _best_first() if phase.board_shows == BoardShows.BEST else _last_first()
-            entry = query.where(Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]))
-            score = session.scalars(entry.order_by(*order).limit(1)).first()
-            if score is not None:
-                found.append(_Candidate(league_id, team_id, not team.out_of_ranking, score))
-        if team.out_of_ranking:
-            baselines = session.scalars(query.where(Submission.kind == SubmissionKind.BASELINE)).all()
-            found += [_Candidate(league_id, score.submission_id, False, score) for score in baselines]
+    found = [
+        _Candidate(league_id, team_id, not team.out_of_ranking, standing.candidate.score)
+        for league_id, standing in standings.items()
+        if standing.stands
+    ]
+    if team.out_of_ranking:
+        found += _baselines(session, version, team_id, leaving)
     return found
 
 
-def _standing_scores(
-    version: PhaseVersion, team_id: str, league_id: str, leaving: str | None
-) -> Select[SubmissionScore]:
+def _baselines(
+    session: Session, version: PhaseVersion, team_id: str, leaving: str | None
+) -> list[_Candidate]:
+    """The marked rows of the organizers: each submission of a baseline has its own."""
     query = (
-        select(SubmissionScore)
+        select(LeagueEntry.league_id, SubmissionScore)
         .join(Submission, Submission.id == SubmissionScore.submission_id)
         .join(LeagueEntry, LeagueEntry.submission_id == SubmissionScore.submission_id)
+        .join(League, League.id == LeagueEntry.league_id)
         .where(
             SubmissionScore.phase_version_id == version.id,
             SubmissionScore.team_id == team_id,
-            LeagueEntry.league_id == league_id,
-            LeagueEntry.status == EntryStatus.ADMITTED,
+            Submission.kind == SubmissionKind.BASELINE,
             Submission.disqualified_at.is_(None),
             Submission.withdrawn_at.is_(None),
             Submission.deleted_at.is_(None),
+            LeagueEntry.status == EntryStatus.ADMITTED,
+            League.deleted_at.is_(None),
         )
     )
-    return query if leaving is None else query.where(SubmissionScore.id != leaving)
-
-
-def _last_first() -> tuple[Any, ...]:
-    return SubmissionScore.submitted_at.desc(), SubmissionScore.submission_id.desc()
-
-
-def _best_first() -> tuple[Any, ...]:
-    return SubmissionScore.value.desc(), SubmissionScore.submitted_at, SubmissionScore.submission_id
+    if leaving is not None:
+        query = query.where(SubmissionScore.id != leaving)
+    return [
+        _Candidate(league_id, score.submission_id, False, score)
+        for league_id, score in session.execute(query)
+    ]
 
 
 def _update_row(session: Session, row: BoardRow, candidate: _Candidate) -> bool:

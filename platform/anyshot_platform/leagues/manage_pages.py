@@ -14,8 +14,11 @@ from anyshot_platform.competitions.manage_frame import (
     manage_path,
     render_manage,
 )
+from anyshot_platform.entries import acts
+from anyshot_platform.entries.views import list_decisions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import organizing
+from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.services import SessionDep
@@ -34,8 +37,10 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         "leagues.html",
         "leagues",
         heading="Leagues",
+        write_questions=write_questions,
         leagues=organizing.list_leagues(session, access.competition, deleted=True),
         entries=organizing.list_entries(session, access.competition, status=wanted),
+        teams=list_decisions(session, organizing.list_leagues(session, access.competition)),
         status=status,
     )
 
@@ -47,6 +52,10 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
         "description": form.text("description"),
         "admission": form.text("admission") or "all",
         "every_member": form.flag("every_member"),
+        "questions": read_questions(form.text("questions")),
+        "closed_to_newcomers": form.flag("closed_to_newcomers"),
+        "opens": form.text("opens") or None,
+        "quota": {"per_day": form.number("quota_day"), "total": form.number("quota_phase")},
         "prizes": form.text("prizes"),
         "columns": [{"metric": metric} for metric in form.all("columns")],
     }
@@ -84,6 +93,32 @@ def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -
     league = organizing.find_league(session, access.competition, league_slug)
     deed = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
     return act(session, manage_path(access, "/leagues"), f"{league.name} is back.", deed)
+
+
+@router.post("/teams/decide")
+def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Admit or refuse the ticked teams."""
+
+    def deed() -> str:
+        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+        chosen = [entry.partition(":") for entry in form.all("team")]
+        if not chosen:
+            raise Invalid("Tick the teams first.")
+        changed = sum(
+            acts.judge(
+                session,
+                access.competition,
+                organizing.find_league(session, access.competition, league),
+                [team],
+                status,
+                access.viewer.id,
+                form.text("reason"),
+            )
+            for league, _, team in chosen
+        )
+        return f"{changed} of {len(chosen)} decisions changed: {status.value}."
+
+    return act(session, manage_path(access, "/leagues"), "", deed)
 
 
 @router.post("/decide")

@@ -27,24 +27,15 @@ class League(Base):
     position: Mapped[int] = mapped_column(default=0)
     admission: Mapped[Admission] = mapped_column(Word(Admission), default=Admission.ALL)
     every_member_qualifies: Mapped[bool] = mapped_column(default=False)
+    questions: Mapped[list[Any]] = mapped_column(default=list)  # that members answer: key, label, answer, ...
+    closed_to_newcomers: Mapped[bool] = mapped_column(default=False)  # teams without an entry cannot get one
+    opens_at: Mapped[datetime | None]  # None: with the competition
+    quota_day: Mapped[int | None]  # entries into this league; beside the phase's quota
+    quota_phase: Mapped[int | None]
     columns: Mapped[list[Any]] = mapped_column(
         default=list
     )  # further ones of its boards: metric, title, decimals
     deleted_at: Mapped[datetime | None]
-
-
-class LeagueQualification(Base):
-    """A member's own declaration that they meet a league's condition, and the organizers' view of it."""
-
-    __tablename__ = "league_qualifications"
-    __table_args__ = (UniqueConstraint("league_id", "membership_id"),)
-
-    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    league_id: Mapped[str] = mapped_column(ForeignKey("leagues.id"))
-    membership_id: Mapped[str] = mapped_column(ForeignKey("memberships.id"), index=True)
-    status: Mapped[EntryStatus] = mapped_column(Word(EntryStatus), default=EntryStatus.DECLARED)
-    statement: Mapped[str] = mapped_column(Text, default="")
-    created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class LeagueEntry(Base):

@@ -9,8 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.entries import acts
+from anyshot_platform.entries.views import DecisionRow, list_decisions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import organizing
+from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.services import SessionDep
@@ -33,7 +36,6 @@ class EntryOut(BaseModel):
     league: str
     team: str
     members: list[str]
-    declared: int
     status: EntryStatus
     reason: str
     evidence: dict[str, Any]
@@ -114,13 +116,40 @@ def list_entries(
             league=row.league.slug,
             team=row.team,
             members=list(row.members),
-            declared=row.declared,
             status=row.entry.status,
             reason=row.entry.reason,
             evidence=row.entry.evidence,
         )
         for row in organizing.list_entries(session, access.competition, status=status)
     ]
+
+
+class TeamDecisionIn(BaseModel):
+    """Admit or refuse teams in a league that asks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    league: str = Field(max_length=64)
+    teams: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
+    admit: bool
+    reason: str = Field(default="", max_length=2000)
+
+
+@router.get("/teams")
+def list_teams(access: AsReviewer, session: SessionDep) -> list[DecisionRow]:
+    """Teams in the leagues that ask, with the members' answers, country and affiliation."""
+    return list_decisions(session, organizing.list_leagues(session, access.competition))
+
+
+@router.post("/teams/decide")
+def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn) -> DecidedOut:
+    """Admit or refuse teams; boards follow, the teams hear of it."""
+    league = organizing.find_league(session, access.competition, body.league)
+    status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
+    changed = acts.judge(
+        session, access.competition, league, body.teams, status, access.viewer.id, body.reason
+    )
+    return DecidedOut(changed=changed)
 
 
 @router.post("/entries/decide")
@@ -134,17 +163,4 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
 
 
 def _show(league: League) -> LeagueState:
-    return LeagueState(
-        deleted=league.deleted_at is not None,
-        settings=LeagueSpec.model_validate(
-            {
-                "key": league.slug,
-                "title": league.name,
-                "description": league.description,
-                "admission": league.admission,
-                "every_member": league.every_member_qualifies,
-                "prizes": league.prizes,
-                "columns": league.columns,
-            }
-        ),
-    )
+    return LeagueState(deleted=league.deleted_at is not None, settings=describe_league(league))

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.database import now
+from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.leaderboards.service import refresh_team
-from anyshot_platform.leagues.models import League, LeagueEntry, LeagueQualification
-from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.leagues.description import league_values
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -31,7 +33,6 @@ class EntryRow:
     submission: Submission
     team: str
     members: tuple[str, ...]
-    declared: int  # members that declared that they qualify
 
 
 def list_leagues(session: Session, competition: Competition, *, deleted: bool = False) -> list[League]:
@@ -60,9 +61,8 @@ def save_league(
             raise Invalid(f"There is a league “{spec.key}” already.", field="key")
         league = League(competition_id=competition.id, slug=spec.key, position=len(known))
         session.add(league)
-    league.name, league.description, league.prizes = spec.title, spec.description, spec.prizes
-    league.admission, league.every_member_qualifies = spec.admission, spec.every_member
-    league.columns = [column.model_dump() for column in spec.columns]
+    for name, value in league_values(spec).items():
+        setattr(league, name, value)
     session.flush()
     _record(session, league, actor_id, "league.save", after=spec.model_dump(mode="json"))
     return league
@@ -101,37 +101,38 @@ def list_entries(
     if status is not None:
         query = query.where(LeagueEntry.status == status)
     return [
-        EntryRow(entry, league, submission, team, *_members(session, league, submission.team_id))
+        EntryRow(entry, league, submission, team, _members(session, submission.team_id))
         for entry, league, submission, team in session.execute(query)
     ]
 
 
-def _members(session: Session, league: League, team_id: str) -> tuple[tuple[str, ...], int]:
-    rows = session.execute(
-        select(User.username, Membership.id)
-        .join(User, User.id == Membership.user_id)
-        .where(Membership.team_id == team_id)
-    ).all()
-    declared = session.scalar(
-        select(func.count(LeagueQualification.id)).where(
-            LeagueQualification.league_id == league.id,
-            LeagueQualification.membership_id.in_([id_ for _, id_ in rows]),
-            LeagueQualification.status != EntryStatus.REFUSED,
-        )
-    )
-    return tuple(name for name, _ in rows), declared or 0
+def _members(session: Session, team_id: str) -> tuple[str, ...]:
+    names = select(User.username).join(Membership, Membership.user_id == User.id)
+    return tuple(session.scalars(names.where(Membership.team_id == team_id)))
 
 
 def count_waiting(session: Session, competition: Competition) -> int:
-    """Entries that wait for an organizer."""
-    query = (
+    """Submissions and teams that wait for an organizer's decision."""
+    mine = (League.competition_id == competition.id, League.deleted_at.is_(None))
+    submissions = (
         select(func.count())
         .select_from(LeagueEntry)
         .join(League, League.id == LeagueEntry.league_id)
-        .where(League.competition_id == competition.id, League.deleted_at.is_(None))
-        .where(LeagueEntry.status == EntryStatus.DECLARED)
+        .where(*mine, LeagueEntry.status == EntryStatus.DECLARED)
     )
-    return session.scalar(query) or 0
+    teams = (
+        select(LeagueAnswer.league_id, LeagueAnswer.team_id)
+        .join(League, League.id == LeagueAnswer.league_id)
+        .outerjoin(
+            TeamVerdict,
+            (TeamVerdict.league_id == LeagueAnswer.league_id) & (TeamVerdict.team_id == LeagueAnswer.team_id),
+        )
+        .where(*mine, League.admission == Admission.APPROVAL)
+        .where(or_(TeamVerdict.status.is_(None), TeamVerdict.status == EntryStatus.DECLARED))
+        .distinct()
+    )
+    waiting = session.scalar(select(func.count()).select_from(teams.subquery())) or 0
+    return (session.scalar(submissions) or 0) + waiting
 
 
 def decide(

@@ -21,7 +21,8 @@ def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
         before, after = getattr(old, part).model_dump(), getattr(new, part).model_dump()
         for key in before:
             kept = key in ("train_seeds", "test_seeds") and not after[key]  # left out: stays as it is
-            if before[key] != after[key] and not kept and (part, key) != ("scoring", "board_shows"):
+            chooses = (part, key) in (("scoring", "board_shows"), ("scoring", "team_chooses"))
+            if before[key] != after[key] and not kept and not chooses:
                 changed.append(f"{part}.{key}")
     return [name for name in changed if name != "tasks.same_test_tasks"]
 

@@ -32,6 +32,7 @@ _FLAGS = (
     "tasks.same_test_tasks",
     "tasks.each_dataset",
     "budget.each_dataset",
+    "scoring.team_chooses",
     "quota.cancelled_counts",
     "shown.scores",
     "shown.dataset_names",

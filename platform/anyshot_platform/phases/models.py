@@ -50,6 +50,7 @@ class Phase(Base):
     priority: Mapped[int] = mapped_column(default=20)  # higher first: see queue.priorities
 
     board_shows: Mapped[BoardShows] = mapped_column(Word(BoardShows), default=BoardShows.LAST)
+    team_chooses: Mapped[bool] = mapped_column(default=False)  # which of its submissions counts
     board_audience: Mapped[Audience] = mapped_column(Word(Audience), default=Audience.EVERYONE)
     scores_visible: Mapped[bool] = mapped_column(default=True)  # to the submission's own team
     log_policy: Mapped[LogPolicy] = mapped_column(Word(LogPolicy), default=LogPolicy.META_TRAIN)

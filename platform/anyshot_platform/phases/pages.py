@@ -11,7 +11,7 @@ from anyshot_platform.competitions.heads import TONES, read_head
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.phases.states import BoardShows, Combine, PhaseStatus
+from anyshot_platform.phases.states import BOARD_WORDS, Combine, PhaseStatus
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.filters import duration, size
@@ -91,12 +91,8 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rule = RULES.get(version.ranking_rule)
     if rule is not None:
         rows.append(("Ranking", rule.words))
-    rows.append(
-        (
-            "On the board",
-            "the last submission of each team" if phase.board_shows == BoardShows.LAST else "the best",
-        )
-    )
+    chooses = "; a team may choose another" if phase.team_chooses else ""
+    rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
     rows.append(("Dataset names", "hidden" if phase.hide_dataset_names else "shown"))
     return rows
 

@@ -28,6 +28,14 @@ class BoardShows(StrEnum):
 
     LAST = "last"
     BEST = "best"
+    LAST_ABOVE_GATE = "last_above_gate"  # the last one that beats the gate of the next phase, else the last
+
+
+BOARD_WORDS: dict[BoardShows, str] = {
+    BoardShows.LAST: "the last submission",
+    BoardShows.BEST: "the best submission",
+    BoardShows.LAST_ABOVE_GATE: "the last submission above the gate of the next phase, else the last",
+}
 
 
 class Combine(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
+from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.leaderboards.service import refresh_team
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.operations.metrics import UPLOADS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
@@ -108,6 +106,8 @@ def submit(
     require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
     if not wishes.smoke:
         _require_fact_sheet(competition, wishes.fact_sheet)
+        leagues = chosen_leagues(session, competition.id, wishes.leagues)
+        require_open_leagues(session, leagues, team, phase.id)
     submission = create_submission(
         session,
         phase,
@@ -157,7 +157,7 @@ def create_submission(
     session.add(submission)
     session.flush()
     if kind != SubmissionKind.SMOKE:
-        enter_leagues(session, submission, wishes.leagues)
+        enter(session, submission, chosen_leagues(session, phase.competition_id, wishes.leagues))
     queue_runs(session, submission, version, urgency_of(kind, phase))
     session.flush()
     emit(
@@ -177,28 +177,6 @@ def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
         SubmissionKind.BASELINE: Urgency(priorities.RERUN),
     }
     return urgencies.get(kind, Urgency(phase.priority))
-
-
-def enter_leagues(session: Session, submission: Submission, slugs: Sequence[str]) -> None:
-    """Enter a submission into the leagues that take all, and those that its team chose; raises `Invalid`."""
-    leagues = session.scalars(
-        select(League).where(League.competition_id == submission.competition_id, League.deleted_at.is_(None))
-    ).all()
-    unknown = set(slugs) - {league.slug for league in leagues}
-    if unknown:
-        raise Invalid(f"There is no league {', '.join(sorted(unknown))}.", field="leagues")
-    first = {
-        Admission.ALL: EntryStatus.ADMITTED,
-        Admission.DECLARED: EntryStatus.ADMITTED,
-        Admission.APPROVAL: EntryStatus.DECLARED,
-        Admission.FROM_SCRATCH: EntryStatus.DECLARED,  # until the evidence of its run is there
-    }
-    for league in leagues:
-        if league.slug in slugs or league.admission == Admission.ALL:
-            session.add(
-                LeagueEntry(submission_id=submission.id, league_id=league.id, status=first[league.admission])
-            )
-    session.flush()
 
 
 def _require_fact_sheet(competition: Competition, answers: dict[str, Any]) -> None:

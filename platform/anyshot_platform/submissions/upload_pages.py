@@ -12,11 +12,14 @@ from starlette.responses import Response
 from anyshot_platform.competitions.heads import read_head
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.entries.service import TeamEntry, list_entries
+from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
+from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.submissions.checks_view import check_views
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.service import Wishes, store_zip, submit
@@ -38,7 +41,7 @@ router = APIRouter(include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 _LEAGUE_HINTS = {
-    Admission.ALL: "Every submission stands here.",
+    Admission.ALL: "Open to all: a submission that names no league enters this one.",
     Admission.DECLARED: "Tick if this submission belongs here.",
     Admission.APPROVAL: "The organizers look at it before it appears.",
     Admission.FROM_SCRATCH: "No pretrained weights of any kind. The run is checked for them.",
@@ -79,6 +82,8 @@ def _show_form(
             "slug": phase.slug,
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
+            "replaces": phase.board_shows == BoardShows.LAST,
+            "best": phase.board_shows == BoardShows.BEST,
             "cost_words": "Costs one submission of the quota once it is queued.",
         },
         refusal=_refusal(phase, access),
@@ -87,6 +92,7 @@ def _show_form(
         quota=quota,
         smoke=_smoke(phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, competition.id, chosen),
+        standing=_standing(session, phase, access),
         questions=_questions(competition.fact_sheet, sent),
         values={"comment": str(sent.get("comment", ""))} if sent is not None else {},
         upload_id=upload_id,
@@ -124,12 +130,19 @@ def _league_choices(
         {
             "slug": league.slug,
             "name": league.name,
-            "fixed": league.admission == Admission.ALL,
-            "checked": league.admission == Admission.ALL or (chosen is not None and league.slug in chosen),
+            "fixed": False,
+            "checked": league.slug in chosen if chosen is not None else league.admission == Admission.ALL,
             "hint": f"{league.description} {_LEAGUE_HINTS[league.admission]}".strip(),
         }
         for league in leagues
     ]
+
+
+def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, TeamEntry]:
+    """What the team has in each league now, by league: what a new submission may replace."""
+    team_id = access.membership.team_id if access.membership else None
+    rows = list_entries(session, phase, team_id=team_id) if team_id else []
+    return {row.league.slug: row for row in rows if row.entry.state == EntryState.STANDING}
 
 
 def _questions(questions: list[Any], sent: FormData | None) -> list[dict[str, Any]]:
@@ -177,6 +190,8 @@ def send_submission(
             phase = find_phase(session, access.competition, phase_slug)
             count_hit(session, "upload", viewer.id, limit=services.settings.rate_limit_uploads, seconds=300)
             wishes = _wishes(sent, smoke=kind == "smoke", questions=access.competition.fact_sheet)
+            if sent.get("leagues_shown") and not wishes.leagues and not wishes.smoke:
+                raise Invalid("Tick at least one league that this submission enters.", field="leagues")
             submission = submit(session, access.competition, phase, access.membership, archive, wishes)
             target = f"/submissions/{submission.id}"
     except PlatformError as error:

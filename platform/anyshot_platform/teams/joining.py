@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
+from anyshot_platform.entries.acts import ask_again
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
@@ -135,6 +136,8 @@ def answer(
         _leave_present(session, membership)
         membership.team_id = team.id
         team.solo = False
+        session.flush()
+        ask_again(session, team.id)
         if team.captain_id:
             notify(
                 session,
@@ -170,6 +173,7 @@ def leave(session: Session, competition: Competition, user: User) -> None:
     if team.captain_id == user.id:
         team.captain_id = list_members(session, team)[0][1].id
     make_solo_team(session, membership, user)
+    ask_again(session, team.id)
 
 
 def _leave_present(session: Session, membership: Membership) -> None:

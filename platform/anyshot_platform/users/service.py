@@ -12,6 +12,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.users import passwords
 from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, User
@@ -283,6 +284,7 @@ def erase_user(session: Session, user: User) -> None:
     user.is_site_admin = False
     user.deleted_at = moment
     end_all_sessions(session, user.id)
+    forget_answers(session, user.id)
     session.execute(
         update(ApiToken)
         .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))

@@ -211,7 +211,7 @@ def test_a_smoke_test_costs_no_quota_and_stays_off_the_board(site: Site) -> None
 def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
     worker = site.worker()
     for name, evidence in (("alice", {}), ("bob", {"suspicious": ["weights.pt, 90 MiB"]})):
-        assert site.member(name).submit(leagues=["scratch"]).status_code == 201
+        assert site.member(name).submit(leagues=["free", "scratch"]).status_code == 201
         job = worker.claim()
         assert job is not None
         worker.complete(job, 0.5, evidence=evidence)

@@ -1,0 +1,128 @@
+"""What people do to entries: answer a league's questions, choose what stands, decide on a team."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.entries import eligibility
+from anyshot_platform.entries.choosing import COMPETES
+from anyshot_platform.entries.service import find_entry
+from anyshot_platform.errors import Conflict, Forbidden, NotFound
+from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.notifications.service import tell_team
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import require_open
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+
+
+def answer(
+    session: Session,
+    competition: Competition,
+    league: League,
+    membership: Membership,
+    answers: Mapping[str, str],
+) -> None:
+    """Answer a league's questions for oneself; the team's entries follow."""
+    if not eligibility.asks(league):
+        raise Conflict(f"{league.name} asks nothing.")
+    eligibility.answer(session, league, membership, answers)
+    refresh_everywhere(session, membership.team_id or "")
+
+
+def ask_again(session: Session, team_id: str) -> None:
+    """The members of a team have changed: its leagues ask again, and its entries follow."""
+    eligibility.ask_again(session, team_id)
+    refresh_everywhere(session, team_id)
+
+
+def choose_by_hand(
+    session: Session, phase: Phase, league: League, membership: Membership, submission_id: str | None
+) -> None:
+    """Let this submission stand for the team in the league; None goes back to the phase's rule.
+
+    Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended.
+    """
+    if not phase.team_chooses:
+        raise Forbidden(f"In {phase.name} the rule of the phase decides which submission counts.")
+    require_open(phase)
+    entry = find_entry(session, phase.id, league.id, membership.team_id or "")
+    if entry is None:
+        raise NotFound("Your team has no entry in this league yet.")
+    if submission_id is not None:
+        _require_own(session, phase, league, membership, submission_id)
+    entry.by_hand_id, entry.by_hand_of = submission_id, membership.user_id
+    session.flush()
+    for version in phase.versions:
+        refresh_team(session, version, membership.team_id or "")
+
+
+def _require_own(
+    session: Session, phase: Phase, league: League, membership: Membership, submission_id: str
+) -> None:
+    submission = session.get(Submission, submission_id)
+    ours = (
+        submission is not None
+        and submission.team_id == membership.team_id
+        and submission.phase_id == phase.id
+        and submission.kind in COMPETES
+        and session.get(LeagueEntry, (submission_id, league.id)) is not None
+    )
+    if not ours:
+        raise NotFound(f"Your team has no such submission in {league.name}.")
+
+
+def judge(
+    session: Session,
+    competition: Competition,
+    league: League,
+    team_ids: Sequence[str],
+    status: EntryStatus,
+    actor_id: str,
+    reason: str = "",
+) -> int:
+    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed."""
+    changed = 0
+    for team_id in team_ids:
+        team = session.get(Team, team_id)
+        if team is None or team.competition_id != competition.id:
+            raise NotFound("There is no such team.")
+        before = eligibility.eligibility_of(session, league, team)
+        if before.decided_by is not None and before.status == status:
+            continue
+        eligibility.judge(session, league, team, status, actor_id, reason)
+        refresh_everywhere(session, team.id)
+        _tell(session, competition, league, team, status, reason)
+        audit.record(
+            session,
+            actor_id=actor_id,
+            action=f"team.{'admit' if status == EntryStatus.ADMITTED else 'refuse'}",
+            object_type="team",
+            object_id=team.id,
+            competition_id=competition.id,
+            reason=reason,
+            before={"status": before.status.value, "league": league.slug},
+            after={"status": status.value, "league": league.slug},
+        )
+        changed += 1
+    return changed
+
+
+def _tell(
+    session: Session, competition: Competition, league: League, team: Team, status: EntryStatus, reason: str
+) -> None:
+    verdict = "admitted your team" if status == EntryStatus.ADMITTED else "did not admit your team"
+    tell_team(
+        session,
+        team.id,
+        kind="membership",
+        title=f"{competition.title}: the organizers {verdict} to the league {league.name}",
+        body=reason,
+        url=f"/competitions/{competition.slug}/leagues",
+    )

@@ -1,0 +1,189 @@
+"""Who may have an entry in a league: its questions, the members' answers, the organizers' verdict on a team.
+
+A league asks when it has questions, or when every member must qualify; who has to answer is every member of the
+team, or one of them. Where organizers approve, they decide once on a team, not on each submission; a change of the
+team's members, or of an answer, opens the decision again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.bundles.schema import LeagueQuestionSpec
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
+from anyshot_platform.errors import Forbidden, Invalid
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+
+CHANGED = "The members or their answers have changed."
+
+
+@dataclass(frozen=True)
+class MemberAnswers:
+    """A member of a team with what they answered for it; None where they have not."""
+
+    membership: Membership
+    user: User
+    answers: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Eligibility:
+    """Where a team stands with a league's condition."""
+
+    asks: bool
+    status: EntryStatus
+    reason: str
+    members: tuple[MemberAnswers, ...] = ()
+    missing: tuple[str, ...] = ()  # user names of those whose answers are needed
+    decided_by: str | None = None
+
+
+def questions_of(league: League) -> list[LeagueQuestionSpec]:
+    """What a league asks; one confirmation where every member must qualify and no question is written."""
+    if league.questions or not league.every_member_qualifies:
+        return [LeagueQuestionSpec.model_validate(question) for question in league.questions]
+    return [LeagueQuestionSpec(key="qualifies", label=f"I qualify for the league “{league.name[:150]}”.")]
+
+
+def asks(league: League) -> bool:
+    """Whether a team has to answer before it can have an entry."""
+    return bool(league.questions) or league.every_member_qualifies
+
+
+def eligibility_of(session: Session, league: League, team: Team) -> Eligibility:
+    """Whether the team may stand in the league, and if not, what is missing, in words for the team."""
+    if not asks(league):
+        return Eligibility(False, EntryStatus.ADMITTED, "")
+    members = tuple(_members(session, league, team))
+    missing = _missing(league, members)
+    verdict = session.get(TeamVerdict, (league.id, team.id))
+    status, reason = _judge(league, missing, verdict)
+    return Eligibility(True, status, reason, members, missing, verdict.decided_by if verdict else None)
+
+
+def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None) -> tuple[EntryStatus, str]:
+    if verdict is not None and verdict.status != EntryStatus.DECLARED:
+        return verdict.status, verdict.reason
+    if missing:
+        return EntryStatus.DECLARED, f"{_and(missing)} must answer the questions of the league."
+    if league.admission == Admission.APPROVAL:
+        return EntryStatus.DECLARED, "The organizers have not decided yet."
+    return EntryStatus.ADMITTED, ""
+
+
+def _and(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _missing(league: League, members: tuple[MemberAnswers, ...]) -> tuple[str, ...]:
+    silent = tuple(member.user.username for member in members if member.answers is None)
+    if league.every_member_qualifies or len(silent) == len(members):
+        return silent
+    return ()
+
+
+def _members(session: Session, league: League, team: Team) -> list[MemberAnswers]:
+    rows = session.execute(
+        select(Membership, User, LeagueAnswer)
+        .join(User, User.id == Membership.user_id)
+        .outerjoin(
+            LeagueAnswer,
+            (LeagueAnswer.membership_id == Membership.id)
+            & (LeagueAnswer.league_id == league.id)
+            & (LeagueAnswer.team_id == team.id),
+        )
+        .where(Membership.team_id == team.id, Membership.status == MemberStatus.APPROVED)
+        .order_by(Membership.created_at, Membership.id)
+    )
+    return [MemberAnswers(member, user, row.answers if row else None) for member, user, row in rows]
+
+
+def answer(session: Session, league: League, membership: Membership, said: Mapping[str, str]) -> None:
+    """Keep a member's answers, for their present team; raises `Invalid` with the question that lacks one."""
+    if membership.team_id is None or membership.status != MemberStatus.APPROVED:
+        raise Forbidden("Join the competition first.")
+    answers = _read(league, said)
+    row = session.scalars(
+        select(LeagueAnswer).where(
+            LeagueAnswer.league_id == league.id, LeagueAnswer.membership_id == membership.id
+        )
+    ).one_or_none()
+    if row is not None and (row.team_id, row.answers) == (membership.team_id, answers):
+        return
+    if row is None:
+        row = LeagueAnswer(league_id=league.id, membership_id=membership.id, team_id=membership.team_id)
+        session.add(row)
+    row.team_id, row.answers, row.answered_at = membership.team_id, answers, now()
+    _open_again(session, membership.team_id, league.id)
+    session.flush()
+
+
+def _read(league: League, said: Mapping[str, str]) -> dict[str, Any]:
+    questions = questions_of(league)
+    unknown = set(said) - {question.key for question in questions}
+    if unknown:
+        known = ", ".join(question.key for question in questions) or "none"
+        raise Invalid(f"{league.name} does not ask {', '.join(sorted(unknown))}. Its questions: {known}.")
+    return {question.key: _read_one(question, said.get(question.key, "").strip()) for question in questions}
+
+
+def _read_one(question: LeagueQuestionSpec, text: str) -> str | bool:
+    if question.answer == "confirm":
+        confirmed = text.casefold() in ("1", "true", "yes", "on")
+        if question.required and not confirmed:
+            raise Invalid(f"Confirm: {question.label}", field=question.key)
+        return confirmed
+    if question.required and not text:
+        raise Invalid(f"Answer: {question.label}", field=question.key)
+    if question.answer == "link" and text and not text.startswith(("https://", "http://")):
+        raise Invalid(
+            f"{question.label}: a link begins with https://, found “{text[:60]}”.", field=question.key
+        )
+    return text[:4000]
+
+
+def judge(
+    session: Session, league: League, team: Team, status: EntryStatus, actor_id: str, reason: str = ""
+) -> EntryStatus:
+    """Decide on a team in a league that asks; returns what was decided before."""
+    row = session.get(TeamVerdict, (league.id, team.id))
+    if row is None:
+        row = TeamVerdict(league_id=league.id, team_id=team.id)
+        session.add(row)
+        session.flush()
+    before = row.status
+    row.status, row.reason, row.decided_by, row.decided_at = status, reason, actor_id, now()
+    session.flush()
+    return before
+
+
+def ask_again(session: Session, team_id: str) -> None:
+    """Open the decisions on a team again: its members have changed."""
+    _open_again(session, team_id)
+
+
+def _open_again(session: Session, team_id: str, league_id: str | None = None) -> None:
+    query = select(TeamVerdict).where(TeamVerdict.team_id == team_id)
+    if league_id is not None:
+        query = query.where(TeamVerdict.league_id == league_id)
+    for row in session.scalars(query):
+        if row.status == EntryStatus.ADMITTED:
+            row.status, row.reason, row.decided_by, row.decided_at = EntryStatus.DECLARED, CHANGED, None, None
+    session.flush()
+
+
+def forget_answers(session: Session, user_id: str) -> None:
+    """Erase a person's answers, with their account."""
+    mine = select(Membership.id).where(Membership.user_id == user_id)
+    session.execute(delete(LeagueAnswer).where(LeagueAnswer.membership_id.in_(mine)))

@@ -1,0 +1,121 @@
+"""Which leagues a new submission enters, and whether it may."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.entries.eligibility import asks, eligibility_of
+from anyshot_platform.entries.models import Entry
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.notifications.service import notify
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.quota import Allowance, QuotaUsedUp
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+
+_FIRST = {
+    Admission.ALL: EntryStatus.ADMITTED,
+    Admission.DECLARED: EntryStatus.ADMITTED,
+    Admission.APPROVAL: EntryStatus.DECLARED,
+    Admission.FROM_SCRATCH: EntryStatus.DECLARED,  # until the evidence of its run is there
+}
+
+
+def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) -> list[League]:
+    """The leagues that a submission naming these enters; naming none, it enters those that are open to all.
+
+    Raises `Invalid` for a name that is no league.
+    """
+    leagues = session.scalars(
+        select(League)
+        .where(League.competition_id == competition_id, League.deleted_at.is_(None))
+        .order_by(League.position, League.id)
+    ).all()
+    known = ", ".join(league.slug for league in leagues)
+    unknown = set(slugs) - {league.slug for league in leagues}
+    if unknown:
+        raise Invalid(f"There is no league {', '.join(sorted(unknown))}. Leagues: {known}.", field="leagues")
+    if slugs:
+        return [league for league in leagues if league.slug in slugs]
+    return [league for league in leagues if league.admission == Admission.ALL]
+
+
+def require_open_leagues(session: Session, leagues: Sequence[League], team: Team, phase_id: str) -> None:
+    """Raise where there is no league, or one is not open yet, closed to newcomers, or its own quota is used up."""
+    if not leagues:
+        raise Invalid("Choose a league that this submission enters.", field="leagues")
+    for league in leagues:
+        if league.opens_at is not None and now() < league.opens_at:
+            raise Conflict(f"The league {league.name} opens at {league.opens_at:%Y-%m-%d %H:%M} UTC.")
+        if league.closed_to_newcomers and not _has_entry(session, league, team):
+            raise Conflict(f"The league {league.name} is closed to teams that have no entry in it.")
+        day, phase = league_quota(session, league, team.id, phase_id)
+        for allowance, words in ((day, "of today"), (phase, "of this phase")):
+            if allowance.left == 0:
+                raise QuotaUsedUp(
+                    f"Your team has used its submissions {words} in the league {league.name}.",
+                    used=allowance.used,
+                    limit=allowance.limit,
+                )
+
+
+def league_quota(
+    session: Session, league: League, team_id: str, phase_id: str
+) -> tuple[Allowance, Allowance]:
+    """What a team has used of a league's own quota, today (UTC) and in the phase."""
+
+    def count(*more: ColumnElement[bool]) -> int:
+        query = (
+            select(func.count())
+            .select_from(LeagueEntry)
+            .join(Submission, Submission.id == LeagueEntry.submission_id)
+            .where(
+                LeagueEntry.league_id == league.id,
+                Submission.team_id == team_id,
+                Submission.phase_id == phase_id,
+                Submission.kind == SubmissionKind.ENTRY,
+                Submission.counts_quota,
+                *more,
+            )
+        )
+        return session.scalar(query) or 0
+
+    today = count(Submission.quota_day == now().date()) if league.quota_day is not None else 0
+    whole = count() if league.quota_phase is not None else 0
+    return Allowance(today, league.quota_day), Allowance(whole, league.quota_phase)
+
+
+def _has_entry(session: Session, league: League, team: Team) -> bool:
+    mine = select(Entry.id).where(Entry.league_id == league.id, Entry.team_id == team.id)
+    return session.scalar(mine.limit(1)) is not None
+
+
+def enter(session: Session, submission: Submission, leagues: Sequence[League]) -> None:
+    """Put a submission into leagues; members whose answers a league needs are asked."""
+    for league in leagues:
+        by_team = league.admission == Admission.APPROVAL and asks(league)
+        status = EntryStatus.ADMITTED if by_team else _FIRST[league.admission]
+        session.add(LeagueEntry(submission_id=submission.id, league_id=league.id, status=status))
+        if submission.kind == SubmissionKind.ENTRY and asks(league):
+            _ask(session, submission, league)
+    session.flush()
+
+
+def _ask(session: Session, submission: Submission, league: League) -> None:
+    team = session.get_one(Team, submission.team_id)
+    found = eligibility_of(session, league, team)
+    waiting = [row.user.id for row in found.members if row.user.username in found.missing]
+    notify(
+        session,
+        waiting,
+        kind="membership",
+        title=f"{team.name} entered the league {league.name}: please answer its questions",
+        body="The entry is held back until the members who must qualify have answered.",
+        url=f"/competitions/{submission.competition.slug}/leagues",
+    )

@@ -1,0 +1,125 @@
+"""Keeps each entry in line with what stands, with its history; lets a team choose where the phase allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.entries.choosing import Standing, choose
+from anyshot_platform.entries.models import Entry, EntryChange
+from anyshot_platform.entries.states import Choice, EntryState
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+
+
+@dataclass(frozen=True)
+class TeamEntry:
+    """An entry of a team with its league and the submission that it is about."""
+
+    entry: Entry
+    league: League
+    submission: Submission
+
+
+def stand(
+    session: Session, phase: Phase, version: PhaseVersion, team: Team, *, leaving: str | None = None
+) -> dict[str, Standing]:
+    """What a team has in each league under a version, by league id; under the live one the entries follow."""
+    leagues = session.scalars(
+        select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
+    ).all()
+    found: dict[str, Standing] = {}
+    for league in leagues:
+        standing = choose(session, phase, version, team, league, leaving=leaving)
+        if standing is not None:
+            found[league.id] = standing
+        if version.number == phase.live_version:
+            _keep(session, phase, team, league, standing)
+    return found
+
+
+def _keep(session: Session, phase: Phase, team: Team, league: League, standing: Standing | None) -> None:
+    entry = find_entry(session, phase.id, league.id, team.id)
+    if standing is None:
+        if entry is not None and entry.state != EntryState.GONE:
+            _change(
+                session, entry, entry.submission_id, EntryState.GONE, entry.choice, "It has no score now."
+            )
+        return
+    submission_id = standing.candidate.submission.id
+    said = (submission_id, standing.state, standing.choice, standing.reason)
+    if entry is None:
+        entry = Entry(
+            phase_id=phase.id,
+            league_id=league.id,
+            team_id=team.id,
+            submission_id=submission_id,
+            state=standing.state,
+            choice=standing.choice,
+            reason=standing.reason,
+        )
+        session.add(entry)
+        session.flush()
+        _note(session, entry, None)
+    elif (entry.submission_id, entry.state, entry.choice, entry.reason) != said:
+        _change(session, entry, *said)
+
+
+def _change(
+    session: Session, entry: Entry, submission_id: str, state: EntryState, choice: Choice, reason: str
+) -> None:
+    replaced = entry.submission_id if entry.submission_id != submission_id else None
+    entry.submission_id, entry.state, entry.choice, entry.reason = submission_id, state, choice, reason
+    entry.updated_at = now()
+    _note(session, entry, replaced)
+    session.flush()
+
+
+def _note(session: Session, entry: Entry, replaced: str | None) -> None:
+    session.add(
+        EntryChange(
+            entry_id=entry.id,
+            submission_id=entry.submission_id,
+            replaced_id=replaced,
+            state=entry.state,
+            choice=entry.choice,
+            reason=entry.reason,
+        )
+    )
+
+
+def find_entry(session: Session, phase_id: str, league_id: str, team_id: str) -> Entry | None:
+    """The entry of a team in a league of a phase."""
+    return session.scalars(
+        select(Entry).where(
+            Entry.phase_id == phase_id, Entry.league_id == league_id, Entry.team_id == team_id
+        )
+    ).one_or_none()
+
+
+def list_entries(session: Session, phase: Phase, *, team_id: str | None = None) -> list[TeamEntry]:
+    """The entries of a phase, or of one team in it, in the leagues' order."""
+    query = (
+        select(Entry, League, Submission)
+        .join(League, League.id == Entry.league_id)
+        .join(Submission, Submission.id == Entry.submission_id)
+        .where(Entry.phase_id == phase.id, League.deleted_at.is_(None))
+        .order_by(League.position, League.id, Entry.team_id)
+    )
+    if team_id is not None:
+        query = query.where(Entry.team_id == team_id)
+    return [TeamEntry(*row) for row in session.execute(query)]
+
+
+def history_of(session: Session, entry: Entry) -> list[EntryChange]:
+    """What happened to an entry, the newest first."""
+    return list(
+        session.scalars(
+            select(EntryChange).where(EntryChange.entry_id == entry.id).order_by(EntryChange.id.desc())
+        )
+    )

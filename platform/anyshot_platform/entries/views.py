@@ -1,0 +1,223 @@
+"""Entries and eligibility as their team, and organizers, see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.bundles.schema import LeagueQuestionSpec
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.entries.eligibility import Eligibility, asks, eligibility_of, questions_of
+from anyshot_platform.entries.models import LeagueAnswer
+from anyshot_platform.entries.service import TeamEntry, history_of
+from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+
+
+class EntryOut(BaseModel):
+    """The entry of a team in a league of a phase."""
+
+    league: str
+    league_name: str
+    submission: str
+    number: int
+    state: EntryState
+    state_words: str
+    choice: Choice
+    choice_words: str
+    reason: str
+    updated_at: datetime
+
+
+class ChangeOut(BaseModel):
+    """One step in the history of an entry, the newest first."""
+
+    submission: str
+    replaced: str | None
+    state: EntryState
+    choice: Choice
+    reason: str
+    at: datetime
+
+
+class EntryDetail(EntryOut):
+    """An entry with its history."""
+
+    history: list[ChangeOut]
+
+
+class MemberOut(BaseModel):
+    """A member of one's team, and their answers where one may see them."""
+
+    username: str
+    answered: bool
+    answers: dict[str, Any] | None
+
+
+class EligibilityOut(BaseModel):
+    """What a league asks, and where one's team stands."""
+
+    league: str
+    name: str
+    description: str
+    prizes: str
+    questions: list[LeagueQuestionSpec]
+    every_member: bool
+    status: EntryStatus
+    reason: str
+    mine: dict[str, Any] | None
+    members: list[MemberOut]
+
+
+def show_entry(row: TeamEntry) -> EntryOut:
+    """An entry without its history."""
+    return EntryOut(
+        league=row.league.slug,
+        league_name=row.league.name,
+        submission=row.submission.id,
+        number=row.submission.number,
+        state=row.entry.state,
+        state_words=STATE_WORDS[row.entry.state],
+        choice=row.entry.choice,
+        choice_words=CHOICE_WORDS[row.entry.choice],
+        reason=row.entry.reason,
+        updated_at=row.entry.updated_at,
+    )
+
+
+def show_history(session: Session, row: TeamEntry) -> EntryDetail:
+    """An entry with what happened to it."""
+    changes = [
+        ChangeOut(
+            submission=change.submission_id,
+            replaced=change.replaced_id,
+            state=change.state,
+            choice=change.choice,
+            reason=change.reason,
+            at=change.at,
+        )
+        for change in history_of(session, row.entry)
+    ]
+    return EntryDetail(**show_entry(row).model_dump(), history=changes)
+
+
+def show_leagues(session: Session, competition: Competition, membership: Membership) -> list[EligibilityOut]:
+    """The leagues of a competition with their questions, one's own answers and the team's standing."""
+    team = session.get_one(Team, membership.team_id)
+    leagues = session.scalars(
+        select(League)
+        .where(League.competition_id == competition.id, League.deleted_at.is_(None))
+        .order_by(League.position, League.id)
+    )
+    return [_show_league(league, eligibility_of(session, league, team), membership) for league in leagues]
+
+
+def _show_league(league: League, found: Eligibility, membership: Membership) -> EligibilityOut:
+    mine = next((row.answers for row in found.members if row.membership.id == membership.id), None)
+    return EligibilityOut(
+        league=league.slug,
+        name=league.name,
+        description=league.description,
+        prizes=league.prizes,
+        questions=questions_of(league),
+        every_member=league.every_member_qualifies,
+        status=found.status,
+        reason=found.reason,
+        mine=mine,
+        members=[
+            MemberOut(
+                username=row.user.username,
+                answered=row.answers is not None,
+                answers=_for_team(league, row.answers),
+            )
+            for row in found.members
+        ],
+    )
+
+
+def _for_team(league: League, answers: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Answers that the team may see; the others are the organizers' alone."""
+    if answers is None:
+        return None
+    shared = {question.key for question in questions_of(league) if question.shown_to == "team"}
+    return {key: value for key, value in answers.items() if key in shared}
+
+
+class PersonOut(BaseModel):
+    """A member of a team as organizers see them when they decide."""
+
+    username: str
+    name: str
+    country: str
+    affiliation: str
+    answers: dict[str, Any] | None
+
+
+class DecisionRow(BaseModel):
+    """A team in a league that asks, with the evidence."""
+
+    league: str
+    league_name: str
+    team: str
+    team_name: str
+    status: EntryStatus
+    reason: str
+    missing: list[str]
+    decided: bool
+    people: list[PersonOut]
+
+
+def list_decisions(session: Session, leagues: Iterable[League]) -> list[DecisionRow]:
+    """Every team that answered in, or entered, a league that asks; those that wait for organizers first."""
+    rows = [
+        _decision(league, team, eligibility_of(session, league, team))
+        for league in leagues
+        if league.deleted_at is None and asks(league)
+        for team in _teams_of(session, league)
+    ]
+    return sorted(
+        rows, key=lambda row: (row.status != EntryStatus.DECLARED, bool(row.missing), row.team_name)
+    )
+
+
+def _teams_of(session: Session, league: League) -> list[Team]:
+    answered = select(LeagueAnswer.team_id).where(LeagueAnswer.league_id == league.id)
+    entered = (
+        select(Submission.team_id)
+        .join(LeagueEntry, LeagueEntry.submission_id == Submission.id)
+        .where(LeagueEntry.league_id == league.id)
+    )
+    query = select(Team).where(Team.id.in_(answered.union(entered)), Team.deleted_at.is_(None))
+    return list(session.scalars(query.where(Team.out_of_ranking.is_(False)).order_by(Team.name_key)))
+
+
+def _decision(league: League, team: Team, found: Eligibility) -> DecisionRow:
+    people = [
+        PersonOut(
+            username=row.user.username,
+            name=row.user.display_name,
+            country=row.user.country,
+            affiliation=row.user.affiliation,
+            answers=row.answers,
+        )
+        for row in found.members
+    ]
+    return DecisionRow(
+        league=league.slug,
+        league_name=league.name,
+        team=team.id,
+        team_name=team.name,
+        status=found.status,
+        reason=found.reason,
+        missing=list(found.missing),
+        decided=found.decided_by is not None,
+        people=people,
+    )

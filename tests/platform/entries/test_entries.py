@@ -1,0 +1,211 @@
+"""The entry of a team in a league: what stands, what it replaces, who may have one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import Admission
+from anyshot_platform.phases.states import BoardShows
+from tests.platform.site import PaperWorker, Person, Site, make_zip
+
+ENTRIES = "/api/v1/competitions/small/phases/feedback/entries"
+LEAGUES = "/api/v1/competitions/small/leagues"
+MANAGE = "/api/v1/competitions/small/manage/leagues"
+
+
+def add_league(site: Site, slug: str, **values: Any) -> None:
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        session.add(League(competition_id=competition.id, slug=slug, name=slug.title(), position=9, **values))
+
+
+def scored(worker: PaperWorker, person: Person, score: float, **wishes: Any) -> str:
+    """A submission that a worker gave this score; returns its id."""
+    made = person.submit(make_zip(salt=f"{person.username}{score}{wishes}"), **wishes)
+    assert made.status_code == 201, made.text
+    job = worker.claim()
+    assert job is not None
+    assert worker.complete(job, score).status_code == 204
+    return made.json()["id"]
+
+
+def names(site: Site, league: str) -> list[tuple[str, float]]:
+    return [(row["team"], row["score"]) for row in site.board(league)["rows"]]
+
+
+def test_a_submission_for_one_league_leaves_the_entry_in_another(site: Site) -> None:
+    """CDML was ranked in free-style with one method and in meta-learning with another."""
+    worker, cdml = site.worker(), site.member("cdml")
+    scored(worker, cdml, 0.646, leagues=["free"])
+    scored(worker, cdml, 0.265, leagues=["scratch"])
+    assert names(site, "free") == [("cdml", 0.646)]
+    assert names(site, "scratch") == [("cdml", 0.265)]
+    shown = cdml.call("GET", ENTRIES).json()
+    assert [(row["league"], row["number"], row["state"]) for row in shown] == [
+        ("free", 1, "standing"),
+        ("scratch", 2, "standing"),
+    ]
+
+
+def test_who_names_no_league_enters_those_open_to_all(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
+    scored(worker, ada, 0.4)
+    assert (names(site, "free"), names(site, "scratch")) == ([("ada", 0.4)], [])
+
+
+def test_who_names_no_league_where_none_is_open_to_all_is_told_to_choose(site: Site) -> None:
+    with site.services.database.writing() as session:
+        for league in session.query(League):
+            league.admission = Admission.DECLARED
+    refused = site.member("ada").submit()
+    assert (refused.status_code, refused.json()["message"]) == (
+        422,
+        "Choose a league that this submission enters.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("shows", "stands", "choice"),
+    [(BoardShows.LAST, 0.2, "last"), (BoardShows.BEST, 0.6, "best")],
+)
+def test_the_rule_of_the_phase_chooses_what_stands(
+    site: Site, shows: BoardShows, stands: float, choice: str
+) -> None:
+    site.set_phase(board_shows=shows)
+    worker, ada = site.worker(), site.member("ada")
+    for score in (0.5, 0.6, 0.2):
+        scored(worker, ada, score)
+    assert names(site, "free") == [("ada", stands)]
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert entry["choice"] == choice
+    replaced = [change["replaced"] is not None for change in entry["history"]]
+    assert replaced == ([True, True, False] if shows == BoardShows.LAST else [True, False])
+
+
+def test_a_team_chooses_where_the_phase_lets_it(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
+    first = scored(worker, ada, 0.6)
+    scored(worker, ada, 0.2)
+    refused = ada.call("PUT", f"{ENTRIES}/free", json={"submission": first})
+    assert refused.status_code == 403 and "the rule of the phase decides" in refused.json()["message"]
+    site.set_phase(team_chooses=True)
+    (entry,) = ada.call("PUT", f"{ENTRIES}/free", json={"submission": first}).json()
+    assert (entry["number"], entry["choice"]) == (1, "by_hand")
+    assert names(site, "free") == [("ada", 0.6)]
+    scored(worker, ada, 0.1)
+    assert names(site, "free") == [("ada", 0.6)]  # a later upload does not undo the choice
+    ada.call("PUT", f"{ENTRIES}/free", json={"submission": None})
+    assert names(site, "free") == [("ada", 0.1)]
+    stranger = site.member("bob")
+    scored(worker, stranger, 0.3)
+    stolen = stranger.call("PUT", f"{ENTRIES}/free", json={"submission": first})
+    assert stolen.status_code == 404
+
+
+def women(site: Site) -> None:
+    add_league(
+        site,
+        "women",
+        admission=Admission.APPROVAL,
+        every_member_qualifies=True,
+        questions=[
+            {"key": "woman", "label": "I am a woman", "answer": "confirm", "required": True},
+            {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"},
+        ],
+    )
+
+
+def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site) -> None:
+    women(site)
+    worker, ada, eve, owner = site.worker(), site.member("ada"), site.member("eve"), site.owner()
+    join_team(site, ada, eve)
+    scored(worker, ada, 0.5, leagues=["free", "women"])
+    assert (names(site, "free"), names(site, "women")) == ([("ada", 0.5)], [])
+    entry = next(row for row in ada.call("GET", ENTRIES).json() if row["league"] == "women")
+    assert (entry["state"], entry["reason"]) == (
+        "held_back",
+        "ada and eve must answer the questions of the league.",
+    )
+    no = ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "no"}})
+    assert (no.status_code, no.json()["message"]) == (422, "Confirm: I am a woman")
+    said = {"answers": {"woman": "yes", "cv": "https://example.org/ada"}}
+    shown = ada.call("PUT", f"{LEAGUES}/women/answers", json=said).json()
+    assert (shown["status"], shown["reason"]) == ("declared", "eve must answer the questions of the league.")
+    mine = {row["username"]: row["answers"] for row in shown["members"]}
+    assert mine == {"ada": {"cv": "https://example.org/ada"}, "eve": None}  # what the team may see
+    eve.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
+    assert names(site, "women") == []
+    (row,) = owner.call("GET", f"{MANAGE}/teams").json()
+    assert (row["team_name"], row["status"], row["missing"]) == ("ada", "declared", [])
+    assert row["people"][0]["answers"] == {"woman": True, "cv": "https://example.org/ada"}
+    decision = {"league": "women", "teams": [row["team"]], "admit": True, "reason": "welcome"}
+    assert owner.call("POST", f"{MANAGE}/teams/decide", json=decision).json() == {"changed": 1}
+    assert owner.call("POST", f"{MANAGE}/teams/decide", json=decision).json() == {"changed": 0}
+    assert names(site, "women") == [("ada", 0.5)]
+    scored(worker, eve, 0.7, leagues=["women"])
+    assert names(site, "women") == [("ada", 0.7)]  # a team is decided on once, not each submission
+    assert names(site, "free") == [("ada", 0.5)]
+
+
+def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> None:
+    women(site)
+    worker, ada, owner = site.worker(), site.member("ada"), site.owner()
+    scored(worker, ada, 0.5, leagues=["women"])
+    ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
+    (row,) = owner.call("GET", f"{MANAGE}/teams").json()
+    owner.call(
+        "POST", f"{MANAGE}/teams/decide", json={"league": "women", "teams": [row["team"]], "admit": True}
+    )
+    assert names(site, "women") == [("ada", 0.5)]
+    join_team(site, ada, site.member("bob"))
+    assert names(site, "women") == []
+    (entry,) = ada.call("GET", ENTRIES).json()
+    assert (entry["state"], entry["reason"]) == ("held_back", "bob must answer the questions of the league.")
+
+
+def test_answers_are_the_organizers_alone_and_go_with_the_account(site: Site) -> None:
+    women(site)
+    worker, ada, owner = site.worker(), site.member("ada"), site.owner()
+    scored(worker, ada, 0.5, leagues=["women"])
+    ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
+    assert ada.call("GET", f"{MANAGE}/teams").status_code == 403
+    from anyshot_platform.users.models import User
+    from anyshot_platform.users.service import erase_user
+
+    with site.services.database.writing() as session:
+        erase_user(session, session.get_one(User, ada.id))
+    (row,) = owner.call("GET", f"{MANAGE}/teams").json()
+    assert [person["answers"] for person in row["people"]] == [None]
+
+
+def test_a_league_has_its_own_quota_and_doors(site: Site) -> None:
+    add_league(site, "small-league", admission=Admission.DECLARED, quota_day=1)
+    add_league(site, "closed-league", admission=Admission.DECLARED, closed_to_newcomers=True)
+    worker, ada = site.worker(), site.member("ada")
+    scored(worker, ada, 0.5, leagues=["small-league"])
+    again = ada.submit(make_zip(salt="again"), leagues=["small-league", "free"])
+    assert again.status_code == 429 and "in the league Small-League" in again.json()["message"]
+    shut = ada.submit(make_zip(salt="shut"), leagues=["closed-league"])
+    assert shut.status_code == 409 and "closed to teams that have no entry" in shut.json()["message"]
+    scored(worker, ada, 0.6, leagues=["free"])
+
+
+def join_team(site: Site, captain: Person, other: Person) -> None:
+    """Put somebody into a captain's team, as accepting an invitation does."""
+    from sqlalchemy import select
+
+    from anyshot_platform.competitions.models import Membership
+    from anyshot_platform.teams import joining
+    from anyshot_platform.teams.models import Team
+
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        competition.team_size = 5
+        mine = session.scalars(select(Membership).where(Membership.user_id == captain.id)).one()
+        team = session.get_one(Team, mine.team_id)
+        joining.invite(session, competition, team, captain.id, other.username)
+        (invitation,) = joining.open_invitations(session, user_id=other.id, competition_id=competition.id)
+        joining.answer(session, competition, other.id, invitation.id, accept=True)
