@@ -17,7 +17,14 @@ from anyshot_analysis.jobs.registry import JOBS, run
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.results import BadResultsFile, read_kind
 
-ROLES = {".anyshot-pack": "meta_test", ".parquet": "results", ".npz": "arrays"}
+ROLES = {
+    ".anyshot-pack": "meta_test",
+    ".parquet": "results",
+    ".csv": "results",
+    ".zip": "results",
+    ".npz": "arrays",
+}
+TABLES = (".anyshot-pack", ".parquet", ".npz")  # what a folder is searched for
 
 
 class Analyses(click.Group):
@@ -60,8 +67,10 @@ def command_of(name: str) -> click.Command:
         *[option_of(field) for field in fields(kind)],
     ]
     about = (
-        f"{JOBS[name].about}\n\nFILES: packs (or folders of packs), results (.parquet), the predictions of the same"
-        " runs in the same order (.parquet; they open what can be said of other classes), or layers (.npz)."
+        f"{JOBS[name].about}\n\nFILES: packs, results, layers or snapshots (.npz), or folders of them. Results are"
+        " those of dry runs, experiments and `anyshot results -o`, a submission's tasks.csv or everything.zip from the"
+        " site, or the results.parquet of a competition's archive. Predictions of the same runs in the same order open"
+        " what can be said of other classes."
     )
     return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
 
@@ -138,7 +147,7 @@ def sort_files(files: Sequence[Path], train: Sequence[Path]) -> dict[str, list[P
             )
         role = ROLES[path.suffix]
         found.setdefault(
-            "predictions" if role == "results" and _holds_predictions(path) else role, []
+            "predictions" if path.suffix == ".parquet" and _holds_predictions(path) else role, []
         ).append(path)
     if train:
         found["meta_train"] = expand(train)
@@ -153,9 +162,9 @@ def _holds_predictions(path: Path) -> bool:
 
 
 def expand(paths: Sequence[Path]) -> list[Path]:
-    """Folders replaced by what they hold, in the order of names."""
+    """Folders replaced by what they and their folders hold, in the order of names."""
     return [
         p
         for path in paths
-        for p in (sorted(q for q in path.iterdir() if q.suffix in ROLES) if path.is_dir() else [path])
+        for p in (sorted(q for q in path.rglob("*") if q.suffix in TABLES) if path.is_dir() else [path])
     ]

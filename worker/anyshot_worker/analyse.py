@@ -78,6 +78,7 @@ def _gather(attempt: Attempt) -> dict[str, list[Path]]:
 
 def _named(source: Path, ref: ResultsRef, target: Path) -> Path:
     """The same results in a file that says whose they are, as the analyses read it."""
-    table, meta = read_results(source)
-    write_results(target, table, {**meta, "submission": ref.submission, "run": f"{ref.run:04d}"})
+    found = read_results(source)
+    named = {"who": ref.submission, "submission": ref.submission, "run": str(ref.run + 1), "part": ""}
+    write_results(target, found.table, found.identity.model_copy(update=named))
     return target

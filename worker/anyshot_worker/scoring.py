@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
+from anyshot_starting_kit.protocols.registry import SEEDS
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
-from anyshot_starting_kit.results import read_predictions, write_predictions, write_results
+from anyshot_starting_kit.results import Identity, Maker, read_predictions, write_predictions, write_results
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Assignment, Complete, Stage
 from anyshot_worker.attempt import Attempt
@@ -21,16 +22,41 @@ def score_and_keep(attempt: Attempt, predictions: Predictions, protocol_digest: 
     """
     assignment = attempt.assignment
     attempt.say(Stage.SCORING, "Scoring the predictions")
-    meta = {"run": assignment.run_id, "protocol": protocol_digest}
+    identity = identify(attempt, protocol_digest)
     with attempt.step("scoring"):
         table = predictions.score()
         summary = summarize(table, expected_tasks(assignment)).to_dict()
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
-        write_results(results, table, meta)
-        write_predictions(answers, predictions, meta)
+        write_results(results, table, identity)
+        write_predictions(answers, predictions, identity)
     attempt.keep(results.name, results)
     attempt.keep(answers.name, answers)
     return summary
+
+
+def identify(attempt: Attempt, protocol_digest: str) -> Identity:
+    """What the run's files say that it was, without the secrets that tasks and splits are drawn from."""
+    assignment, provenance = attempt.assignment, attempt.provenance
+    part = assignment.dataset if assignment.dataset is not None else (assignment.shard or ("",))[0]
+    return Identity(
+        maker=Maker.SITE,
+        who=assignment.submission_name or assignment.submission_id or "",
+        submission=assignment.submission_id or "",
+        run=str(assignment.run + 1),
+        part=str(part),
+        run_id=assignment.run_id,
+        competition=assignment.competition,
+        phase=assignment.phase,
+        train_seed=assignment.train_seed,
+        tasks=assignment.tasks,
+        protocol={key: value for key, value in assignment.protocol.items() if key not in SEEDS},
+        protocol_digest=protocol_digest,
+        train_pool=tuple(pack.blob.digest for pack in assignment.meta_train),
+        test_pool=tuple(pack.blob.digest for pack in assignment.meta_test),
+        code=assignment.submission.digest if assignment.submission else "",
+        image=provenance.image_digest or provenance.image,
+        versions={"kit": provenance.kit_version} if provenance.kit_version else {},
+    )
 
 
 def expected_tasks(assignment: Assignment) -> Sequence[int]:
@@ -49,8 +75,8 @@ def rescore(attempt: Attempt) -> Complete:
     attempt.say(Stage.PREPARING, "Fetching the predictions")
     with attempt.step("prepare"):
         path = attempt.site.workspace.get(assignment.predictions, ".parquet")
-    predictions, meta = read_predictions(path)
-    summary = score_and_keep(attempt, predictions, str(meta.get("protocol", "")))
+    found = read_predictions(path)
+    summary = score_and_keep(attempt, found.predictions, found.identity.protocol_digest)
     attempt.keep("log.txt", attempt.log.close())
     return Complete(
         epoch=assignment.epoch,

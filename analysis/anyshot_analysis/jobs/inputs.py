@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import ClassMatrix, ScoreMatrix, align_classes
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.results import read_predictions, read_results
+from anyshot_starting_kit.results import BadResultsFile, FoundRun, find_runs, read_predictions
 
 
 class BadAnalysis(ValueError):
@@ -57,11 +57,8 @@ class Inputs:
 
     @cached_property
     def results(self) -> dict[str, list[TaskTable]]:
-        """Per-task tables of each submission, its runs in order; the name is in the file's metadata, or the file's.
-
-        Files of an experiment with baselines name the baseline and the seed, which counts as a run.
-        """
-        return {name: [run.table for run in runs] for name, runs in self._runs.items()}
+        """Per-task tables of each submission, its runs in order, by the name that `find_runs` shows."""
+        return {name: [run.table for run in runs] for name, runs in self.runs.items()}
 
     @cached_property
     def classes(self) -> dict[str, list[ClassTable]] | None:
@@ -77,8 +74,8 @@ class Inputs:
                 f"{len(given)} predictions and {len(self.paths('results'))} results were given: one of each a run"
             )
         return {
-            name: [_class_table(given[run.position], run.table) for run in runs]
-            for name, runs in self._runs.items()
+            name: [_class_table([given[place] for place in run.positions], run.table) for run in runs]
+            for name, runs in self.runs.items()
         }
 
     def align_classes(self, matrix: ScoreMatrix) -> ClassMatrix | None:
@@ -86,29 +83,22 @@ class Inputs:
         return None if self.classes is None else align_classes(self.classes, matrix)
 
     @cached_property
-    def _runs(self) -> dict[str, list[_Run]]:
-        found: dict[str, list[_Run]] = {}
-        for position, path in enumerate(self.paths("results")):
-            table, meta = read_results(path)
-            name = str(meta.get("submission") or meta.get("entry") or meta.get("name") or path.stem)
-            number = meta.get("run", meta.get("seed", len(found.get(name, []))))
-            found.setdefault(name, []).append(_Run(str(number), position, table))
-        return {name: sorted(runs, key=lambda run: run.number) for name, runs in found.items()}
+    def runs(self) -> dict[str, list[FoundRun]]:
+        """The runs of each submission with what is known of them. Raises `BadAnalysis` for files that do not fit."""
+        try:
+            return find_runs(self.paths("results"))
+        except BadResultsFile as error:
+            raise BadAnalysis(str(error)) from error
 
 
-@dataclass(frozen=True)
-class _Run:
-    """One file of results: which run of its submission, at which place among the files."""
-
-    number: str
-    position: int
-    table: TaskTable
-
-
-def _class_table(path: Path, results: TaskTable) -> ClassTable:
-    table = read_predictions(path).predictions.class_table()
+def _class_table(paths: Sequence[Path], results: TaskTable) -> ClassTable:
+    parts = [read_predictions(path).predictions.class_table() for path in paths]
+    table = ClassTable(
+        **{f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(ClassTable)}
+    )
     if not np.array_equal(np.unique(table.task), np.unique(results.task)):
-        raise BadAnalysis(f"{path.name} does not hold the predictions of the tasks of its run's results")
+        names = ", ".join(path.name for path in paths)
+        raise BadAnalysis(f"{names} does not hold the predictions of the tasks of its run's results")
     return table
 
 

@@ -72,19 +72,19 @@ def combine(services: Services, run_id: str) -> None:
         digests = [_results_of(session, run) for run in _parts(session, first)]
         tasks = first.phase_version.tasks
     with tempfile.TemporaryDirectory(prefix="anyshot-shards-") as folder:
-        tables, metas = [], []
+        tables, identities = [], []
         for place, digest in enumerate(digests):
             path = Path(folder) / f"{place}.parquet"
             with services.storage.open(digest) as source, path.open("wb") as sink:
                 while chunk := source.read(1 << 20):
                     sink.write(chunk)
-            table, meta = read_results(path)
-            tables.append(table)
-            metas.append(meta)
+            found = read_results(path)
+            tables.append(found.table)
+            identities.append(found.identity)
         whole = TaskTable.concatenate(tables).sorted()
         summary = _summarize(whole, tasks)
         target = Path(folder) / COMBINED
-        write_results(target, whole, {**metas[0], "tasks": tasks})
+        write_results(target, whole, identities[0].model_copy(update={"part": "", "tasks": tasks}))
         blob = keep_file(services, target)
     with services.database.writing() as session:
         run = session.get_one(Run, run_id)

@@ -70,6 +70,8 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         competition=session.get_one(Competition, run.competition_id).slug,
         phase=phase.slug,
         submission_id=run.submission_id,
+        submission_name=f"{submission.team.name} #{submission.number}" if submission else "",
+        run=run.seed_index,
         submission=blob_ref(services, submission.digest, submission.size) if submission else None,
         # A report on a board is computed from its results: no pack has to travel for it.
         meta_train=[]

@@ -80,9 +80,9 @@ def save(result: DryRun, plan: Plan, name: str, output: Path, console: Console) 
         _print_failure(outcome, console)
         return data
     assert result.table is not None and result.summary is not None and result.predictions is not None
-    meta = _facts(outcome, plan, name)
-    write_results(output / "results.parquet", result.table, meta)
-    write_predictions(output / "predictions.parquet", result.predictions, meta)
+    identity, meta = plan.identify(Path(name).stem, outcome), _facts(outcome, plan, name)
+    write_results(output / "results.parquet", result.table, identity)
+    write_predictions(output / "predictions.parquet", result.predictions, identity)
     (output / "report.html").write_text(report_html(result.summary, result.table, meta), encoding="utf-8")
     text = report_text(result.summary, result.table, meta)
     (output / "report.txt").write_text(text, encoding="utf-8")

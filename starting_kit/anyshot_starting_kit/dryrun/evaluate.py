@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,10 +13,12 @@ from typing import Any
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.dryrun.parts import carry_out_parts, training_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range
+from anyshot_starting_kit.results.identity import Identity, Maker, digest_code
 from anyshot_starting_kit.taskserver.channel import Channel
 from anyshot_starting_kit.taskserver.child import ChildChannel
 from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome
@@ -57,6 +59,31 @@ class Plan:
     protocol: Protocol | None = None
     each_dataset: bool = False
 
+    @property
+    def tasks_protocol(self) -> Protocol:
+        """The protocol that the tasks are drawn by."""
+        return self.protocol or AnyWayAnyShot(ways=self.ways, shots=self.shots, query=self.query)
+
+    def identify(self, who: str, outcome: Outcome, maker: Maker = Maker.DRY_RUN) -> Identity:
+        """What the files of this run say that it was."""
+        return Identity(
+            maker=maker,
+            who=who,
+            train_seed=self.train_seed,
+            test_seed=self.test_seed,
+            tasks=self.tasks,
+            protocol=self.tasks_protocol.to_dict(),
+            train_pool=_digests(self.data.train),
+            test_pool=_digests(self.data.test),
+            code=digest_code(self.bundle),
+            image=self.sandbox or "",
+            versions=outcome.runner,
+        )
+
+
+def _digests(packs: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(Pack.open(path, verify=False).content_digest for path in packs)
+
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
@@ -71,7 +98,7 @@ class DryRun:
 def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     """Meta-train, meta-test, score. Raises NoSandbox, DataError; failures of the submission are in the outcome."""
     pool = Pool.open(plan.data.test, verify=False)
-    protocol = plan.protocol or AnyWayAnyShot(ways=plan.ways, shots=plan.shots, query=plan.query)
+    protocol = plan.tasks_protocol
     protocol.check(pool)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
     with tempfile.TemporaryDirectory() as folder:

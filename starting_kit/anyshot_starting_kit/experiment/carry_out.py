@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.evaluate import carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
 from anyshot_starting_kit.experiment.bundles import pack_baseline
 from anyshot_starting_kit.experiment.plan import Experiment, Run
-from anyshot_starting_kit.results import BadResultsFile, read_results, write_results
+from anyshot_starting_kit.results import BadResultsFile, Identity, Maker, read_results, write_results
 from anyshot_starting_kit.taskserver.job import Hooks
 
 
@@ -76,19 +76,30 @@ def _run(run: Run, hooks: Hooks) -> Done:
         target = run.results(hashlib.sha256(bundle.read_bytes()).hexdigest())
         if (before := _read(run, target)) is not None:
             return before
-        result = carry_out(run.plan(bundle), hooks)
+        plan = run.plan(bundle)
+        result = carry_out(plan, hooks)
+        identity = _identify(run, plan, result)
     seconds, failure = result.outcome.time.participant_seconds, result.outcome.failure
     if failure is not None:
         place = f"{run.place}: " if run.place else ""
         first, _, rest = f"{place}{failure.verdict}: {failure.message}".partition("\n")
         parts = (rest, failure.private or failure.detail)
         return Done(run.name, run.seed, None, seconds, first, detail="\n".join(filter(None, parts)))
-    assert result.table is not None  # the run did not fail
+    assert result.table is not None and identity is not None  # the run did not fail
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    write_results(partial, result.table, {"name": run.name, "seed": run.seed, "seconds": round(seconds, 3)})
+    write_results(partial, result.table, identity)
     partial.replace(target)
     return Done(run.name, run.seed, result.table, seconds)
+
+
+def _identify(run: Run, plan: Plan, result: DryRun) -> Identity | None:
+    """What the run was: of a dataset within the experiment's seed it is a part."""
+    if result.table is None:
+        return None
+    seconds = round(result.outcome.time.participant_seconds, 3)
+    identity = plan.identify(run.name, result.outcome, Maker.EXPERIMENT)
+    return identity.model_copy(update={"run": str(run.seed), "part": run.place, "seconds": seconds})
 
 
 def _read(run: Run, target: Path) -> Done | None:

@@ -9,12 +9,13 @@ from anyshot_starting_kit.protocols.base_novel import BaseNovel, ClassSide
 from anyshot_starting_kit.protocols.fixed_supports import FixedSupports
 from anyshot_starting_kit.protocols.gaussian import Gaussians
 from anyshot_starting_kit.protocols.legacy import Legacy, training_stream, validation_split
-from anyshot_starting_kit.protocols.registry import PROTOCOLS, protocol_from_dict
-from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range, TaskSpec
+from anyshot_starting_kit.protocols.registry import NUMBER_MAKERS, PROTOCOLS, protocol_from_dict
+from anyshot_starting_kit.protocols.task import NumberMaker, Protocol, ProtocolError, Range, TaskSpec
 from anyshot_starting_kit.protocols.within_domain import WithinDomain
 from anyshot_starting_kit.protocols.writers import Writers
 
 __all__ = [
+    "NUMBER_MAKERS",
     "PROTOCOLS",
     "AnyWayAnyShot",
     "AttributePairs",
@@ -25,6 +26,7 @@ __all__ = [
     "Gaussians",
     "HeldOutDomains",
     "Legacy",
+    "NumberMaker",
     "Protocol",
     "ProtocolError",
     "Range",

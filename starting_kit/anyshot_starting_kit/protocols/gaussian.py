@@ -12,21 +12,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.protocols.any_way_any_shot import FIVE
 from anyshot_starting_kit.protocols.draws import Draws
 from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.splits import PARTS, require_part
-from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range, TaskSpec, deal
+from anyshot_starting_kit.protocols.task import NumberMaker, ProtocolError, Range, TaskSpec, deal
 
 TEN = Range(10, 10)
 
 
 @dataclass(frozen=True)
-class Gaussians(Protocol):
+class Gaussians(NumberMaker):
     """Tasks over `count` classes of `points` numbers each; the three parts have classes of their own.
 
-    Rows are positions in `values(...)`: class c has rows `c * points` to `(c + 1) * points - 1`. No pool is needed.
+    Rows are positions in `values()`: class c has rows `c * points` to `(c + 1) * points - 1`.
     """
 
     name: ClassVar[str] = "gaussians"
@@ -57,16 +56,13 @@ class Gaussians(Protocol):
         """All points of the part, float32 `[count * points, 1]`."""
         return _values(self)
 
-    def task(self, pool: Pool | None, seed: Seed, index: int) -> TaskSpec:
-        """Task `index`; the pool is not used."""
+    def task(self, seed: Seed, index: int) -> TaskSpec:
+        """Task `index` of the part."""
         draws = Draws(self.name, self.part, seed, index)
         ways, shots = self.ways.draw(draws), self.shots.draw(draws)
         classes = draws.choose(self.count, ways)
         rows = [np.arange(c * self.points, (c + 1) * self.points) for c in classes.tolist()]
         return deal(draws, index, 0, classes, rows, shots, self.query)
-
-    def check(self, pool: Pool | None) -> None:
-        """Nothing to check: the settings were."""
 
 
 @lru_cache(maxsize=4)

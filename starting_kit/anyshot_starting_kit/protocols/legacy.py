@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,6 +42,11 @@ class Legacy(Protocol):
     store: TableStore = field(
         default_factory=TableStore, compare=False, repr=False, metadata={"setting": False}
     )
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], table_folder: Path | None = None) -> Self:
+        """One that keeps its table of tasks in `table_folder`."""
+        return cls(**settings, store=TableStore(table_folder))
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index` of `len(pool) * tasks_per_dataset`, from the table of all of them."""

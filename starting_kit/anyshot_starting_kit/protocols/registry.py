@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from anyshot_starting_kit.protocols.attribute_pairs import AttributePairs
 from anyshot_starting_kit.protocols.base_novel import BaseNovel, ClassSide
 from anyshot_starting_kit.protocols.fixed_supports import FixedSupports
 from anyshot_starting_kit.protocols.gaussian import Gaussians
-from anyshot_starting_kit.protocols.keys import Seed, read_seed, write_seed
+from anyshot_starting_kit.protocols.keys import Seed, read_seed
 from anyshot_starting_kit.protocols.legacy import Legacy
-from anyshot_starting_kit.protocols.table import TableStore
-from anyshot_starting_kit.protocols.task import Protocol, ProtocolError, Range
+from anyshot_starting_kit.protocols.task import NumberMaker, Protocol, ProtocolError, Range
 from anyshot_starting_kit.protocols.within_domain import WithinDomain
 from anyshot_starting_kit.protocols.writers import Writers
 
@@ -33,11 +31,9 @@ PROTOCOLS: dict[str, type[Protocol]] = {
         FixedSupports,
         AttributePairs,
         Writers,
-        Gaussians,
     )
 }
-
-
+NUMBER_MAKERS: dict[str, type[NumberMaker]] = {Gaussians.name: Gaussians}
 SEEDS = ("split_seed", "fix_seed")  # settings that are secret where the data is hidden
 
 
@@ -50,26 +46,31 @@ def protocol_from_dict(data: dict[str, Any], table_folder: Path | None = None) -
     Raises:
         ProtocolError: unknown name or key, or a bad value; says what is allowed.
     """
-    name = data.get("name", "any_way_any_shot")
-    if name not in PROTOCOLS:
-        raise ProtocolError(f"Unknown protocol {name!r}; there are {', '.join(sorted(PROTOCOLS))}.")
-    kind = PROTOCOLS[name]
+    kind = _find(data.get("name", AnyWayAnyShot.name))
     settings = {key: value for key, value in data.items() if key != "name"}
-    known = {field.name: field for field in _settings(kind)}
+    known = {field.name: field for field in kind.setting_fields()}
     if unknown := sorted(set(settings) - set(known)):
         raise ProtocolError(
-            f"Protocol {name} has no setting {', '.join(unknown)}; it has {', '.join(known)}."
+            f"Protocol {kind.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}."
         )
     try:
         values = {key: _value(known[key], value) for key, value in settings.items()}
     except ValidationError as error:
         first = error.errors()[0]
-        raise ProtocolError(f"Protocol {name}: found {first['input']!r}: {first['msg']}.") from error
-    return Legacy(**values, store=TableStore(table_folder)) if kind is Legacy else kind(**values)
+        raise ProtocolError(f"Protocol {kind.name}: found {first['input']!r}: {first['msg']}.") from error
+    return kind.from_settings(values, table_folder)
 
 
-def _settings(kind: type[Protocol] | Protocol) -> list[Field[Any]]:
-    return [field for field in fields(kind) if field.metadata.get("setting", True)]
+def _find(name: str) -> type[Protocol]:
+    offered = ", ".join(sorted(PROTOCOLS))
+    if name in NUMBER_MAKERS:
+        raise ProtocolError(
+            f"{name} makes numbers and draws no images of a pool, so no submission can be run on it. `anyshot analyse "
+            f"gaussian` compares learners on it; for a phase take one of {offered}."
+        )
+    if name not in PROTOCOLS:
+        raise ProtocolError(f"Unknown protocol {name!r}; there are {offered}.")
+    return PROTOCOLS[name]
 
 
 def _value(field: Field[Any], value: Any) -> Any:
@@ -91,16 +92,3 @@ def _seed(name: str, value: Any) -> Seed:
         return read_seed(value)
     except ValueError as error:
         raise ProtocolError(f"{name}: {error}.") from error
-
-
-def to_plain(protocol: Protocol) -> dict[str, Any]:
-    """`name` and every setting, as JSON knows them."""
-    plain: dict[str, Any] = {"name": protocol.name}
-    for field in _settings(protocol):
-        value = getattr(protocol, field.name)
-        if isinstance(value, Range):
-            value = [value.low, value.high]
-        if isinstance(value, bytes):
-            value = write_seed(value)
-        plain[field.name] = list(value) if isinstance(value, tuple) else value
-    return plain

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols.draws import Draws
-from anyshot_starting_kit.protocols.keys import Seed
+from anyshot_starting_kit.protocols.keys import Seed, write_seed
 
 
 class ProtocolError(DataError):
@@ -83,14 +84,42 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """Base of all protocols: a frozen dataclass whose fields are its settings.
+class Settings:
+    """Base of what draws tasks: a frozen dataclass whose fields are its settings, but for those marked otherwise."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def setting_fields(cls) -> tuple[Field[Any], ...]:
+        """The fields that describe it."""
+        return tuple(field for field in fields(cls) if field.metadata.get("setting", True))
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any], table_folder: Path | None = None) -> Self:
+        """One with these settings; `table_folder` is for those that keep a table of their tasks."""
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`name` and every setting as JSON knows them, which `protocol_from_dict` reads."""
+        return {"name": self.name} | {f.name: _plain(getattr(self, f.name)) for f in self.setting_fields()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Range):
+        return [value.low, value.high]
+    if isinstance(value, bytes):
+        return write_seed(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+@dataclass(frozen=True)
+class Protocol(Settings):
+    """Base of all protocols, which draw rows of packs.
 
     A subclass defines `name` and `task`. `tasks` may be overridden where a sequence is cheaper than its
     elements.
     """
 
-    name: ClassVar[str]
     splits_datasets: ClassVar[bool] = False  # see `training_rows`; its datasets come in turn
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
@@ -116,11 +145,22 @@ class Protocol:
         """
         return None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data, which `protocol_from_dict` reads."""
-        from anyshot_starting_kit.protocols.registry import to_plain
 
-        return to_plain(self)
+@dataclass(frozen=True)
+class NumberMaker(Settings):
+    """Base of benchmarks that make numbers on the spot: no images, so that no submission can be run on them."""
+
+    def task(self, seed: Seed, index: int) -> TaskSpec:
+        """Task `index`; its rows are positions in `values()`."""
+        raise NotImplementedError
+
+    def tasks(self, seed: Seed, count: int, start: int = 0) -> Iterator[TaskSpec]:
+        """Tasks `start` to `start + count - 1`."""
+        return (self.task(seed, index) for index in range(start, start + count))
+
+    def values(self) -> np.ndarray:
+        """All points, float32 `[points, features]`."""
+        raise NotImplementedError
 
 
 def dataset_in_turn(seed: Seed, index: int, datasets: Sequence[int]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from anyshot_starting_kit.results.formats import (
     require_columns,
     write_marked,
 )
+from anyshot_starting_kit.results.identity import Description, Identity, describe
 
 KIND = "predictions"
 _LISTS = ("predictions", "labels", "classes")
@@ -36,13 +36,18 @@ SCHEMA = pa.schema(
 
 
 class PredictionsFile(NamedTuple):
-    """The predictions and what the run was (free JSON data)."""
+    """The predictions and what the run was: `identity` says it in the one schema, `meta` as the file has it."""
 
     predictions: Predictions
     meta: dict[str, Any]
 
+    @property
+    def identity(self) -> Identity:
+        """Whose predictions of which run; also of a file of the first release. Raises `BadResultsFile`."""
+        return Identity.of(self.meta)
 
-def write_predictions(target: Target, predictions: Predictions, meta: Mapping[str, Any]) -> None:
+
+def write_predictions(target: Target, predictions: Predictions, identity: Description) -> None:
     """Write a run's predictions to a path or a binary file; labels must fit into 32 bits."""
     bounds = {
         "predictions": predictions.offsets,
@@ -55,7 +60,7 @@ def write_predictions(target: Target, predictions: Predictions, meta: Mapping[st
         else pa.array(getattr(predictions, field.name), type=field.type)
         for field in SCHEMA
     ]
-    write_marked(target, pa.Table.from_arrays(arrays, schema=SCHEMA), KIND, meta)
+    write_marked(target, pa.Table.from_arrays(arrays, schema=SCHEMA), KIND, describe(identity))
 
 
 def read_predictions(source: Target) -> PredictionsFile:

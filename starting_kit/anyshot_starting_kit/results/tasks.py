@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from anyshot_scoring.table import COLUMNS, INTEGERS, STRINGS, TaskTable
 from anyshot_starting_kit.results.formats import Target, read_marked, require_columns, write_marked
+from anyshot_starting_kit.results.identity import Description, Identity, describe
 
 KIND = "results"
 
@@ -23,16 +23,21 @@ SCHEMA = pa.schema([pa.field(name, _type(name), nullable=False) for name in COLU
 
 
 class ResultsFile(NamedTuple):
-    """The per-task table and what the run was (free JSON data: competition, phase, run, seeds, versions)."""
+    """The per-task table and what the run was: `identity` says it in the one schema, `meta` as the file has it."""
 
     table: TaskTable
     meta: dict[str, Any]
 
+    @property
+    def identity(self) -> Identity:
+        """Whose results of which run; also of a file of the first release. Raises `BadResultsFile`."""
+        return Identity.of(self.meta)
 
-def write_results(target: Target, table: TaskTable, meta: Mapping[str, Any]) -> None:
+
+def write_results(target: Target, table: TaskTable, identity: Description) -> None:
     """Write a run's per-task results to a path or a binary file."""
     arrays = [pa.array(column, type=_type(name)) for name, column in table.columns().items()]
-    write_marked(target, pa.Table.from_arrays(arrays, schema=SCHEMA), KIND, meta)
+    write_marked(target, pa.Table.from_arrays(arrays, schema=SCHEMA), KIND, describe(identity))
 
 
 def read_results(source: Target) -> ResultsFile:

@@ -133,6 +133,8 @@ class Assignment(Message):
     competition: str
     phase: str
     submission_id: str | None = None
+    submission_name: str = Field(default="", description="as the submission is shown: team and number")
+    run: int = Field(default=0, ge=0, description="place among the submission's seeded runs")
     submission: BlobRef | None = None
     meta_train: list[PackRef] = []
     meta_test: list[PackRef] = []

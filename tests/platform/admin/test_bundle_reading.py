@@ -90,6 +90,7 @@ def test_all_problems_come_at_once_with_their_lines() -> None:
         ("timezone: Europe/Paris", "timezone: Europe/Pari", "there is no time zone 'Europe/Pari'"),
         ("start: 2022-07-01", "start: yesterday", "write a moment like"),
         ("{name: any_way_any_shot}", "{name: any_way}", "not a task protocol"),
+        ("{name: any_way_any_shot}", "{name: gaussians}", "makes numbers and draws no images"),
         ("{name: any_way_any_shot}", "{name: any_way_any_shot, ways: [9, 2]}", "not a task protocol"),
         ("title: Demo", "title: Demo\ntitle: Again", "this key stands here twice"),
         ("    budget:", "    scoring: {ranking: by_beauty}\n    budget:", "there is no rule 'by_beauty'"),

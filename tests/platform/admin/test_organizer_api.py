@@ -91,6 +91,7 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) 
         ({"scoring": {"ranking": "by_beauty"}}, "no such rule"),
         ({"scoring": {"runs": 3}, "tasks": {"test_seeds": [1]}}, "3 seeded runs need as many seeds"),
         ({"tasks": {"protocol": {"name": "dice"}}}, "Not a task protocol"),
+        ({"tasks": {"protocol": {"name": "gaussians"}}}, "makes numbers and draws no images"),
         ({"tasks": {"meta_test": "somebody-elses"}}, "no pool somebody-elses that you may use"),
     ],
 )
