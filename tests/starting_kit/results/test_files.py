@@ -19,7 +19,7 @@ from anyshot_starting_kit.results import (
 )
 from tests.scoring.drawn import draw_run, draw_table
 
-META = {"competition": "cross-domain", "run": "r-17", "train_seed": 93, "name": "Ünïcode"}
+META = {"competition": "cross-domain", "run": "r-17", "train_seed": 93, "who": "Ünïcode"}
 
 
 def test_results_come_back_as_they_went(tmp_path: Path):
