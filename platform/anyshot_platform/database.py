@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pydantic import BaseModel
 from sqlalchemy import JSON, DateTime, Dialect, Engine, MetaData, String, create_engine, event
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import make_url
@@ -20,6 +21,7 @@ from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session, sessionmak
 from sqlalchemy.types import TypeDecorator
 
 E = TypeVar("E", bound=StrEnum)
+M = TypeVar("M", bound=BaseModel)
 _ASK_AFTER = 20.0  # seconds that a connection was not used
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -74,6 +76,26 @@ class Word(TypeDecorator[E]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> E | None:
         return None if value is None else self.words(value)
+
+
+class PydanticJson(TypeDecorator[M]):
+    """A Pydantic model stored as readable JSON; `{}`, what a row has before there is any, is None in Python.
+
+    Fields that this release does not know are left out when a row is read, and those that it lacks take their default.
+    """
+
+    impl = Json
+    cache_ok = True
+
+    def __init__(self, model: type[M]) -> None:
+        super().__init__()
+        self.model = model
+
+    def process_bind_param(self, value: M | None, dialect: Dialect) -> Any:
+        return {} if value is None else value.model_dump(mode="json")
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> M | None:
+        return self.model.model_validate(value) if value else None
 
 
 class Base(DeclarativeBase):

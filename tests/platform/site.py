@@ -33,6 +33,7 @@ from anyshot_platform.users.service import create_token, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_starting_kit.wire.evidence import Evidence
 
 PASSWORD = "a passphrase for tests"
 MODEL = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"
@@ -145,6 +146,7 @@ class PaperWorker:
             "epoch": job["epoch"],
             "summary": summary(mean, stop - start),
             "artifacts": [],
+            "evidence": Evidence(complete=True).model_dump(),
             **changes,
         }
         return self.call("POST", f"/runs/{job['run_id']}/complete", json=body)

@@ -10,6 +10,7 @@ from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgr
 from anyshot_starting_kit.taskserver.scores import collect
 from anyshot_starting_kit.taskserver.server import serve, serve_isolated
 from anyshot_starting_kit.taskserver.tasks import PoolTasks
+from anyshot_starting_kit.wire.evidence import Evidence
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import (
     Assignment,
@@ -55,7 +56,7 @@ def evaluate(attempt: Attempt) -> Complete:
     )
 
 
-def _inspect(attempt: Attempt, materials: Materials) -> dict[str, object]:
+def _inspect(attempt: Attempt, materials: Materials) -> Evidence:
     with attempt.step("evidence"):
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 

@@ -37,6 +37,17 @@ SUSPICIOUS_CALLS = (
     "hf_hub_download",
     "urlopen",
 )
+# Functions whose `weights` are numbers: of a mean, a histogram, a draw.
+WEIGHTED = (
+    "average",
+    "bincount",
+    "choices",
+    "cov",
+    "histogram",
+    "histogram2d",
+    "histogramdd",
+    "WeightedRandomSampler",
+)
 # First eight digits of the sha256 of well-known files, as their publishers put them into the files' names.
 KNOWN = {
     "f37072fd": "torchvision resnet18 (ImageNet)", "5c106cde": "torchvision resnet18 (ImageNet, 2016)",
@@ -57,11 +68,15 @@ KNOWN = {
 
 
 def inspect_archive(archive, prefix=""):
-    files, code = [], []
+    files, code, small = [], [], []
     for info in archive.infolist():
-        if info.is_dir() or info.file_size > LARGEST:
+        if info.is_dir():
             continue
-        path, data = prefix + info.filename, archive.read(info)
+        path = prefix + info.filename
+        if info.file_size > LARGEST:
+            files.append(describe(path, info.file_size, "0" * 64, "too large to look into", [], ""))
+            continue
+        data = archive.read(info)
         if path.endswith(".py"):
             code += inspect_source(path, data)
         if path.endswith(".zip") and not prefix:
@@ -69,6 +84,10 @@ def inspect_archive(archive, prefix=""):
             files, code = files + more_files, code + more_code
         elif path.lower().endswith(WEIGHTS) or len(data) >= ENOUGH:
             files.append(inspect_file(path, data))
+        elif not path.endswith(".py"):
+            small.append((path, data))
+    if sum(len(data) for path, data in small) >= ENOUGH:  # weights in many small pieces
+        files += [inspect_file(path, data) for path, data in small]
     return files, code
 
 
@@ -79,8 +98,12 @@ def inspect_file(path, data):
         kind, shapes = read_shapes(path, data)
     except Exception as error:  # noqa: BLE001 - whatever a hostile file causes is a finding
         note = f"{type(error).__name__}: {error}"[:300]
+    return describe(path, len(data), digest, kind, shapes, note)
+
+
+def describe(path, size, digest, kind, shapes, note):
     return {
-        "path": path[:300], "bytes": len(data), "sha256": digest, "kind": kind, "tensors": len(shapes),
+        "path": path[:300], "bytes": size, "sha256": digest, "kind": kind, "tensors": len(shapes),
         "parameters": sum(math.prod(shape) for shape in shapes),
         "shapes": ["x".join(map(str, shape))[:40] for shape in sorted(shapes, key=math.prod, reverse=True)[:20]],
         "known_as": KNOWN.get(digest[:8], ""), "note": note,
@@ -159,6 +182,8 @@ def judge_call(node):
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if name in SUSPICIOUS_CALLS or ast.unparse(node.func).endswith("hub.load"):
         yield node.lineno, f"download: {ast.unparse(node.func)[:80]}"
+    if name in WEIGHTED:
+        return
     for keyword in node.keywords:
         value = keyword.value
         if keyword.arg in ("pretrained", "weights") and not (

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_starting_kit.wire.evidence import Evidence
+
+NOT_INSPECTED = Evidence(problem="the worker sent no report of it")
 
 
 def enters_from_scratch(session: Session, submission_id: str) -> bool:
@@ -21,20 +24,26 @@ def enters_from_scratch(session: Session, submission_id: str) -> bool:
     return session.scalars(entry.limit(1)).first() is not None
 
 
-def weigh_evidence(session: Session, submission_id: str, evidence: dict[str, Any]) -> None:
-    """Attach a run's evidence to the submission's entries, and decide those that hang on it alone.
+def weigh_evidence(session: Session, submission_id: str, evidence: Evidence | None) -> None:
+    """Attach what a run's inspection found to the submission's entries, and decide those that hang on it alone.
 
-    `evidence["suspicious"]`, where the worker found signs of pretrained weights, leaves the entry for an organizer to
-    decide; without it the declaration stands. What an organizer decided is not touched.
+    An entry stands in the league only while every inspection of its zip ended and found nothing suspicious; else it
+    waits for an organizer. What an organizer decided is not touched, nor forgotten what one of several runs found.
     """
-    entries = session.scalars(
+    found = evidence or NOT_INSPECTED
+    for entry in _entries(session, submission_id):
+        if entry.evidence is None or found.suspicious:
+            entry.evidence = found
+        if (
+            entry.decided_at is None and entry.status != EntryStatus.REFUSED
+        ):  # a gate of the finals refused it
+            entry.status = EntryStatus.DECLARED if entry.evidence.suspicious else EntryStatus.ADMITTED
+    session.flush()
+
+
+def _entries(session: Session, submission_id: str) -> Sequence[LeagueEntry]:
+    return session.scalars(
         select(LeagueEntry)
         .join(League, League.id == LeagueEntry.league_id)
         .where(LeagueEntry.submission_id == submission_id, League.admission == Admission.FROM_SCRATCH)
     ).all()
-    for entry in entries:
-        entry.evidence = evidence
-        if entry.decided_at is None:
-            suspicious = bool(evidence.get("suspicious"))
-            entry.status = EntryStatus.DECLARED if suspicious else EntryStatus.ADMITTED
-    session.flush()

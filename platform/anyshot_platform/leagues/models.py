@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_platform.database import Base, Word, new_id, now
+from anyshot_platform.database import Base, PydanticJson, Word, new_id, now
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_starting_kit.wire.evidence import Evidence
 
 
 class League(Base):
@@ -46,7 +47,7 @@ class LeagueEntry(Base):
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
     league_id: Mapped[str] = mapped_column(ForeignKey("leagues.id"), primary_key=True, index=True)
     status: Mapped[EntryStatus] = mapped_column(Word(EntryStatus), default=EntryStatus.ADMITTED)
-    evidence: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    evidence: Mapped[Evidence | None] = mapped_column(PydanticJson(Evidence), nullable=False)
     reason: Mapped[str] = mapped_column(Text, default="")
     decided_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     decided_at: Mapped[datetime | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,6 +17,7 @@ from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.services import SessionDep
+from anyshot_starting_kit.wire.evidence import Evidence
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
 LeagueParam = Annotated[str, Path(max_length=64)]
@@ -38,7 +39,8 @@ class EntryOut(BaseModel):
     members: list[str]
     status: EntryStatus
     reason: str
-    evidence: dict[str, Any]
+    evidence: Evidence | None
+    suspicious: list[str] = Field(description="what of the evidence speaks for pretrained weights, in words")
 
 
 class EntryIn(BaseModel):
@@ -119,6 +121,7 @@ def list_entries(
             status=row.entry.status,
             reason=row.entry.reason,
             evidence=row.entry.evidence,
+            suspicious=row.entry.evidence.suspicious if row.entry.evidence else [],
         )
         for row in organizing.list_entries(session, access.competition, status=status)
     ]

@@ -150,7 +150,7 @@ def decide(
         submission = session.get(Submission, submission_id)
         if entry is None or submission is None or submission.competition_id != competition.id:
             raise NotFound("There is no such entry.")
-        if entry.status == status:
+        if entry.status == status and entry.decided_at is not None:
             continue
         before = entry.status
         entry.status, entry.reason, entry.decided_by, entry.decided_at = status, reason, actor_id, now()

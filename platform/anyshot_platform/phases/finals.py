@@ -168,6 +168,13 @@ def launch(session: Session, phase: Phase, actor_id: str, *, expected: int | Non
     return entered
 
 
+def _keep_decision(session: Session, origin: Submission, entry: LeagueEntry) -> None:
+    """What an organizer decided about a zip holds for its final runs too, whatever they find in it again."""
+    before = session.get(LeagueEntry, (origin.id, entry.league_id))
+    if before is not None and entry.status == EntryStatus.ADMITTED:
+        entry.decided_by, entry.decided_at = before.decided_by, before.decided_at
+
+
 def _enter(session: Session, phase: Phase, row: Candidate) -> Submission:
     origin = row.submission
     assert origin is not None
@@ -188,5 +195,6 @@ def _enter(session: Session, phase: Phase, row: Candidate) -> Submission:
     for entry in session.scalars(select(LeagueEntry).where(LeagueEntry.submission_id == submission.id)):
         entry.status = EntryStatus.ADMITTED if entry.league_id in passed else EntryStatus.REFUSED
         entry.reason = "" if entry.league_id in passed else "did not beat the gate of the league"
+        _keep_decision(session, origin, entry)
     session.flush()
     return submission

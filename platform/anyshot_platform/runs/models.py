@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_platform.database import Base, Word, new_id, now
+from anyshot_platform.database import Base, PydanticJson, Word, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
+from anyshot_starting_kit.wire.evidence import Evidence
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from anyshot_starting_kit.wire.worker_api import JobKind
 
@@ -90,7 +91,7 @@ class Run(Base):
     task_shots: Mapped[int | None]
     usage: Mapped[dict[str, Any]] = mapped_column(default=dict)
     provenance: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    evidence: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    evidence: Mapped[Evidence | None] = mapped_column(PydanticJson(Evidence), nullable=False)
 
     submission: Mapped[Submission | None] = relationship()
     phase_version: Mapped[PhaseVersion] = relationship()

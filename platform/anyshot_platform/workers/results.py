@@ -92,7 +92,7 @@ def complete(session: Session, settings: PlatformSettings, run: Run, result: Com
         tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
         stage_times={**run.stage_times, "finished": now().isoformat()},
     )
-    if run.submission_id is not None:
+    if run.submission_id is not None and run.kind != JobKind.SCORE:  # scoring again opens no zip
         weigh_evidence(session, run.submission_id, result.evidence)
     settle(session, run)
 

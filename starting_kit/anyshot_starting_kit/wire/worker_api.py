@@ -9,8 +9,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from anyshot_starting_kit.wire.evidence import Evidence
+from anyshot_starting_kit.wire.message import Message
 from anyshot_starting_kit.wire.verdicts import Verdict
 
 API_VERSION = 1
@@ -18,12 +20,6 @@ CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that m
 QUEUE_PREFIX = "anyshot."  # followed by the hardware class, e.g. "anyshot.cpu"
 LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 2.0
-
-
-class Message(BaseModel):
-    """Base of all messages: unknown fields are refused, values never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Stage(StrEnum):
@@ -106,8 +102,8 @@ class WorkerInfo(Message):
     release: str = ""
     cores: int = 1
     memory_bytes: int = 0
-    gpus: list[str] = []
-    images: list[str] = []
+    gpus: list[str] = Field(default=[])
+    images: list[str] = Field(default=[])
     sandbox: str = ""
     sandbox_reduced: bool = False
     packs: list[str] = Field(default=[], description="digests of the packs in the cache")
@@ -136,8 +132,8 @@ class Assignment(Message):
     submission_name: str = Field(default="", description="as the submission is shown: team and number")
     run: int = Field(default=0, ge=0, description="place among the submission's seeded runs")
     submission: BlobRef | None = None
-    meta_train: list[PackRef] = []
-    meta_test: list[PackRef] = []
+    meta_train: list[PackRef] = Field(default=[])
+    meta_test: list[PackRef] = Field(default=[])
     protocol: dict[str, Any] = Field(default={}, description="as `protocols.protocol_from_dict` reads it")
     tasks: int = 0
     shard: tuple[int, int] | None = Field(default=None, description="task indices [start, stop)")
@@ -244,7 +240,10 @@ class Complete(Message):
     artifacts: list[ArtifactRef]
     usage: Usage = Usage()
     provenance: Provenance = Provenance()
-    evidence: dict[str, Any] = Field(default={}, description="what was found about pretrained weights")
+    evidence: Evidence | None = Field(
+        default=None,
+        description="what was found about pretrained weights; none where the job looks at no zip",
+    )
 
 
 class Fail(Message):
@@ -258,7 +257,7 @@ class Fail(Message):
     task_index: int | None = None
     ways: int | None = None
     shots: int | None = None
-    artifacts: list[ArtifactRef] = []
+    artifacts: list[ArtifactRef] = Field(default=[])
     usage: Usage = Usage()
     provenance: Provenance = Provenance()
 

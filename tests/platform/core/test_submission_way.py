@@ -9,6 +9,7 @@ from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
+from anyshot_starting_kit.wire.evidence import Evidence
 from tests.platform.site import MODEL, Site, make_zip
 
 
@@ -210,10 +211,35 @@ def test_a_smoke_test_costs_no_quota_and_stays_off_the_board(site: Site) -> None
 
 def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
     worker = site.worker()
-    for name, evidence in (("alice", {}), ("bob", {"suspicious": ["weights.pt, 90 MiB"]})):
-        assert site.member(name).submit(leagues=["free", "scratch"]).status_code == 201
+    clean = Evidence(complete=True)
+    found = {
+        "alice": clean,
+        "bob": clean.model_copy(update={"known": ["vgg16"]}),
+        "eve": Evidence(),
+        "zoe": None,
+    }
+    for name, evidence in found.items():
+        assert site.member(name).submit(leagues=["scratch", "free"]).status_code == 201
         job = worker.claim()
         assert job is not None
-        worker.complete(job, 0.5, evidence=evidence)
+        worker.complete(job, 0.5, evidence=evidence and evidence.model_dump())
     assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
-    assert {row["team"] for row in site.board("free")["rows"]} == {"alice", "bob"}
+    assert {row["team"] for row in site.board("free")["rows"]} == set(found)
+
+
+def test_what_one_of_several_runs_finds_holds_and_an_organizers_decision_too(site: Site) -> None:
+    site.set_version(train_seeds=[1, 2, 3], test_seeds=[4, 5, 6])
+    alice, worker = site.member("alice"), site.worker()
+    shown = alice.submit(leagues=["scratch"]).json()
+    found = [Evidence(complete=True), Evidence(problem="no memory"), Evidence(complete=True)]
+    for evidence in found:
+        job = worker.claim()
+        assert job is not None
+        worker.complete(job, 0.5, evidence=evidence.model_dump())
+    assert site.board("scratch")["rows"] == []
+    decision = {"entries": [{"submission": shown["id"], "league": "scratch"}], "admit": True}
+    path = "/api/v1/competitions/small/manage/leagues/entries"
+    assert site.owner().call("POST", f"{path}/decide", json=decision).status_code == 200
+    assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
+    (entry,) = site.owner().call("GET", path).json()
+    assert entry["suspicious"] == ["The inspection did not end: no memory."], "the evidence stays to be read"

@@ -61,17 +61,18 @@ def test_weights_and_calls_are_found(sandboxes: Sandboxes, tmp_path: Path) -> No
         archive.writestr("noise.dat", bytes(range(256)) * 2000)
         archive.writestr("bomb.pkl", pickle.dumps(Bomb()))
     found = evidence.inspect(sandboxes, path)
-    files = {item["path"]: item for item in found["files"]}
-    assert found["complete"]
-    assert files["net.pth"]["parameters"] == 64 * 32 + 7
-    assert files["net.pth"]["shapes"][0] == "64x32"
-    assert files["whole.pt"]["parameters"] == 30 * 10 + 10
-    assert files["more.npz"]["parameters"] == 17
-    assert files["w.safetensors"]["parameters"] == 200
-    assert files["noise.dat"]["kind"] == "opaque"
-    assert files["bomb.pkl"]["tensors"] == 0
-    assert found["parameters"] == sum(item["parameters"] for item in found["files"])
-    assert [(item["line"], item["what"].split("(")[0]) for item in found["code"]] == [
+    files = {item.path: item for item in found.files}
+    assert found.complete
+    assert files["net.pth"].parameters == 64 * 32 + 7
+    assert files["net.pth"].shapes[0] == "64x32"
+    assert files["whole.pt"].parameters == 30 * 10 + 10
+    assert files["more.npz"].parameters == 17
+    assert files["w.safetensors"].parameters == 200
+    assert files["noise.dat"].kind == "opaque"
+    assert files["bomb.pkl"].tensors == 0
+    assert {line.split()[0] for line in found.suspicious} == {"net.pth", "noise.dat", "model.py,"}
+    assert found.parameters == sum(item.parameters for item in found.files)
+    assert [(item.line, item.what.split("(")[0]) for item in found.code] == [
         (2, "create_model"),
         (4, "download: torch.hub.load"),
     ]
@@ -81,8 +82,8 @@ def test_a_bad_zip_is_a_finding(sandboxes: Sandboxes, tmp_path: Path) -> None:
     path = tmp_path / "submission.zip"
     path.write_bytes(b"PK nothing")
     found = evidence.inspect(sandboxes, path)
-    assert not found["complete"]
-    assert "BadZipFile" in found["problem"]
+    assert not found.complete
+    assert "BadZipFile" in found.problem
 
 
 def test_a_forged_report_is_refused(
@@ -94,5 +95,5 @@ def test_a_forged_report_is_refused(
     path = tmp_path / "submission.zip"
     path.write_bytes(b"x")
     found = evidence.inspect(sandboxes, path)
-    assert not found["complete"]
-    assert found["files"] == []
+    assert not found.complete and found.suspicious
+    assert found.files == []

@@ -1,0 +1,39 @@
+"""A stage for each test, on SQLite; the trusted sandbox is opened once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.web.services import Services
+from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from tests.contract.stage import Stage
+from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
+
+
+@pytest.fixture(scope="session")
+def trusted_sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandboxes]:
+    """Boxes that are plain child processes."""
+    settings = SandboxSettings(
+        sandbox="trusted",
+        trust_all_submissions=True,
+        state_folder=tmp_path_factory.mktemp("state"),
+        pool_size=0,
+    )
+    made = Sandboxes.from_settings(settings)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(
+    sqlite_services: Services,  # noqa: F811
+    demo_packs: dict[str, Path],
+    trusted_sandboxes: Sandboxes,
+    tmp_path: Path,
+) -> Iterator[Stage]:
+    """A site with real datasets and a phase of six tasks."""
+    with Stage(sqlite_services, demo_packs, trusted_sandboxes, tmp_path) as made:
+        yield made

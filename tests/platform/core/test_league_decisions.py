@@ -1,0 +1,81 @@
+"""What organizers and gates decided about an entry of the from-scratch league, no later inspection undoes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyshot_starting_kit.wire.evidence import Evidence
+from tests.platform.site import SLUG, PaperWorker, Person, Site
+
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+CLEAN = Evidence(complete=True).model_dump()
+WEIGHTS = Evidence(complete=True, known=["torchvision resnet18 (ImageNet)"]).model_dump()
+
+
+def ask(person: Person, method: str, path: str, body: Any = None) -> Any:
+    answer = person.call(method, MANAGE + path, json=body)
+    assert answer.is_success, answer.text
+    return answer.json()
+
+
+def finish(worker: PaperWorker, mean: float, evidence: dict[str, Any]) -> None:
+    while (job := worker.claim()) is not None:
+        assert worker.complete(job, mean, evidence=evidence).is_success
+
+
+def decide(owner: Person, submission: str, *, admit: bool) -> None:
+    entries = [{"submission": submission, "league": "scratch"}]
+    ask(owner, "POST", "/leagues/entries/decide", {"entries": entries, "admit": admit, "reason": "looked"})
+
+
+def make_final(owner: Person) -> None:
+    settings = ask(owner, "GET", "/phases/feedback")["settings"]
+    final = {**settings, "key": "final", "title": "Final", "kind": "final", "entries": {"phase": "feedback"}}
+    ask(owner, "POST", "/phases", final)
+
+
+def final_board(site: Site, league: str) -> list[str]:
+    path = f"/api/v1/competitions/{SLUG}/phases/final/leaderboard"
+    return [row["team"] for row in site.client.get(path, params={"league": league}).json()["rows"]]
+
+
+def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    alice = site.member("alice").submit(leagues=["scratch"]).json()["id"]
+    finish(worker, 0.6, WEIGHTS)
+    decide(owner, alice, admit=True)
+    make_final(owner)
+    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})
+    finish(worker, 0.6, WEIGHTS)
+    assert final_board(site, "scratch") == ["alice"]
+
+
+def test_a_refused_entry_stays_refused_whatever_a_new_run_finds(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.set_version(train_seeds=[1, 2], test_seeds=[3, 4])
+    alice = site.member("alice").submit(leagues=["scratch", "free"]).json()["id"]
+    decide(owner, alice, admit=False)
+    finish(worker, 0.6, CLEAN)
+    assert [len(site.board(league)["rows"]) for league in ("scratch", "free")] == [0, 1]
+
+
+def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.member("alice").submit(leagues=["scratch", "free"])
+    finish(worker, 0.6, CLEAN)
+    make_final(owner)
+    ask(owner, "PUT", "/gates/final/scratch", {"score": 0.9})
+    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})
+    finish(worker, 0.6, CLEAN)
+    assert (final_board(site, "scratch"), final_board(site, "free")) == ([], ["alice"])
+
+
+def test_an_organizers_admission_of_a_clean_entry_holds_too(embedded_site: Site) -> None:
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.set_version(train_seeds=[1, 2], test_seeds=[3, 4])
+    alice = site.member("alice").submit(leagues=["scratch"]).json()["id"]
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.6, evidence=CLEAN).is_success
+    decide(owner, alice, admit=True)
+    finish(worker, 0.6, WEIGHTS)
+    assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
