@@ -34,9 +34,8 @@ def weigh_evidence(session: Session, submission_id: str, evidence: Evidence | No
     for entry in _entries(session, submission_id):
         if entry.evidence is None or found.suspicious:
             entry.evidence = found
-        if (
-            entry.decided_at is None and entry.status != EntryStatus.REFUSED
-        ):  # a gate of the finals refused it
+        # Refused without an organizer: by the gate of a final phase.
+        if entry.decided_at is None and entry.status != EntryStatus.REFUSED:
             entry.status = EntryStatus.DECLARED if entry.evidence.suspicious else EntryStatus.ADMITTED
     session.flush()
 
