@@ -14,7 +14,8 @@ from anyshot_platform.bundles.service import import_competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version, find_packs
+from anyshot_platform.pools.rights import find_packs
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.users import service as users
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import Viewer
@@ -42,7 +43,7 @@ def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seco
         )
         actor = Viewer(user_id=owner.id, username=owner.username, is_site_admin=True)
     for name, paths in data.packs.items():
-        rows = [add_pack(services, path).digest for path in paths]
+        rows = [add_pack(services, path, actor.id).digest for path in paths]
         _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor)
     with services.database.writing() as session:
         start = datetime.now(UTC) - timedelta(hours=1)
@@ -57,4 +58,4 @@ def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seco
 def _make_pool(services: Services, slug: str, name: str, digests: list[str], actor: Viewer) -> None:
     with services.database.writing() as session:
         pool = create_pool(session, slug=slug, name=name, owner_id=actor.id)
-        create_pool_version(session, pool, find_packs(session, digests), created_by=actor.id)
+        create_pool_version(session, pool, find_packs(session, actor, digests), created_by=actor.id)

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.pools import organizing
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
-from anyshot_platform.pools.service import add_pack, create_pool, find_packs
+from anyshot_platform.pools.rights import find_packs
+from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.web.access import signed_in_as
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
@@ -137,7 +138,7 @@ async def upload_pack(
         with path.open("wb") as sink:
             async for chunk in request.stream():
                 sink.write(chunk)
-        return _show_pack(await to_thread.run_sync(add_pack, services, path))
+        return _show_pack(await to_thread.run_sync(add_pack, services, path, viewer.id))
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -147,9 +148,12 @@ def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
 
 @router.post("/{pool_slug}/versions", status_code=201)
 def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: VersionIn) -> PoolDetail:
-    """Make a version of packs that were uploaded before."""
+    """Make a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
+
+    422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
+    """
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.put_packs(session, pool, find_packs(session, body.packs), body.note, viewer.id)
+    organizing.put_packs(session, pool, find_packs(session, viewer, body.packs), body.note, viewer.id)
     session.flush()
     return _show_detail(session, pool)
 

@@ -91,7 +91,7 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
     try:
         with services.database.reading() as session:
             organizing.find_pool(session, viewer, slug, to_change=True)
-        ids = _store(services, form)
+        ids = _store(services, viewer, form)
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
             rows = [session.get_one(Pack, pack_id) for pack_id in ids]
@@ -108,7 +108,7 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
     return redirect(target, flash=message)
 
 
-def _store(services: Services, form: SentForm) -> list[str]:
+def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     uploads = form.uploads("packs")
     if not uploads:
         raise Invalid("Choose the packs (files that end in .anyshot-pack).", field="packs")
@@ -119,7 +119,7 @@ def _store(services: Services, form: SentForm) -> list[str]:
             with path.open("wb") as sink:
                 shutil.copyfileobj(upload.file, sink, 1 << 20)
             try:
-                ids.append(add_pack(services, path).id)
+                ids.append(add_pack(services, path, viewer.id).id)
             except PlatformError as error:
                 raise Invalid(f"{upload.filename}: {error.message}", field="packs") from error
             path.unlink()

@@ -29,6 +29,16 @@ class Pack(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class PackKeeper(Base):
+    """Someone who brought the bytes of a pack, and may therefore put it into pools."""
+
+    __tablename__ = "pack_keepers"
+
+    pack_id: Mapped[str] = mapped_column(ForeignKey("packs.id"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Pool(Base):
     """A named, versioned list of packs."""
 

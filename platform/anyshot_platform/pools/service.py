@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.service import digest_file, keep_file
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.pools.rights import note_keeper
 from anyshot_platform.web.services import Services
 from anyshot_starting_kit.data import pack as packs
 from anyshot_starting_kit.data.problems import BadPack
@@ -33,30 +34,38 @@ def check_slug(slug: str) -> str:
     return slug
 
 
-def add_pack(services: Services, path: Path) -> Pack:
-    """Check a pack file, store it, and return its row; a pack that is known already is not stored again."""
+def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack:
+    """Check a pack file, store it, and return its row; a pack that is known already is not stored again.
+
+    The user who brought the bytes may put the pack into pools from now on (`rights.find_packs`).
+    """
     try:
         opened = packs.Pack.open(path, verify=True)
     except BadPack as error:
-        raise BadPackFile(str(error)) from error
+        raise BadPackFile(str(error).replace(str(path), "This file")) from error
     digest = digest_file(path)
     keep_file(services, path, digest)
     with services.database.writing() as session:
-        known = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
-        if known is not None:
-            return known
-        row = Pack(
-            name=opened.name,
-            domain=opened.domain,
-            digest=digest,
-            size=path.stat().st_size,
-            images=len(opened),
-            classes=len(opened.classes),
-            details={"class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True))},
-        )
-        session.add(row)
-        session.flush()
+        row = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
+        row = row or _new_pack(session, opened, digest, path.stat().st_size)
+        if user_id is not None:
+            note_keeper(session, row, user_id)
         return row
+
+
+def _new_pack(session: Session, opened: packs.Pack, digest: str, size: int) -> Pack:
+    row = Pack(
+        name=opened.name,
+        domain=opened.domain,
+        digest=digest,
+        size=size,
+        images=len(opened),
+        classes=len(opened.classes),
+        details={"class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True))},
+    )
+    session.add(row)
+    session.flush()
+    return row
 
 
 def create_pool(session: Session, *, slug: str, name: str, owner_id: str, description: str = "") -> Pool:
@@ -89,12 +98,3 @@ def create_pool_version(
     session.add(version)
     session.flush()
     return version
-
-
-def find_packs(session: Session, digests: Sequence[str]) -> list[Pack]:
-    """The packs with these digests, in their order; raises `Invalid` with those that are not here."""
-    rows = {row.digest: row for row in session.scalars(select(Pack).where(Pack.digest.in_(digests)))}
-    missing = [digest for digest in digests if digest not in rows]
-    if missing:
-        raise Invalid("Some packs of the pool are not on this site.", missing=missing)
-    return [rows[digest] for digest in digests]

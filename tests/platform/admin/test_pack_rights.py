@@ -1,0 +1,92 @@
+"""A digest is a name, not a right: nobody reads a dataset by putting its digest into a pool of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from anyshot_platform.database import now
+from anyshot_platform.pools.models import Pack, Pool
+from anyshot_starting_kit.data.pack import pack_dataset
+from tests.platform.site import Person, Site
+from tests.starting_kit.tinydata import write_dataset
+
+
+def make_pool(person: Person, slug: str) -> None:
+    assert person.call("POST", "/api/v1/pools", json={"slug": slug}).status_code == 201
+
+
+def put(person: Person, slug: str, *digests: str):
+    return person.call("POST", f"/api/v1/pools/{slug}/versions", json={"packs": list(digests)})
+
+
+def hidden_pack(folder: Path) -> bytes:
+    return pack_dataset(write_dataset(folder / "hidden"), folder / "hidden.anyshot-pack").path.read_bytes()
+
+
+def hide(owner: Person, content: bytes) -> str:
+    """Put a pack into the owner's unpublished pool; its digest."""
+    make_pool(owner, "hidden")
+    digest = owner.call("PUT", "/api/v1/pools/hidden/packs", content=content).json()["digest"]
+    assert put(owner, "hidden", digest).status_code == 201
+    return digest
+
+
+def test_a_stranger_who_knows_the_digest_of_a_hidden_dataset_gets_nothing(site: Site, tmp_path: Path) -> None:
+    digest = hide(site.owner(), hidden_pack(tmp_path))
+    stranger = site.person("sam")
+    make_pool(stranger, "mine")
+    refused = put(stranger, "mine", digest)
+    assert (refused.status_code, refused.json()["error"]) == (422, "unknown_packs")
+    assert stranger.call("GET", "/api/v1/pools/mine").json()["versions"] == []
+    with site.services.database.reading() as session:
+        (pack,) = session.query(Pack).filter(Pack.digest == digest)
+    page = stranger.call("GET", f"/organize/pools/mine/packs/{pack.id}/download")
+    assert page.status_code == 404
+
+
+def test_the_answer_does_not_tell_which_digests_are_on_the_site(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    digest = hide(site.owner(), hidden_pack(tmp_path))
+    stranger = site.person("sam")
+    make_pool(stranger, "mine")
+    there, absent = put(stranger, "mine", digest).json(), put(stranger, "mine", "0" * 64).json()
+    assert there | {"missing": []} == absent | {"missing": []}
+    assert (there["missing"], absent["missing"]) == ([digest], ["0" * 64])
+
+
+def test_the_bytes_are_a_right(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    content = hidden_pack(tmp_path)
+    digest = hide(site.owner(), content)
+    stranger = site.person("sam")
+    make_pool(stranger, "mine")
+    assert stranger.call("PUT", "/api/v1/pools/mine/packs", content=content).status_code == 201
+    assert put(stranger, "mine", digest).status_code == 201
+
+
+def test_a_public_pool_is_a_right_and_site_administrators_have_all(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    digest = hide(site.owner(), hidden_pack(tmp_path))
+    admin, stranger = site.person("ada", is_site_admin=True), site.person("sam")
+    make_pool(admin, "all"), make_pool(stranger, "mine")
+    assert put(admin, "all", digest).status_code == 201
+    with site.services.database.writing() as session:
+        session.query(Pool).filter(Pool.slug == "hidden").one().published_at = now()
+    assert put(stranger, "mine", digest).status_code == 201
+
+
+def test_owners_use_the_packs_of_their_other_pools(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    owner = site.owner()
+    digest = hide(owner, hidden_pack(tmp_path))
+    make_pool(owner, "second")
+    assert put(owner, "second", digest).status_code == 201
+
+
+def test_a_bad_file_is_refused_without_a_path_of_the_server(embedded_site: Site) -> None:
+    site = embedded_site
+    owner = site.owner()
+    make_pool(owner, "mine")
+    refused = owner.call("PUT", "/api/v1/pools/mine/packs", content=b"no pack")
+    assert refused.status_code == 422
+    assert "/tmp" not in refused.text and "upload.anyshot-pack" not in refused.text
