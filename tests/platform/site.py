@@ -230,6 +230,17 @@ class Site:
             for name, value in values.items():
                 setattr(phase, name, value)
 
+    def offer_smoke_tests(self, *names: str) -> str:
+        """Smoke tests of the phase, on a public pool of its own; the pool's short name."""
+        ids = [make_paper_pack(self.services, name) for name in names or ("public",)]
+        with self.services.database.writing() as session:
+            pool = create_pool(session, slug="public", name="Public", owner_id=self.owner_id)
+            pool.published_at = now()
+            packs = [session.get_one(Pack, pack_id) for pack_id in ids]
+            version = create_pool_version(session, pool, packs, created_by=self.owner_id)
+            session.get_one(Phase, self.phase_id).smoke_pool_version_id = version.id
+        return "public"
+
     def set_version(self, **values: Any) -> None:
         """Change the phase's live version, as no organizer could."""
         with self.services.database.writing() as session:

@@ -215,7 +215,7 @@ class ShownSpec(Part):
 
 
 class SmokeSpec(Part):
-    """The smoke test before an upload: a few tasks of a public pool, without quota."""
+    """The smoke test before an upload: a few tasks of a public pool, without quota. Without a pool there is none."""
 
     pool: Key | None = None
     tasks: int = Field(default=5, ge=1, le=100)

@@ -21,6 +21,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.smoke import shown_logs, smoke_problem
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.users.models import User
 
@@ -164,6 +165,8 @@ class Intake:
             phases[spec.key] = phase
         self.session.add_all(phases.values())
         self.session.flush()
+        for phase in phases.values():
+            self._say_what_is_not_shown(phase)
         for spec in self.spec.phases:
             if spec.entries is None:
                 continue
@@ -178,3 +181,13 @@ class Intake:
                         set_by=self.actor_id,
                     )
                 )
+
+    def _say_what_is_not_shown(self, phase: Phase) -> None:
+        """What the bundle asks to show of hidden data stays hidden until its pool is public."""
+        problem = smoke_problem(self.session, phase)
+        if problem is not None:
+            self.notices.append(f"{phase.name} has no smoke test yet: {problem}")
+        if shown_logs(phase, phase.versions[0]) != phase.log_policy:
+            self.notices.append(
+                f"{phase.name} shows no logs of meta-testing while its meta-test pool is hidden."
+            )

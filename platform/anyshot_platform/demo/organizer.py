@@ -14,6 +14,7 @@ from anyshot_platform.bundles.service import import_competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.organizing import set_published
 from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.users import service as users
@@ -22,6 +23,7 @@ from anyshot_platform.web.viewer import Viewer
 
 BUNDLE = Path(__file__).parent / "competition"
 NAME = "organizer"
+PUBLIC = "set-0"  # what participants meta-train and smoke-test on
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seco
         actor = Viewer(user_id=owner.id, username=owner.username, is_site_admin=True)
     for name, paths in data.packs.items():
         rows = [add_pack(services, path, actor.id).digest for path in paths]
-        _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor)
+        _make_pool(services, f"demo-{name}", name.capitalize(), rows, actor, public=name == PUBLIC)
     with services.database.writing() as session:
         start = datetime.now(UTC) - timedelta(hours=1)
         made = import_competition(session, services.storage, read_bundle(BUNDLE), actor, start=start)
@@ -55,7 +57,11 @@ def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seco
         return Stage(made.competition.slug, phase.slug, NAME, password)
 
 
-def _make_pool(services: Services, slug: str, name: str, digests: list[str], actor: Viewer) -> None:
+def _make_pool(
+    services: Services, slug: str, name: str, digests: list[str], actor: Viewer, *, public: bool
+) -> None:
     with services.database.writing() as session:
         pool = create_pool(session, slug=slug, name=name, owner_id=actor.id)
         create_pool_version(session, pool, find_packs(session, actor, digests), created_by=actor.id)
+        if public:
+            set_published(session, pool, True, actor.id)

@@ -74,6 +74,7 @@ class Phase(Base):
         super().__init__(**{**_QUOTAS, **values})
 
     competition: Mapped[Competition] = relationship()
+    smoke_pool: Mapped[PoolVersion | None] = relationship()
     versions: Mapped[list[PhaseVersion]] = relationship(
         order_by="PhaseVersion.number", back_populates="phase", cascade="all, delete-orphan"
     )

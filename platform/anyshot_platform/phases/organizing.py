@@ -19,6 +19,7 @@ from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.phases.differences import difference, keep_split, scoring_changes
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -54,6 +55,7 @@ def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor
     session.add(phase)
     session.flush()
     link_phase(session, phase, spec)
+    require_nothing_hidden_shown(session, phase, live_version(session, phase), None)
     _record(session, phase, actor_id, "phase.add", after={"key": spec.key})
     return phase
 
@@ -83,8 +85,9 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     if changed:
         for name, value in version_values(spec, find_pools(session, spec)).items():
             setattr(version, name, value)
+    smoke_before = phase.smoke_pool_version_id
     link_phase(session, phase, spec)
-    session.flush()
+    require_nothing_hidden_shown(session, phase, version, smoke_before)
     if shows_other:
         rebuild_boards(session, version)
     _record(

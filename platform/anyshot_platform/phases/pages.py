@@ -11,6 +11,7 @@ from anyshot_platform.competitions.heads import TONES, read_head
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
+from anyshot_platform.phases.smoke import shown_logs
 from anyshot_platform.phases.states import BOARD_WORDS, Combine, PhaseStatus
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
@@ -139,5 +140,5 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
         machine = f"{version.cpus:g} cores, {size(version.memory_bytes)} memory"
         rows.append(("Machine", machine + (f", {version.gpus} GPU" if version.gpus else ", no GPU")))
         rows.append(("Scratch space", size(version.scratch_bytes)))
-    rows.append(("You see", _LOG_WORDS[phase.log_policy]))
+    rows.append(("You see", _LOG_WORDS[shown_logs(phase)]))
     return rows

@@ -17,6 +17,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.organizing import find_pools
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.side_by_side import progress_of
+from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
@@ -79,7 +80,7 @@ def draft_version(
         **values,
     )
     session.add(version)
-    session.flush()
+    require_nothing_hidden_shown(session, phase, version, phase.smoke_pool_version_id)
     _record(session, phase, version, actor_id, "version.draft", reason)
     return version
 

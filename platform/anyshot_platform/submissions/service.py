@@ -20,6 +20,7 @@ from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.operations.metrics import UPLOADS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
+from anyshot_platform.phases.smoke import require_smoke_pool
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.planning import Urgency, queue_runs
 from anyshot_platform.submissions.models import Submission
@@ -96,12 +97,14 @@ def submit(
 ) -> Submission:
     """Make a submission of a stored zip and queue its runs, all in the caller's transaction.
 
-    Raises `CannotJoin`, `PhaseNotOpen`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
+    Raises `CannotJoin`, `PhaseNotOpen`, `NoSmokeTest`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
     """
     membership = require_participant(membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise Conflict("This competition takes no submissions now.")
     require_open(phase)
+    if wishes.smoke:
+        require_smoke_pool(session, phase)
     team = lock_team(session, membership.team_id or "")
     require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
     if not wishes.smoke:

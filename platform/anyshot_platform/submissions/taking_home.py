@@ -39,6 +39,7 @@ from anyshot_platform.web.services import Services
 from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.report import report_html
+from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 _BATCH = 5000
 _READ_ME = """Everything of one submission.
@@ -54,8 +55,11 @@ runs/                 the other files that each run left, such as the tables of 
 
 
 def log_text(services: Services, found: SubmissionAccess, run_ids: list[str]) -> Iterator[str]:
-    """All lines that the viewer may see, in pieces."""
-    policy = views.log_policy_for(found)
+    """All lines that the viewer may see, in pieces; what they may see is settled before the first one is read."""
+    return _log_lines(services, run_ids, views.log_policy_for(found))
+
+
+def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Iterator[str]:
     after = 0
     while True:
         with services.database.reading() as reading:

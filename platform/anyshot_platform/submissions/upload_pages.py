@@ -19,6 +19,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
+from anyshot_platform.phases.smoke import smoke_pool
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.submissions.checks_view import check_views
 from anyshot_platform.submissions.quota_view import quota_view
@@ -90,7 +91,7 @@ def _show_form(
         problem=problem.message if problem else "",
         checks=check_views(problem.details.get("checks", [])) if problem else [],
         quota=quota,
-        smoke=_smoke(phase, quota.smoke_left if quota else None),
+        smoke=_smoke(session, phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, competition.id, chosen),
         standing=_standing(session, phase, access),
         questions=_questions(competition.fact_sheet, sent),
@@ -112,8 +113,8 @@ def _refusal(phase: Phase, access: CompetitionAccess) -> str:
     return ""
 
 
-def _smoke(phase: Phase, left: int | None) -> dict[str, Any] | None:
-    if phase.smoke_tasks < 1 or left == 0:
+def _smoke(session: SessionDep, phase: Phase, left: int | None) -> dict[str, Any] | None:
+    if left == 0 or smoke_pool(session, phase) is None:
         return None
     return {"tasks": phase.smoke_tasks, "seconds": phase.smoke_seconds, "left": left}
 

@@ -14,6 +14,7 @@ from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.smoke import shown_logs, smoke_logs
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import run_budget
@@ -185,10 +186,8 @@ def read_log(session: Session, found: SubmissionAccess, *, after: int, limit: in
 
 
 def log_policy_for(found: SubmissionAccess) -> LogPolicy:
-    """The phase's policy for the team; everything for reviewers, and for smoke tests, whose tasks are public."""
-    smoke = found.submission.kind == SubmissionKind.SMOKE
-    return (
-        LogPolicy.EVERYTHING
-        if smoke or found.access.may(Role.REVIEWER)
-        else found.submission.phase.log_policy
-    )
+    """The phase's policy for the team; everything for reviewers, and for smoke tests of public tasks."""
+    if found.access.may(Role.REVIEWER):
+        return LogPolicy.EVERYTHING
+    phase = found.submission.phase
+    return smoke_logs(phase) if found.submission.kind == SubmissionKind.SMOKE else shown_logs(phase)

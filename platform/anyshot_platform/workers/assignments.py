@@ -11,6 +11,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.smoke import shown_logs, smoke_logs, smoke_pool
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
@@ -30,7 +31,6 @@ from anyshot_starting_kit.wire.worker_api import (
     Budget,
     JobKind,
     Limits,
-    LogPolicy,
     PackRef,
     ResultsRef,
 )
@@ -51,12 +51,13 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
     phase = session.get_one(Phase, run.phase_id)
     submission = session.get(Submission, run.submission_id) if run.submission_id else None
     smoke = run.kind == JobKind.SMOKE
-    test_pool = phase.smoke_pool_version_id if smoke else version.meta_test_pool_version_id
-    if smoke and test_pool is None:
-        test_pool = version.meta_train_pool_version_id
+    public = smoke_pool(session, phase) if smoke else None
+    if smoke and public is None:
+        raise NotAssignable("The phase's smoke test has no public data: see the smoke test in its settings.")
+    test_pool = public.id if public else version.meta_test_pool_version_id
     if run.kind != JobKind.ANALYSE and test_pool is None:
         raise NotAssignable("The phase has no pool to test on.")
-    train_pool = phase.smoke_pool_version_id or version.meta_train_pool_version_id if smoke else None
+    train_pool = public.id if public else version.meta_train_pool_version_id
     train_seed, test_seed = _seeds(run, version)
     results = _results(services, session, run)
     tasks = phase.smoke_tasks if smoke else version.tasks
@@ -74,9 +75,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         run=run.seed_index,
         submission=blob_ref(services, submission.digest, submission.size) if submission else None,
         # A report on a board is computed from its results: no pack has to travel for it.
-        meta_train=[]
-        if results
-        else _packs(services, session, train_pool or version.meta_train_pool_version_id)[:most],
+        meta_train=[] if results else _packs(services, session, train_pool)[:most],
         meta_test=[] if results else _packs(services, session, test_pool)[:most],
         protocol=version.protocol,
         tasks=tasks,
@@ -95,7 +94,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         ),
         image=version.image,
         weights=submission is None or not enters_from_scratch(session, submission.id),
-        log_policy=LogPolicy.EVERYTHING if smoke else phase.log_policy,
+        log_policy=smoke_logs(phase) if smoke else shown_logs(phase, version),
         isolated_tasks=version.isolated_tasks,
         hide_dataset_names=phase.hide_dataset_names and not smoke,
         keep_learner=not smoke

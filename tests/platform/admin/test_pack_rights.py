@@ -64,7 +64,9 @@ def test_the_bytes_are_a_right(embedded_site: Site, tmp_path: Path) -> None:
     assert put(stranger, "mine", digest).status_code == 201
 
 
-def test_a_public_pool_is_a_right_and_site_administrators_have_all(embedded_site: Site, tmp_path: Path) -> None:
+def test_a_public_pool_is_a_right_and_site_administrators_have_all(
+    embedded_site: Site, tmp_path: Path
+) -> None:
     site = embedded_site
     digest = hide(site.owner(), hidden_pack(tmp_path))
     admin, stranger = site.person("ada", is_site_admin=True), site.person("sam")

@@ -100,6 +100,7 @@ def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_pa
 
 def test_a_smoke_test_is_of_one_dataset(site: Site) -> None:
     by_dataset(site)
+    site.offer_smoke_tests("one", "two")
     site.member("alice").submit(smoke=True)
     job = site.worker().claim()
     assert job is not None

@@ -222,6 +222,7 @@ def test_operators_hear_of_a_queue_without_workers(site: Site) -> None:
 
 def test_fair_share_then_priority_then_age(site: Site) -> None:
     site.set_phase(quota_day=None, quota_concurrent=None)
+    site.offer_smoke_tests()
     alice, bob = site.member("alice"), site.member("bob")
     first = [alice.submit(make_zip(salt=f"a{number}")).json()["id"] for number in range(2)]
     second = bob.submit(make_zip(salt="b")).json()["id"]

@@ -194,6 +194,7 @@ def test_an_unclear_death_is_tried_once_more_then_the_participants(site: Site) -
 
 
 def test_a_smoke_test_costs_no_quota_and_stays_off_the_board(site: Site) -> None:
+    site.offer_smoke_tests()
     alice, worker = site.member("alice"), site.worker()
     shown = alice.submit(smoke=True).json()
     job = worker.claim()

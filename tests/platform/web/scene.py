@@ -250,6 +250,12 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
     pool_version = PoolVersion(pool_id=pool.id, number=1, digest="ab" * 32, created_by=owner.id)
     session.add(pool_version)
     session.flush()
+    public = Pool(slug="set-0", name="Set-0", owner_id=owner.id, published_at=now())
+    session.add(public)
+    session.flush()
+    smoke_version = PoolVersion(pool_id=public.id, number=1, digest="cd" * 32, created_by=owner.id)
+    session.add(smoke_version)
+    session.flush()
     spans = (
         ("public", "Public phase", PhaseKind.PUBLIC, -30, -15, False),
         ("feedback", "Feedback phase", PhaseKind.FEEDBACK, -14, 40, True),
@@ -269,7 +275,7 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
             accepts_uploads=uploads,
             quota_day=2,
             quota_phase=100,
-            smoke_pool_version_id=pool_version.id if uploads else None,
+            smoke_pool_version_id=smoke_version.id if uploads else None,
         )
         session.add(phase)
         session.flush()

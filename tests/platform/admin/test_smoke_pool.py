@@ -1,0 +1,118 @@
+"""A smoke test, and a log of everything, show images with labels: only of what participants can download anyway."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anyshot_platform.bundles.ready import read_ready_made
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.pools.service import create_pool, create_pool_version
+from tests.platform.site import Person, Site
+
+PHASE = "/api/v1/competitions/small/manage/phases/feedback"
+
+
+def save(owner: Person, **parts: dict[str, Any]):
+    """Save the phase with some settings changed."""
+    settings = owner.call("GET", PHASE).json()["settings"]
+    for part, values in parts.items():
+        settings[part] = {**settings[part], **values}
+    return owner.call("PUT", PHASE, json=settings)
+
+
+def publish(site: Site, slug: str, published: bool = True) -> None:
+    with site.services.database.writing() as session:
+        session.query(Pool).filter(Pool.slug == slug).one().published_at = now() if published else None
+
+
+def test_without_a_pool_of_its_own_there_is_no_smoke_test(embedded_site: Site) -> None:
+    alice = embedded_site.member("alice")
+    refused = alice.submit(smoke=True)
+    assert (refused.status_code, refused.json()["error"]) == (409, "no_smoke_test")
+    assert "Smoke test first" not in alice.call("GET", "/competitions/small/phases/feedback/submit").text
+
+
+def test_with_a_public_pool_it_is_offered_and_runs_on_that_pool_alone(embedded_site: Site) -> None:
+    embedded_site.offer_smoke_tests("public-data")
+    alice = embedded_site.member("alice")
+    assert "Smoke test first" in alice.call("GET", "/competitions/small/phases/feedback/submit").text
+    assert alice.submit(smoke=True).status_code == 201
+    job = embedded_site.worker().claim()
+    assert job is not None
+    assert {pack["name"] for pack in job["meta_train"] + job["meta_test"]} == {"public-data"}
+    assert job["log_policy"] == "everything"
+
+
+def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_tested_on(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    publish(embedded_site, "small-pool")
+    refused = save(owner, smoke={"pool": "small-pool"})
+    assert refused.status_code == 422 and "shares datasets with small-pool" in refused.text
+
+
+def test_a_pool_of_other_name_with_one_hidden_pack_is_found_too(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    with site.services.database.writing() as session:
+        tested = session.get_one(Phase, site.phase_id).versions[0].meta_test
+        pool = create_pool(session, slug="other", name="Other", owner_id=site.owner_id)
+        pool.published_at = now()
+        create_pool_version(session, pool, [entry.pack for entry in tested.entries], created_by=site.owner_id)
+    assert "shares datasets with small-pool" in save(owner, smoke={"pool": "other"}).text
+
+
+def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_not_public(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    slug = embedded_site.offer_smoke_tests()
+    embedded_site.set_phase(smoke_pool_version_id=None)
+    publish(embedded_site, slug, False)
+    refused = save(owner, smoke={"pool": slug})
+    assert refused.status_code == 422 and "is not public" in refused.text
+    publish(embedded_site, slug)
+    assert save(owner, smoke={"pool": slug}).status_code == 200
+
+
+def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(embedded_site: Site) -> None:
+    slug = embedded_site.offer_smoke_tests()
+    alice = embedded_site.member("alice")
+    assert alice.submit(smoke=True).status_code == 201
+    publish(embedded_site, slug, False)
+    assert embedded_site.worker().claim() is None, "the run that was queued gets no data"
+    assert alice.submit(smoke=True).json()["error"] == "no_smoke_test"
+
+
+def test_a_version_may_not_test_on_what_the_smoke_test_shows(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    slug = embedded_site.offer_smoke_tests()
+    settings = owner.call("GET", PHASE).json()["settings"]
+    settings["tasks"]["meta_test"] = slug
+    refused = owner.call("POST", f"{PHASE}/versions", json={"settings": settings, "reason": "more data"})
+    assert refused.status_code == 422 and "smoke test would show" in refused.text
+
+
+def test_logs_of_everything_need_public_tasks(embedded_site: Site) -> None:
+    site, owner, alice = embedded_site, embedded_site.owner(), embedded_site.member("alice")
+    refused = save(owner, shown={"logs": "everything"})
+    assert refused.status_code == 422 and "Logs of everything" in refused.text
+    publish(site, "small-pool")
+    assert save(owner, shown={"logs": "everything"}).status_code == 200
+    publish(site, "small-pool", False)
+    alice.submit()
+    job = site.worker().claim()
+    assert job is not None and job["log_policy"] == "meta_train"
+
+
+@pytest.mark.parametrize("name", ["within-domain-metadl-2021", "cross-domain-metadl-2022"])
+def test_the_ready_made_competitions_smoke_test_no_pool_that_they_test_on(name: str) -> None:
+    phases = read_ready_made(name).spec.phases
+    tested = {phase.tasks.meta_test for phase in phases} - {None}
+    assert tested and not tested & {phase.smoke.pool for phase in phases}
+
+
+def test_the_competition_of_2021_says_that_it_has_no_smoke_test() -> None:
+    bundle = read_ready_made("within-domain-metadl-2021")
+    assert all(phase.smoke.pool is None for phase in bundle.spec.phases)
+    assert "There is no smoke test on this site" in bundle.files["pages/submissions.md"].decode()
