@@ -39,6 +39,9 @@ test-all: $(READY)  ## Run the test suite with the whole of the lists of which C
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
 	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest tests/hostile $(ARGS)
 
+mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)
+	@$(BIN)/python -m tests.mutants $(NAME)
+
 compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
 	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
 
@@ -69,4 +72,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-all hostile compose bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-all hostile mutants compose bench lint format docs migration image reproduce clean

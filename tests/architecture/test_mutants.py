@@ -1,0 +1,32 @@
+"""Every mutant still fits the code and names tests that exist; `make mutants` runs them."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+import pytest
+
+from tests.mutants.catalogue import ROOT, Mutant, read_mutants
+
+MUTANTS = list(read_mutants())
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.area}: {mutant.name}")
+def test_a_mutant_changes_one_place_and_stays_python(mutant: Mutant) -> None:
+    assert mutant.source.count(mutant.find) == 1, f"{mutant.find!r} must occur once in {mutant.file}"
+    assert mutant.find != mutant.replace
+    ast.parse(mutant.source.replace(mutant.find, mutant.replace))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.area}: {mutant.name}")
+def test_a_mutants_tests_exist(mutant: Mutant) -> None:
+    assert mutant.tests
+    for test in mutant.tests:
+        path, _, function = test.partition("::")
+        assert (ROOT / path).exists(), path
+        assert not function or f"def {function.partition('[')[0]}(" in (ROOT / path).read_text(), test
+
+
+def test_no_two_mutants_share_a_name() -> None:
+    assert [name for name, count in Counter((m.area, m.name) for m in MUTANTS).items() if count > 1] == []

@@ -1,0 +1,46 @@
+"""The mutants: small wrong changes to code that decides, each with the tests that must fail under it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong change: in `file`, `find` (occurring once) becomes `replace`; one of `tests` must fail."""
+
+    area: str
+    name: str
+    file: str
+    find: str
+    replace: str
+    tests: tuple[str, ...]
+
+    @property
+    def source(self) -> str:
+        """The file as it is."""
+        return (ROOT / self.file).read_text()
+
+    @property
+    def module(self) -> str:
+        """The dotted name: the file's path below its project's folder."""
+        parts = Path(self.file).with_suffix("").parts[1:]
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def as_setting(self) -> str:
+        """What `startup/sitecustomize.py` reads."""
+        return json.dumps({"module": self.module, "find": self.find, "replace": self.replace})
+
+
+def read_mutants() -> Iterator[Mutant]:
+    """All of them, area by area; an area is one TOML file."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        for row in tomllib.loads(path.read_text())["mutant"]:
+            yield Mutant(path.stem, **{**row, "tests": tuple(row["tests"])})

@@ -1,0 +1,113 @@
+"""Who holds a run, and who may claim: the rules of `workers.leases` and `workers.choosing`, one by one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from anyshot_platform.database import now
+from anyshot_platform.queue.sweeper import take_back_lost
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.transitions import StaleEpoch, write_state
+from anyshot_platform.workers.leases import back_off_seconds
+from anyshot_platform.workers.models import Worker
+from tests.platform.site import PaperWorker, Site
+
+
+@pytest.fixture
+def worker(embedded_site: Site) -> PaperWorker:
+    embedded_site.member("alice").submit()
+    return embedded_site.worker()
+
+
+def change_runs(site: Site, **values: object) -> None:
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(**values))
+
+
+def test_only_the_worker_that_claimed_a_run_may_speak_for_it(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    job, other = worker.claim(), embedded_site.worker("another")
+    assert job is not None
+    for answer in (
+        other.beat(job),
+        other.complete(job, 0.9),
+        other.fail(job, "RUNTIME_ERROR"),
+        other.put(job, "log.txt", b"x"),
+    ):
+        assert (answer.status_code, answer.json()["error"]) == (409, "stale_epoch")
+    assert worker.complete(job, 0.5).status_code == 204
+    assert other.complete(job, 0.9).status_code == 409, "the run has ended, but not by this worker"
+    assert embedded_site.board()["rows"][0]["score"] == 0.5
+
+
+def test_a_heartbeat_that_crosses_the_next_claim_is_refused(embedded_site: Site, worker: PaperWorker) -> None:
+    """The run is claimed again, by the same worker: only the epoch tells the attempts apart."""
+    old = worker.claim()
+    change_runs(embedded_site, lease_expires_at=now() - timedelta(seconds=1))
+    assert take_back_lost(embedded_site.services) == 1
+    new = worker.claim()
+    assert old is not None and new is not None
+    assert (worker.beat(old).status_code, worker.beat(new).status_code) == (409, 200)
+    assert worker.complete(old, 0.9).status_code == 409
+
+
+def test_the_writer_of_states_notices_another_attempt_in_the_same_state(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    job = worker.claim()
+    assert job is not None
+    database = embedded_site.services.database
+    with pytest.raises(StaleEpoch), database.writing() as session:
+        known = session.get_one(Run, job["run_id"])
+        session.expunge(known)  # from now on its epoch is what somebody remembers
+        session.execute(update(Run).values(epoch=known.epoch + 2))
+        write_state(session, known, RunState.PREPARING)
+
+
+def test_a_cancelled_run_whose_worker_stops_is_not_queued_again(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    job = worker.claim()
+    assert job is not None
+    alice = embedded_site.submission(job["submission_id"])
+    change_runs(embedded_site, cancel_requested_at=now())
+    released = worker.call("POST", f"/runs/{job['run_id']}/release", json={"epoch": job["epoch"]})
+    assert released.status_code == 204
+    assert worker.claim() is None
+    assert embedded_site.submission(alice.id).status == "cancelled"
+
+
+def test_a_paused_worker_gets_nothing(embedded_site: Site, worker: PaperWorker) -> None:
+    other = embedded_site.worker("another")
+    other.call("POST", "/claim", json={"worker": {"name": "another", "hardware_class": "none"}})
+    with embedded_site.services.database.writing() as session:
+        session.execute(update(Worker).values(paused_at=now()))
+    assert other.claim() is None
+    assert worker.claim() is not None
+
+
+def test_back_off_doubles(embedded_site: Site) -> None:
+    settings = embedded_site.services.settings.model_copy(update={"retry_seconds": 5.0})
+    assert [back_off_seconds(settings, failures) for failures in range(5)] == [5, 5, 10, 20, 40]
+
+
+@pytest.mark.parametrize(
+    "demand", [{"gpus": 1}, {"image": "special"}, {"available_at": now() + timedelta(days=1)}], ids=str
+)
+def test_a_run_waits_for_a_worker_that_fits_it(
+    embedded_site: Site, worker: PaperWorker, demand: dict[str, object]
+) -> None:
+    change_runs(embedded_site, **demand)
+    assert worker.claim() is None
+
+
+def test_a_run_waits_for_a_worker_with_its_memory(embedded_site: Site, worker: PaperWorker) -> None:
+    change_runs(embedded_site, memory_bytes=2 << 30)
+    small, large = ({"name": "paper", "hardware_class": "cpu", "memory_bytes": m << 30} for m in (1, 4))
+    assert worker.call("POST", "/claim", json={"worker": small}).status_code == 204
+    assert worker.call("POST", "/claim", json={"worker": large}).status_code == 200

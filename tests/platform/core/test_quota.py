@@ -1,0 +1,174 @@
+"""What a team may still hand in, as its members are told it: the answer to an upload and the quota's own page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import update
+
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from tests.platform.site import PaperWorker, Person, Site, make_zip
+
+QUOTA = "/api/v1/competitions/small/phases/feedback/quota"
+
+
+@pytest.fixture
+def alice(embedded_site: Site) -> Person:
+    return embedded_site.member("alice")
+
+
+@pytest.fixture
+def worker(embedded_site: Site) -> PaperWorker:
+    return embedded_site.worker()
+
+
+def used(person: Person) -> dict[str, int]:
+    answer = person.call("GET", QUOTA)
+    assert answer.status_code == 200, answer.text
+    return {name: answer.json()[name]["used"] for name in ("day", "phase", "concurrent", "smoke_day")}
+
+
+def refusal(person: Person, salt: str = "one more", **wishes: object) -> str:
+    """The words that refuse a further submission; empty where it is taken."""
+    answer = person.submit(make_zip(salt=salt), **wishes)
+    if answer.status_code == 201:
+        return ""
+    assert (answer.status_code, answer.json()["error"]) == (429, "quota_used_up")
+    return answer.json()["message"]
+
+
+def evaluate(person: Person, worker: PaperWorker, salt: str, verdict: str | None = None) -> str:
+    """Submit, and end the run with a score or a verdict; returns the submission's id."""
+    answer = person.submit(make_zip(salt=salt))
+    assert answer.status_code == 201, answer.text
+    job = worker.claim()
+    assert job is not None
+    ended = worker.complete(job, 0.5) if verdict is None else worker.fail(job, verdict)
+    assert ended.status_code == 204, ended.text
+    return answer.json()["id"]
+
+
+def yesterday(site: Site) -> None:
+    """All that was handed in so far was handed in a day ago."""
+    with site.services.database.writing() as session:
+        session.execute(update(Submission).values(quota_day=(now() - timedelta(days=1)).date()))
+
+
+def test_the_days_quota_is_full_at_its_limit_and_empty_the_day_after(
+    embedded_site: Site, alice: Person, worker: PaperWorker
+) -> None:
+    for number in range(3):
+        evaluate(alice, worker, f"{number}")
+    assert "today" in refusal(alice)
+    yesterday(embedded_site)
+    assert used(alice) == {"day": 0, "phase": 3, "concurrent": 0, "smoke_day": 0}
+    assert refusal(alice) == ""
+
+
+def test_the_phases_quota_counts_every_day(embedded_site: Site, alice: Person, worker: PaperWorker) -> None:
+    embedded_site.set_phase(quota_phase=2)
+    evaluate(alice, worker, "first")
+    yesterday(embedded_site)
+    evaluate(alice, worker, "second")
+    assert "this phase" in refusal(alice)
+
+
+def test_another_teams_submissions_are_not_ours(
+    embedded_site: Site, alice: Person, worker: PaperWorker
+) -> None:
+    for number in range(3):
+        evaluate(alice, worker, f"{number}")
+    bob = embedded_site.member("bob")
+    assert used(bob) == {"day": 0, "phase": 0, "concurrent": 0, "smoke_day": 0}
+    assert refusal(bob, "bob's") == ""
+
+
+def test_another_phases_submissions_are_not_this_ones(
+    embedded_site: Site, alice: Person, worker: PaperWorker
+) -> None:
+    for number in range(3):
+        evaluate(alice, worker, f"{number}")
+    with embedded_site.services.database.writing() as session:
+        first = session.get_one(Phase, embedded_site.phase_id)
+        other = Phase(
+            competition_id=first.competition_id,
+            slug="final",
+            name="Final",
+            starts_at=first.starts_at,
+            ends_at=first.ends_at,
+            quota_day=3,
+        )
+        session.add(other)
+        session.flush()
+        session.execute(update(Submission).values(phase_id=other.id))
+    assert used(alice) == {"day": 0, "phase": 0, "concurrent": 0, "smoke_day": 0}
+
+
+@pytest.mark.parametrize("state", ["queued", "claimed", "meta_testing"])
+def test_whatever_is_still_evaluated_holds_its_place(
+    embedded_site: Site, alice: Person, worker: PaperWorker, state: str
+) -> None:
+    embedded_site.set_phase(quota_concurrent=1)
+    alice.submit(make_zip(salt="first"))
+    if state != "queued":
+        job = worker.claim()
+        assert job is not None
+        if state == "meta_testing":
+            worker.beat(job, state)
+    assert "still being evaluated" in refusal(alice)
+    if state != "queued":
+        worker.complete(job, 0.5)
+        assert refusal(alice) == ""
+
+
+def test_smoke_tests_have_a_quota_of_their_own_each_day(
+    embedded_site: Site, alice: Person, worker: PaperWorker
+) -> None:
+    embedded_site.set_phase(smoke_quota_day=2)
+    for number in range(2):
+        assert refusal(alice, f"smoke {number}", smoke=True) == ""
+    assert "smoke tests" in refusal(alice, smoke=True)
+    assert used(alice) == {"day": 0, "phase": 0, "concurrent": 0, "smoke_day": 2}
+    assert refusal(alice, "an entry") == ""
+    yesterday(embedded_site)
+    assert refusal(alice, "the next day", smoke=True) == ""
+
+
+def test_a_team_may_be_given_more(embedded_site: Site, alice: Person, worker: PaperWorker) -> None:
+    with embedded_site.services.database.writing() as session:
+        session.execute(update(Team).values(extra_quota_day=1))
+    for number in range(4):
+        evaluate(alice, worker, f"{number}")
+    assert "today" in refusal(alice)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "charged", "reason"),
+    [
+        ("RUNTIME_ERROR", True, ""),
+        ("TIME_LIMIT", True, ""),
+        ("BAD_SETTINGS", False, "not your doing"),  # the organizers'
+    ],
+)
+def test_who_answers_for_a_failure_pays_for_it(
+    embedded_site: Site, alice: Person, worker: PaperWorker, verdict: str, charged: bool, reason: str
+) -> None:
+    submission_id = evaluate(alice, worker, "fails", verdict)
+    assert used(alice)["day"] == used(alice)["phase"] == int(charged)
+    shown = alice.call("GET", f"/api/v1/submissions/{submission_id}").json()
+    assert shown["counts_quota"] is charged
+    assert embedded_site.submission(submission_id).quota_reason == reason
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_cancellation_counts_where_the_phase_says_so(
+    embedded_site: Site, alice: Person, counts: bool
+) -> None:
+    embedded_site.set_phase(cancelled_counts=counts)
+    submission_id = alice.submit().json()["id"]
+    assert alice.call("POST", f"/api/v1/submissions/{submission_id}/cancel").status_code == 200
+    assert used(alice)["day"] == int(counts)
