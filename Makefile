@@ -5,6 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PROJECTS := scoring starting_kit analysis worker platform
 READY := .venv/.ready
+ON_ALL_CORES := $(BIN)/python -m pytest -n logical --durations=25
 export ANYSHOT_ROOT := $(CURDIR)
 unexport PYTHONDONTWRITEBYTECODE  # uv compiles nothing: every process would compile all of torch again
 
@@ -30,14 +31,17 @@ $(READY): constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml)
 demo: $(READY)  ## Run the main job end to end and print the leaderboard (ARGS=--exit stops the server after it)
 	@$(BIN)/anyshot admin demo $(ARGS)
 
-test: $(READY)  ## Run the test suite with real servers where they can be started (ARGS= is passed to pytest)
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(READY)  ## Run the test suite on all cores, with real servers where they can be started (ARGS= is passed to pytest)
+	@$(ON_ALL_CORES) $(ARGS)
+
+test-fast: $(READY)  ## Run what needs no sandbox, no browser and no training, on all cores
+	@$(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" $(ARGS)
 
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which CI runs a slice
-	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest $(ARGS)
+	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) $(ARGS)
 
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
-	@ANYSHOT_ROTATE=all $(BIN)/python -m pytest tests/hostile $(ARGS)
+	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(ARGS)
 
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)
 	@$(BIN)/python -m tests.mutants $(NAME)
@@ -72,4 +76,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-all hostile mutants compose bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile mutants compose bench lint format docs migration image reproduce clean

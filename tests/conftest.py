@@ -21,5 +21,7 @@ pytest_plugins = [
     "tests.services.browsers",
     "tests.services.material",
     "tests.services.rotation",
+    "tests.services.parallel",
+    "tests.services.reasons",
     "tests.worker.sandbox.machine",
 ]

@@ -43,7 +43,7 @@ print(json.dumps([stage.competition, stage.phase, stage.organizer, stage.passwor
 """
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow("images are built, and five services are started from them"),
     pytest.mark.timeout(3600),  # images are built
     pytest.mark.skipif("ANYSHOT_COMPOSE" not in os.environ, reason="takes minutes: run `make compose`"),
     pytest.mark.skipif(find_program("docker-compose") is None, reason="docker-compose is not installed"),

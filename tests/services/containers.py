@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.services.processes import find_program, running, wait_until
+from tests.services.processes import find_program, wait_until
+from tests.services.shared import keep_running, once
 
 GVISOR = (
     Path(__file__).parents[2] / "docker" / "daemon.json"
@@ -27,22 +27,25 @@ def docker_answers() -> bool:
 
 
 @pytest.fixture(scope="session")
-def docker_daemon() -> Iterator[None]:
-    """A Docker daemon that answers."""
+def docker_daemon(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A Docker daemon that answers: this machine's, or one for the run."""
+    if reason := once(tmp_path_factory, "docker", _why_no_docker):
+        pytest.skip(reason)
+
+
+def _why_no_docker() -> str:
+    """Start a daemon unless one answers; why that cannot be, or nothing."""
     if docker_answers():
-        yield
-        return
+        return ""
     program = find_program("dockerd")
     if program is None:
-        pytest.skip("Docker is not installed (Debian: apt-get install docker.io iptables)")
+        return "Docker is not installed (Debian: apt-get install docker.io iptables)"
     if os.geteuid() != 0:
-        pytest.skip("no Docker daemon answers, and starting one takes root")
-    with (
-        tempfile.TemporaryDirectory(prefix="anyshot-dockerd-") as folder,
-        running([program, "--config-file", str(GVISOR)], Path(folder) / "log.txt"),
-    ):
-        wait_until(docker_answers, "the Docker daemon")
-        yield
+        return "no Docker daemon answers, and starting one takes root"
+    folder = Path(tempfile.mkdtemp(prefix="anyshot-dockerd-"))
+    keep_running([program, "--config-file", str(GVISOR)], folder, folder / "log.txt")
+    wait_until(docker_answers, "the Docker daemon")
+    return ""
 
 
 def why_no_gvisor(image: str) -> str:

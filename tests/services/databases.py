@@ -1,4 +1,7 @@
-"""PostgreSQL and Redis, started for the session from the programs at hand."""
+"""PostgreSQL and Redis, started from the programs at hand.
+
+The run has one PostgreSQL, in which each test has a database; each process of the run has a Redis, which tests empty.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.services.processes import accepts, find_program, free_port, running, unprivileged_user, wait_until
+from tests.services.shared import keep_running, once
 
 
 @dataclass(frozen=True)
@@ -29,60 +33,48 @@ class PostgresServer:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL server of our own, with its durability switched off."""
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> PostgresServer:
+    """A PostgreSQL server of the run's own, with its durability switched off."""
     initdb, server = find_program("initdb"), find_program("postgres")
     if initdb is None or server is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    port = once(tmp_path_factory, "postgres", lambda: _start_postgres(initdb, server))
+    return PostgresServer("127.0.0.1", port)
+
+
+def _start_postgres(initdb: str, server: str) -> int:
+    """Start it and return its port."""
     user, port = unprivileged_user(), free_port()
     folder = Path(tempfile.mkdtemp(prefix="anyshot-pg-"))
-    try:
-        if user is not None:
-            shutil.chown(folder, user)
-        data = folder / "data"
-        subprocess.run(
-            [
-                initdb,
-                "-D",
-                str(data),
-                "-U",
-                "postgres",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                "--locale=C.UTF-8",
-                "--no-sync",
-            ],
-            check=True,
-            capture_output=True,
-            user=user,
-            cwd=folder,
-        )
-        options = ["fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=200"]
-        command = [
-            server,
-            "-D",
-            str(data),
-            "-p",
-            str(port),
-            "-k",
-            str(folder),
-            "-c",
-            "listen_addresses=127.0.0.1",
-        ]
-        for option in options:
-            command += ["-c", option]
-        with running(
-            command,
-            folder / "log.txt" if user is None else Path(tempfile.gettempdir()) / f"{folder.name}.log",
-            user,
-        ):
-            wait_until(lambda: accepts(port) and _answers(port), "PostgreSQL")
-            yield PostgresServer("127.0.0.1", port)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        (Path(tempfile.gettempdir()) / f"{folder.name}.log").unlink(missing_ok=True)
+    if user is not None:
+        shutil.chown(folder, user)
+    data = str(folder / "data")
+    make = [
+        initdb,
+        "-D",
+        data,
+        "-U",
+        "postgres",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--locale=C.UTF-8",
+        "--no-sync",
+    ]
+    subprocess.run(make, check=True, capture_output=True, user=user, cwd=folder)
+    options = {
+        "listen_addresses": "127.0.0.1",
+        "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        "max_connections": "400",
+    }
+    command = [server, "-D", data, "-p", str(port), "-k", str(folder)]
+    command += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+    keep_running(command, folder, folder / "log.txt", user)
+    wait_until(lambda: accepts(port) and _answers(port), "PostgreSQL")
+    return port
 
 
 def _answers(port: int) -> bool:

@@ -48,7 +48,7 @@ def end_with_children(process: subprocess.Popen[str]) -> None:
             child.kill()
 
 
-@pytest.mark.slow
+@pytest.mark.slow("eight submissions, during which each server and worker dies once and comes back")
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("docker_daemon")
 def test_every_submission_ends_with_one_right_score_whatever_dies() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,13 @@ import pytest
 
 from anyshot_worker.images.build import build_image
 from anyshot_worker.sandbox import SandboxSettings
+from anyshot_worker.sandbox.slots import Slot, take_slot
+
+
+@functools.cache
+def _own_users() -> Slot:
+    """64 user ids that no other test process of this machine uses: the kernel counts processes by user."""
+    return take_slot(Path(tempfile.gettempdir()) / "anyshot-tests-users", 0, 600)
 
 
 def sandbox_settings(
@@ -26,6 +35,7 @@ def sandbox_settings(
             "state_folder": folder,
             "pool_size": pool_size,
             "owner": f"test-{os.getpid()}",
+            "uid_base": 20000 + 64 * _own_users().number,
         }
     )
 

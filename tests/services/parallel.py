@@ -1,0 +1,60 @@
+"""How a run is cut between the processes of pytest-xdist, and which tests the quick run leaves out.
+
+A file's tests stay together, so that what they share is made once. Long lists of cases that share nothing but what a
+process has anyway go one by one; files that act on the whole machine stay in one process, one after the other.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+ONE_BY_ONE = ("tests/hostile/test_suite.py", "tests/baselines/test_bundles.py", "tests/analysis/test_jobs.py")
+FIRST = ("tests/platform/core/test_chaos.py", "tests/hostile", "tests/end_to_end", "tests/baselines")
+
+# A test that takes one of these fixtures has the mark, and `make test-fast` leaves it out.
+MARKS = {
+    "docker_daemon": "docker",
+    "bubblewrap": "docker",
+    "browser_session": "browser",
+    "hostile_sandboxes": "docker",
+}
+
+
+def share_of(nodeid: str) -> str:
+    """What a test is kept together with."""
+    path = nodeid.partition("::")[0]
+    return nodeid if path in ONE_BY_ONE else path
+
+
+def place_of(path: str) -> int:
+    """The long ones first, so that no process is left with one of them at the end."""
+    return next((place for place, start in enumerate(FIRST) if path.startswith(start)), len(FIRST))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests by what they take, and put the long ones first."""
+    for item in items:
+        for name in {MARKS[name] for name in getattr(item, "fixturenames", ()) if name in MARKS}:
+            item.add_marker(name)
+    items.sort(key=lambda item: place_of(item.nodeid))
+
+
+class Together:
+    """Loaded where pytest-xdist is: its scheduler cuts the run as `share_of` says."""
+
+    @staticmethod
+    def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+        from xdist.scheduler import LoadScopeScheduling
+
+        class BySharing(LoadScopeScheduling):
+            def _split_scope(self, nodeid: str) -> str:
+                return share_of(nodeid)
+
+        return BySharing(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Cut the run in our own way, in the order of collection."""
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(Together())
+        config.option.loadscopereorder = False
