@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from importlib import import_module
@@ -13,8 +14,10 @@ from starlette.staticfiles import StaticFiles
 import anyshot_platform
 from anyshot_platform.artifacts.choice import make_storage
 from anyshot_platform.database import Database
+from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.queue.doorbell import Doorbell
+from anyshot_platform.queue.loops import Loop
 from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.access import refuse_open_routes
@@ -66,17 +69,28 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
 
 @asynccontextmanager
 async def _live(app: FastAPI) -> AsyncIterator[None]:
-    """What runs as long as the process serves: the thread that rings for queued runs."""
+    """What runs as long as the process serves: threads that ring for queued runs and look after the other threads."""
     services: Services = app.state.services
     doorbell = Doorbell(services.settings)
-    dispatcher = Dispatcher(
-        services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)
+    began = time.monotonic()
+    loops = (
+        Dispatcher(services.database, "doorbell", lambda: send_due_rings(services.database, doorbell)),
+        Loop(services.database, "watch", lambda: _watch_loops(services, began), every=15.0),
     )
-    dispatcher.start()
+    for loop in loops:
+        loop.start()
     yield
-    dispatcher.stop()
+    for loop in loops:
+        loop.stop()
     doorbell.close()
     services.database.dispose()
+
+
+def _watch_loops(services: Services, began: float) -> None:
+    if time.monotonic() - began < services.settings.alert_loop_seconds:
+        return  # the processes of the site are still starting
+    with services.database.writing() as session:
+        watch_loops(session, services.settings)
 
 
 def feature_routers() -> Iterator[APIRouter]:

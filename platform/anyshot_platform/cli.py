@@ -16,6 +16,7 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.migration import migrate as migrate_database
 from anyshot_platform.migration import write_revision
 from anyshot_platform.operations import backup as backups
+from anyshot_platform.operations import set_aside as given_up
 from anyshot_platform.queue import sweeper as sweeping
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
@@ -132,6 +133,31 @@ def sweep(home: Path) -> None:
     done = sweeping.sweep(services)
     sweeping.keep_house(services)
     click.echo(", ".join(f"{name}: {count}" for name, count in done.items()))
+
+
+@admin.command()
+@HomeOption
+def set_aside(home: Path) -> None:
+    """List e-mails, webhook messages and rows that were tried too often."""
+    with services_of(home).database.reading() as session:
+        for one in given_up.list_set_aside(session):
+            click.echo(f"{one.kind}\t{one.id}\t{one.attempts} tries\t{one.what}\t{one.error}")
+
+
+@admin.command()
+@HomeOption
+@click.argument("kind", required=False)
+@click.argument("identity", required=False, metavar="ID")
+@click.option("--all", "everything", is_flag=True, help="Everything that is set aside.")
+def retry(home: Path, kind: str | None, identity: str | None, everything: bool) -> None:
+    """Try again what is set aside: one thing by KIND and ID as `set-aside` lists them, or --all."""
+    if everything == bool(kind and identity):
+        raise click.UsageError("Name either KIND and ID, or --all.")
+    with services_of(home).database.writing() as session:
+        if kind and identity:
+            given_up.retry(session, kind, identity, None)
+        count = given_up.retry_all(session, None) if everything else 1
+    click.echo(f"{count} to be tried again.")
 
 
 @admin.command()

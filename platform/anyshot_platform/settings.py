@@ -136,6 +136,9 @@ class PlatformSettings(BaseSettings):
     operator_email: str | None = Field(default=None, description="Receiver of alerts.")
     alert_webhook: str | None = Field(default=None, description="Address that alerts are posted to.")
     alert_queue_seconds: float = Field(default=900.0, gt=0, description="Oldest queued run before an alert.")
+    alert_loop_seconds: float = Field(
+        default=180.0, gt=0, description="Time since a background thread's last round before an alert."
+    )
     alert_failure_rate: float = Field(
         default=0.5, gt=0, le=1, description="Share of failures of ours in an hour."
     )

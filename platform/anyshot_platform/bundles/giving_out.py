@@ -41,7 +41,7 @@ def describe(
         team_size=competition.team_size,
         discussion=competition.discussion_open,
         prizes=competition.prizes,
-        retention=competition.retention,
+        retention=competition.retention,  # pyright: ignore[reportArgumentType] - pydantic looks
         fact_sheet=[schema.QuestionSpec.model_validate(question) for question in competition.fact_sheet],
         pools=_pools(session, phases),
         leagues=_leagues(session, competition),

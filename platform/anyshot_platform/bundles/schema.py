@@ -27,6 +27,8 @@ Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, ma
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Expiring = Literal["predictions.parquet", "learner.bin", "log.txt", "logger.zip"]
+Days = Annotated[int, Field(ge=1, le=36_500)]
 Metric = Literal[
     "normalized_accuracy",
     "balanced_accuracy",
@@ -258,7 +260,7 @@ class CompetitionSpec(Part):
     team_size: int = Field(default=1, ge=1, le=100, description="largest team; 1 means no teams")
     discussion: bool = True
     prizes: str = ""
-    retention: dict[str, Any] = Field(
+    retention: dict[Expiring, Days] = Field(
         default={}, description="days that files are kept, instead of the site's"
     )
     fact_sheet: list[QuestionSpec] = []

@@ -64,7 +64,7 @@ class Intake:
             team_size=spec.team_size,
             discussion_open=spec.discussion,
             prizes=spec.prizes,
-            retention=spec.retention,
+            retention=dict(spec.retention),
             fact_sheet=[question.model_dump() for question in spec.fact_sheet],
             created_by=self.actor_id,
         )

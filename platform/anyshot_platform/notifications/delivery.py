@@ -1,30 +1,42 @@
-"""Sends e-mails: by SMTP, or as files in the embedded set-up."""
+"""Sends e-mails: by SMTP, or as files in the embedded set-up.
+
+One that fails is tried again, ever later, and set aside after `TRIES` tries (ended, not sent); operators see it and may
+have it tried again. A mail server that cannot be reached is no fault of the e-mails: they wait, and nothing is counted.
+"""
 
 from __future__ import annotations
 
 import logging
 import smtplib
-from collections.abc import Callable
-from datetime import timedelta
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import select, update
-from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email
+from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.web.services import Services
 
 log = logging.getLogger(__name__)
-_TRIES = 8
 _BATCH = 50
+_LONGEST_ROUND = 30.0  # seconds; what is left goes out in the next round
+_TIMEOUT = 20.0
+
+
+class Transport(Protocol):
+    """Takes a message away."""
+
+    def __call__(self, message: EmailMessage) -> None: ...
 
 
 def send_due_emails(services: Services) -> int:
-    """Send the e-mails that are due; returns how many went out. One that fails is tried again, ever later."""
-    sent = 0
+    """Send the e-mails that are due; returns how many went out. Raises `OSError` if the mail server is away."""
     with services.database.reading() as session:
         due = session.scalars(
             select(Email.id)
@@ -32,47 +44,47 @@ def send_due_emails(services: Services) -> int:
             .order_by(Email.next_at)
             .limit(_BATCH)
         ).all()
-    for identity in due:
-        email = _take(services, identity)
-        if email is not None:
-            sent += _send(services, email)
-    return sent
+    if not due:
+        return 0
+    until = time.monotonic() + _LONGEST_ROUND
+    with _transport(services) as transport:
+        return sum(_send_one(services, transport, one) for one in due if time.monotonic() < until)
+
+
+def _send_one(services: Services, transport: Transport, identity: str) -> int:
+    email = _take(services, identity)
+    if email is None:
+        return 0
+    try:
+        transport(make_message(services, email))
+    except DATABASE_IS_AWAY:
+        raise
+    except Exception as error:  # whatever this e-mail is made of: the next one goes out
+        log.warning("an e-mail could not be sent", extra={"email_id": identity}, exc_info=True)
+        _note(services, email, error=describe_error(error), last=email.attempts >= TRIES)
+        return 0
+    _note(services, email, error="", last=True)
+    return 1
 
 
 def _take(services: Services, identity: str) -> Email | None:
     """Claim an e-mail, so that no two processes send it, until its next try is due."""
     with services.database.writing() as session:
-        email = session.get(Email, identity)
-        if email is None or email.ended_at is not None:
+        email = session.get(Email, identity, with_for_update=True)
+        if email is None or email.ended_at is not None or email.next_at > now():
             return None
-        pause = timedelta(seconds=30 * 2**email.attempts)
-        taken = session.execute(
-            update(Email)
-            .where(Email.id == identity, Email.attempts == email.attempts, Email.ended_at.is_(None))
-            .values(attempts=Email.attempts + 1, next_at=now() + pause)
-            .execution_options(synchronize_session=False)
-        )
-        session.expire(email)
-        return session.get(Email, identity) if taken.rowcount == 1 else None  # pyright: ignore[reportAttributeAccessIssue]
+        email.attempts += 1
+        email.next_at = now() + back_off(email.attempts)
+        return email
 
 
-def _send(services: Services, email: Email) -> int:
-    transport = _choose_transport(services)
-    try:
-        transport(make_message(services, email))
-    except (OSError, smtplib.SMTPException) as error:
-        log.warning("an e-mail could not be sent", extra={"email_id": email.id, "error": str(error)})
-        with services.database.writing() as session:
-            _note_failure(session, email, str(error))
-        return 0
+def _note(services: Services, email: Email, *, error: str, last: bool) -> None:
     with services.database.writing() as session:
-        session.execute(update(Email).where(Email.id == email.id).values(sent=True, ended_at=now(), error=""))
-    return 1
-
-
-def _note_failure(session: Session, email: Email, error: str) -> None:
-    given_up = now() if email.attempts >= _TRIES else None
-    session.execute(update(Email).where(Email.id == email.id).values(error=error[:1000], ended_at=given_up))
+        session.execute(
+            update(Email)
+            .where(Email.id == email.id)
+            .values(error=error, sent=not error, ended_at=now() if last else None)
+        )
 
 
 def make_message(services: Services, email: Email) -> EmailMessage:
@@ -88,26 +100,58 @@ def make_message(services: Services, email: Email) -> EmailMessage:
     return message
 
 
-def _choose_transport(services: Services) -> Callable[[EmailMessage], None]:
+@contextmanager
+def _transport(services: Services) -> Iterator[Transport]:
     url = services.settings.smtp_url
     if url is None:
-        return lambda message: _write_file(services.settings.home / "mail", message)
-    return lambda message: _send_by_smtp(url.get_secret_value(), message)
+        folder = services.settings.home / "mail"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield lambda message: _write_file(folder, message)
+        return
+    server = SmtpServer(url.get_secret_value())
+    try:
+        server.connect()
+        yield server
+    finally:
+        server.close()
 
 
 def _write_file(folder: Path, message: EmailMessage) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     name = str(message["Message-ID"]).strip("<>").partition("@")[0]
-    (folder / f"{name}.eml").write_bytes(message.as_bytes())
+    path = folder / f"{name}.eml"
+    path.touch(mode=0o600)
+    path.write_bytes(message.as_bytes())
 
 
-def _send_by_smtp(url: str, message: EmailMessage) -> None:
-    parts = urlsplit(url)
-    secure = parts.scheme == "smtps"
-    connect = smtplib.SMTP_SSL if secure else smtplib.SMTP
-    with connect(parts.hostname or "localhost", parts.port or (465 if secure else 25), timeout=20) as server:
+class SmtpServer:
+    """One connection to the mail server for a batch, opened again where a message ended it."""
+
+    def __init__(self, url: str) -> None:
+        self._parts = urlsplit(url)
+        self._server: smtplib.SMTP | None = None
+
+    def connect(self) -> smtplib.SMTP:
+        """Connect and log in; raises `OSError` (which smtplib's errors are) if the server does not let us."""
+        parts, secure = self._parts, self._parts.scheme == "smtps"
+        kind = smtplib.SMTP_SSL if secure else smtplib.SMTP
+        server = kind(parts.hostname or "localhost", parts.port or (465 if secure else 25), timeout=_TIMEOUT)
+        self._server = server
         if parts.username:
             if not secure:
                 server.starttls()
             server.login(unquote(parts.username), unquote(parts.password or ""))
-        server.send_message(message)
+        return server
+
+    def __call__(self, message: EmailMessage) -> None:
+        """Send one message; raises what smtplib raises."""
+        try:
+            (self._server or self.connect()).send_message(message)
+        except (OSError, ValueError):
+            self.close()  # in an unknown state now
+            raise
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        server, self._server = self._server, None
+        if server is not None:
+            server.close()

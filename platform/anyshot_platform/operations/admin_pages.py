@@ -16,13 +16,16 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.operations import overview
 from anyshot_platform.operations.alerts import list_open
+from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_all
+from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.pools.service import check_slug
+from anyshot_platform.queue.loops import read_loops
 from anyshot_platform.users import administration
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Viewer
 from anyshot_platform.workers.models import Image, Worker, WorkerToken
 from anyshot_platform.workers.tokens import create_worker_token, revoke_worker_token
@@ -32,8 +35,8 @@ Admin = Annotated[Viewer, Depends(site_admin)]
 
 
 @router.get("")
-def show_operations(request: Request, viewer: Admin, session: SessionDep) -> Response:
-    """Queues, workers, failures, alerts."""
+def show_operations(request: Request, viewer: Admin, session: SessionDep, services: ServicesDep) -> Response:
+    """Queues, workers, failures, alerts, background threads, what is set aside."""
     return render(
         request,
         "admin/operations.html",
@@ -44,8 +47,23 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep) -> Res
         workers=overview.read_workers(session),
         failures=overview.count_failures(session),
         lost=overview.lost_attempts(session),
+        loops=read_loops(session),
+        late={loop.name for loop in late_loops(session, services.settings)},
+        set_aside=list_set_aside(session),
         now=now().astimezone(UTC),
     )
+
+
+@router.post("/set-aside")
+def retry_everything(viewer: Admin, session: SessionDep) -> Response:
+    """Try everything again that is set aside."""
+    return act(session, "/admin", "All of it is tried again.", lambda: retry_all(session, viewer.id) and None)
+
+
+@router.post("/set-aside/{kind}/{identity}")
+def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> Response:
+    """Try one thing again that is set aside."""
+    return act(session, "/admin", "It is tried again.", lambda: retry(session, kind, identity, viewer.id))
 
 
 @router.get("/users")

@@ -10,6 +10,7 @@ from sqlalchemy import select, update
 from anyshot_platform.database import now
 from anyshot_platform.notifications.service import send_email
 from anyshot_platform.operations.models import Alert
+from anyshot_platform.queue.isolation import each
 from anyshot_platform.web.services import Services
 
 log = logging.getLogger(__name__)
@@ -17,32 +18,38 @@ _TIMEOUT = 5.0
 
 
 def tell_operators(services: Services) -> int:
-    """Tell of the alerts that nobody was told of; returns how many."""
-    settings = services.settings
+    """Tell of the alerts that nobody was told of, each way apart from the other; returns how many messages left."""
     with services.database.reading() as session:
-        fresh = session.scalars(select(Alert).where(Alert.told_at.is_(None))).all()
-    for alert in fresh:
+        untold = session.scalars(select(Alert.id).where(Alert.told_at.is_(None))).all()
+        unposted = session.scalars(select(Alert.id).where(Alert.posted_at.is_(None))).all()
+    told = each(services, "alert", untold, lambda identity: _mail(services, identity))
+    return told + each(services, "alert-post", unposted, lambda identity: _post(services, identity))
+
+
+def _mail(services: Services, identity: str) -> int:
+    receiver = services.settings.operator_email
+    with services.database.writing() as session:
+        alert = session.get_one(Alert, identity)
+        alert.told_at = now()
         log.error(alert.message, extra={"alert": alert.kind, "subject": alert.subject})
-        if settings.alert_webhook and not _post(settings.alert_webhook, alert):
-            continue  # tried again in a second
-        with services.database.writing() as session:
-            session.execute(update(Alert).where(Alert.id == alert.id).values(told_at=now()))
-            if settings.operator_email:
-                send_email(
-                    session, to=settings.operator_email, subject=alert.message, body=alert.message + "\n"
-                )
-    return len(fresh)
+        if receiver:
+            send_email(session, to=receiver, subject=alert.message, body=alert.message + "\n")
+    return 1
 
 
-def _post(url: str, alert: Alert) -> bool:
+def _post(services: Services, identity: str) -> int:
+    """Post the alert, if the settings name an address; raises `httpx.HTTPError` if it did not arrive."""
+    url = services.settings.alert_webhook
+    with services.database.reading() as session:
+        alert = session.get_one(Alert, identity)
     body = {
         "alert": alert.kind,
         "subject": alert.subject,
         "message": alert.message,
         "since": alert.since.isoformat(),
     }
-    try:
-        return httpx.post(url, json=body, timeout=_TIMEOUT).status_code < 500
-    except httpx.HTTPError as error:
-        log.warning("the alert webhook cannot be reached", extra={"error": str(error)})
-        return False
+    if url:
+        httpx.post(url, json=body, timeout=_TIMEOUT).raise_for_status()
+    with services.database.writing() as session:
+        session.execute(update(Alert).where(Alert.id == identity).values(posted_at=now()))
+    return int(bool(url))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from anyshot_platform.migration import is_current
+from anyshot_platform.operations.watch import late_loops
+from anyshot_platform.queue.loops import this_process
 from anyshot_platform.web.services import Services
 
 _NO_FILE = "0" * 64
@@ -26,8 +28,27 @@ class Readiness:
 
 
 def check_readiness(services: Services) -> Readiness:
-    """Ask database and storage; the broker is no condition, as nothing depends on it."""
-    return Readiness({"database": _check_database(services), "storage": _check_storage(services)})
+    """Ask database, storage and this process's background threads; nothing depends on the broker.
+
+    Threads of other processes are watched by an alert: a web process that can serve is not taken off the net for them.
+    """
+    return Readiness(
+        {
+            "database": _check_database(services),
+            "storage": _check_storage(services),
+            "loops": _check_loops(services),
+        }
+    )
+
+
+def _check_loops(services: Services) -> str:
+    try:
+        with services.database.reading() as session:
+            late = late_loops(session, services.settings, this_process())
+    except SQLAlchemyError as error:
+        return f"unknown: {type(error).__name__}"
+    words = ", ".join(f"{loop.name} ({loop.age:.0f} s)" for loop in late)
+    return f"no round lately: {words}" if late else "ok"
 
 
 def _check_database(services: Services) -> str:
@@ -39,7 +60,7 @@ def _check_database(services: Services) -> str:
             if is_current(services.database)
             else "the schema is not the newest: run `anyshot admin migrate`"
         )
-    except DBAPIError as error:
+    except SQLAlchemyError as error:
         return f"unreachable: {type(error).__name__}"
 
 

@@ -17,9 +17,10 @@ class Alert(Base):
     __table_args__ = (Index("ix_alerts_kind_subject_until", "kind", "subject", "until"),)
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    kind: Mapped[str] = mapped_column(String(32))  # queue_stalled, no_workers, failure_rate, run_lost
+    kind: Mapped[str] = mapped_column(String(32))  # such as queue_stalled, no_workers, run_lost
     subject: Mapped[str] = mapped_column(String(64), default="")  # hardware class or run id
     message: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(default=now)
     until: Mapped[datetime | None]
     told_at: Mapped[datetime | None]
+    posted_at: Mapped[datetime | None]  # to the address in the settings

@@ -15,6 +15,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import Base, now
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.pools.models import Pack
+from anyshot_platform.queue.isolation import each
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
@@ -35,37 +36,42 @@ class StorageFigures:
 
 def collect_garbage(services: Services) -> int:
     """Let artifacts expire, then remove files without a reference; returns how many files went."""
+    with services.database.reading() as session:
+        competitions = session.scalars(select(Competition.id).where(Competition.deleted_at.is_(None))).all()
+    each(services, "retention", competitions, lambda identity: _expire_of(services, identity))
     with services.database.writing() as session:
-        expire_artifacts(session, services.settings)
+        drop_lost_artifacts(session)
         expire_logs(session, services.settings)
     return collect_orphans(services)
 
 
-def expire_artifacts(session: Session, settings: PlatformSettings) -> int:
-    """Mark artifacts beyond their days, of this site or their competition, as gone, and drop those of lost attempts."""
-    days = {
+def _expire_of(services: Services, competition_id: str) -> int:
+    """Mark a competition's artifacts beyond its days, or the site's, as gone; returns how many."""
+    with services.database.writing() as session:
+        days = site_days(services.settings)
+        changes = session.get_one(Competition, competition_id).retention
+        days |= {name: int(value) for name, value in changes.items() if name in days}
+        return sum(_expire(session, competition_id, name, limit) for name, limit in days.items())
+
+
+def site_days(settings: PlatformSettings) -> dict[str, int]:
+    """The days that artifacts are kept on this site, by name."""
+    return {
         "predictions.parquet": settings.keep_predictions_days,
         "learner.bin": settings.keep_learners_days,
         "log.txt": settings.keep_logs_days,
         "logger.zip": settings.keep_logs_days,
     }
-    expired = 0
-    own_rules = session.execute(
-        select(Competition.id, Competition.retention).where(Competition.deleted_at.is_(None))
-    ).all()
-    for competition_id, changes in own_rules:
-        for name, limit in {
-            **days,
-            **{key: int(value) for key, value in changes.items() if key in days},
-        }.items():
-            expired += _expire(session, competition_id, name, limit)
+
+
+def drop_lost_artifacts(session: Session) -> None:
+    """Remove the artifacts of attempts that were lost."""
     lost = (
         select(Artifact.id)
         .join(Run, Run.id == Artifact.run_id)
         .where(~Artifact.final, Run.epoch > Artifact.epoch)
     )
     session.execute(delete(Artifact).where(Artifact.id.in_(lost)))
-    return expired
 
 
 def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
@@ -125,7 +131,7 @@ def collect_orphans(services: Services) -> int:
             .where(Blob.touched_at <= before, Blob.digest.not_in(referenced()))
             .limit(_BATCH)
         ).all()
-    removed = sum(_remove_orphan(services, digest, before) for digest in orphans)
+    removed = each(services, "orphan", orphans, lambda digest: _remove_orphan(services, digest, before))
     if removed:
         log.info("removed unreferenced files", extra={"files": removed})
     return removed

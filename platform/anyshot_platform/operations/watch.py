@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import close_alert, open_alert
 from anyshot_platform.operations.models import Alert
+from anyshot_platform.operations.set_aside import count_set_aside
+from anyshot_platform.queue.loops import LoopState, read_loops
 from anyshot_platform.queue.places import count_workers
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
@@ -17,22 +19,58 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 _FEWEST_FOR_A_RATE = 5
+LOOP_LATE = "loop_late"
 
 
-def watch_conditions(session: Session, settings: PlatformSettings) -> None:
-    """Open the alerts whose condition holds, close the others."""
+def watch_conditions(session: Session, settings: PlatformSettings) -> int:
+    """Open the alerts whose condition holds, close the others; returns how many hold."""
     holding = {
         **_find_stalled(session, settings),
         **_find_failing(session, settings),
+        **_find_set_aside(session),
     }
-    open_now = session.execute(
-        select(Alert.kind, Alert.subject).where(Alert.until.is_(None), Alert.kind != "run_lost")
-    ).all()
+    _match_alerts(session, holding, Alert.kind.not_in(("run_lost", LOOP_LATE)))
+    return len(holding)
+
+
+def watch_loops(session: Session, settings: PlatformSettings) -> None:
+    """Open an alert for each background thread that stands still, close the others: done by every web process."""
+    late = {(LOOP_LATE, loop.name): _late_words(loop) for loop in late_loops(session, settings)}
+    _match_alerts(session, late, Alert.kind == LOOP_LATE)
+
+
+def late_loops(session: Session, settings: PlatformSettings, process: str | None = None) -> list[LoopState]:
+    """The background threads, of the site or of one process, whose last round is too long ago."""
+    return [loop for loop in read_loops(session, process) if loop.age > settings.alert_loop_seconds]
+
+
+def _late_words(loop: LoopState) -> str:
+    if loop.last_at is None:
+        return f"No process runs the background thread “{loop.name}”: start `anyshot admin background`."
+    return f"The background thread “{loop.name}” of {loop.process} began no round since {loop.last_at:%F %T} UTC."
+
+
+def _match_alerts(
+    session: Session, holding: dict[tuple[str, str], str], watched: ColumnElement[bool]
+) -> None:
+    open_now = session.execute(select(Alert.kind, Alert.subject).where(Alert.until.is_(None), watched)).all()
     for kind, subject in open_now:
         if (kind, subject) not in holding:
             close_alert(session, kind, subject)
     for (kind, subject), message in holding.items():
         open_alert(session, kind, subject, message)
+
+
+def _find_set_aside(session: Session) -> dict[tuple[str, str], str]:
+    number = count_set_aside(session)
+    if number == 0:
+        return {}
+    return {
+        (
+            "set_aside",
+            "",
+        ): f"{number} e-mails, webhook messages or rows were tried too often and are set aside."
+    }
 
 
 def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[str, str], str]:

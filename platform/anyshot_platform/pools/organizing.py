@@ -130,19 +130,23 @@ def publish_by_the_clock(session: Session, pool: Pool, wanted: bool, actor_id: s
     _record(session, pool, actor_id, "pool.publish_when_over", after={"wanted": wanted})
 
 
-def publish_what_is_over(session: Session) -> list[Pool]:
-    """Publish the pools whose owners asked for it and whose phases are all over; called by the sweeper.
+def pools_to_publish(session: Session) -> Sequence[str]:
+    """The ids of the pools whose owners want them published as soon as their phases are over."""
+    waiting = Pool.publish_when_over, Pool.published_at.is_(None), Pool.deleted_at.is_(None)
+    return session.scalars(select(Pool.id).where(*waiting)).all()
+
+
+def publish_if_over(session: Session, pool_id: str) -> bool:
+    """Publish the pool if its phases are all over, and say whether that was done; called by the sweeper.
 
     A phase is over when its time is, and its results are published where they have to be.
     """
-    waiting = session.scalars(
-        select(Pool).where(Pool.publish_when_over, Pool.published_at.is_(None), Pool.deleted_at.is_(None))
-    )
-    done = [pool for pool in waiting if _is_over(session, pool)]
-    for pool in done:
-        pool.published_at = now()
-        _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"})
-    return done
+    pool = session.get_one(Pool, pool_id)
+    if not _is_over(session, pool):
+        return False
+    pool.published_at = now()
+    _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"})
+    return True
 
 
 def _is_over(session: Session, pool: Pool) -> bool:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from kombu.exceptions import KombuError, OperationalError
 
 from anyshot_platform.settings import PlatformSettings
 from anyshot_starting_kit.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
@@ -33,14 +32,14 @@ class Doorbell:
 
     def ring(self, run_id: str, hardware_class: str) -> bool:
         """Send the message; False if the broker cannot be reached (the sweep will ring again)."""
-        if self._folder is not None:  # "the broker may be wiped at any time"
-            make_broker_folders(self._folder)
         try:
+            if self._folder is not None:  # "the broker may be wiped at any time"
+                make_broker_folders(self._folder)
             self._celery.send_task(
                 CELERY_TASK, args=[run_id], queue=QUEUE_PREFIX + hardware_class, retry=False
             )
-        except (OperationalError, KombuError, OSError) as error:
-            log.warning("the broker cannot be reached", extra={"run_id": run_id, "error": str(error)})
+        except Exception:  # whatever the broker's client raises: the sweep rings again
+            log.warning("the broker took no ring", extra={"run_id": run_id}, exc_info=True)
             return False
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String
+from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from anyshot_platform.database import Base, now
@@ -35,3 +35,29 @@ class Sweep(Base):
     holder: Mapped[str] = mapped_column(String(64), default="")
     until: Mapped[datetime]
     last_at: Mapped[datetime | None]
+
+
+class LoopRound(Base):
+    """The last round of a background thread of a process."""
+
+    __tablename__ = "loops"
+
+    name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    process: Mapped[str] = mapped_column(String(64), primary_key=True)  # HOST:PID
+    last_at: Mapped[datetime]
+    failures: Mapped[int] = mapped_column(default=0)  # rounds that raised since the process began
+    error: Mapped[str] = mapped_column(Text, default="")  # of the last of them
+
+
+class Trouble(Base):
+    """A row that a background duty could not work on: how often, why, and when it is tried again."""
+
+    __tablename__ = "troubles"
+
+    duty: Mapped[str] = mapped_column(String(32), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(64), primary_key=True)
+    attempts: Mapped[int] = mapped_column(default=0)
+    error: Mapped[str] = mapped_column(Text, default="")
+    first_at: Mapped[datetime] = mapped_column(default=now)
+    next_at: Mapped[datetime] = mapped_column(default=now)
+    set_aside_at: Mapped[datetime | None]  # it is not tried again before someone says so

@@ -13,6 +13,8 @@ from anyshot_platform.queue.models import OutboxRing
 
 OUTBOX_KEY = "anyshot.outbox"  # in `session.info`: this transaction left something to send
 _BATCH = 200
+_MOST_FAILURES = 3  # of one round: the broker is away, each try costs two seconds
+_REST = timedelta(seconds=5)
 
 
 def mark_outbox(session: Session) -> None:
@@ -27,7 +29,10 @@ def put_ring(session: Session, run_id: str, hardware_class: str, due_at: datetim
 
 
 def send_due_rings(database: Database, doorbell: Doorbell) -> int:
-    """Send the rings that are due and return how many arrived; a ring sent twice is harmless."""
+    """Send the rings that are due and return how many arrived; a ring sent twice is harmless.
+
+    A ring that the broker does not take rests for a while, so that it keeps no other ring waiting.
+    """
     with database.reading() as session:
         due = session.execute(
             select(OutboxRing.id, OutboxRing.run_id, OutboxRing.hardware_class)
@@ -35,17 +40,18 @@ def send_due_rings(database: Database, doorbell: Doorbell) -> int:
             .order_by(OutboxRing.id)
             .limit(_BATCH)
         ).all()
-    sent = []
+    sent, failed = [], []
     for identity, run_id, hardware_class in due:
-        if not doorbell.ring(run_id, hardware_class):
+        (sent if doorbell.ring(run_id, hardware_class) else failed).append(identity)
+        if len(failed) == _MOST_FAILURES:
             break
-        sent.append(identity)
-    if sent:
+    if sent or failed:
         with database.writing() as session:
             session.execute(update(OutboxRing).where(OutboxRing.id.in_(sent)).values(sent_at=now()))
+            session.execute(update(OutboxRing).where(OutboxRing.id.in_(failed)).values(due_at=now() + _REST))
     return len(sent)
 
 
-def forget_sent_rings(session: Session, *, older_than: timedelta = timedelta(hours=1)) -> None:
-    """Remove rings that were sent long ago."""
-    session.execute(delete(OutboxRing).where(OutboxRing.sent_at < now() - older_than))
+def forget_old_rings(session: Session, *, older_than: timedelta = timedelta(hours=1)) -> None:
+    """Remove rings of long ago; runs that still wait are rung again by the sweeper."""
+    session.execute(delete(OutboxRing).where(OutboxRing.created_at < now() - older_than))

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import logging
-import os
-import socket
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from sqlalchemy import Select, and_, or_, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
-from anyshot_platform.pools.organizing import publish_what_is_over
+from anyshot_platform.pools.organizing import pools_to_publish, publish_if_over
+from anyshot_platform.queue.isolation import each, forget_old_troubles
+from anyshot_platform.queue.loops import Loop, forget_dead_processes, this_process
 from anyshot_platform.queue.models import Sweep
-from anyshot_platform.queue.outbox import forget_sent_rings, put_ring
+from anyshot_platform.queue.outbox import forget_old_rings, put_ring
 from anyshot_platform.queue.places import count_workers
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -42,29 +41,24 @@ class Sweeper:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._holder = f"{socket.gethostname()}:{os.getpid()}:{id(self):x}"
-        self._stopping = threading.Event()
+        self._holder = f"{this_process()}:{id(self):x}"[-64:]
         self._looked_at = float("-inf")  # monotonic: when leases were last looked at with success
-        self._thread = threading.Thread(target=self._run, name="sweeper", daemon=True)
+        often = min(services.settings.sweep_seconds, _LEASES_EVERY)
+        self._loop = Loop(services.database, "sweeper", self._round, every=often)
 
     def start(self) -> None:
         """Begin to sweep."""
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> None:
         """End after the sweep that is under way."""
-        self._stopping.set()
-        if self._thread.is_alive():
-            self._thread.join(timeout=30)
+        self._loop.stop()
 
-    def _run(self) -> None:
+    def _round(self) -> None:
         seconds = self._services.settings.sweep_seconds
-        often = min(seconds, _LEASES_EVERY)
-        while not self._stopping.is_set():
-            self._do("leases", often, self._look_at_leases)
-            self._do("sweep", seconds, sweep)
-            self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
-            self._stopping.wait(often)
+        self._do("leases", min(seconds, _LEASES_EVERY), self._look_at_leases)
+        self._do("sweep", seconds, sweep)
+        self._do("housekeeping", _HOUSEKEEPING_EVERY, keep_house)
 
     def _look_at_leases(self, services: Services) -> None:
         """Leases that ran out while nobody looked ran out because of us: their workers get time to tell they live."""
@@ -76,11 +70,8 @@ class Sweeper:
             take_back_lost(services)
 
     def _do(self, duty: str, every: float, work: Callable[[Services], object]) -> None:
-        try:
-            if take_duty(self._services, duty, self._holder, every):
-                work(self._services)
-        except (DBAPIError, OSError) as error:  # the database restarts: the next round tries again
-            log.warning("a sweep failed", extra={"duty": duty, "error": str(error)})
+        if take_duty(self._services, duty, self._holder, every):
+            work(self._services)
 
 
 def take_duty(services: Services, duty: str, holder: str, every: float) -> bool:
@@ -107,27 +98,54 @@ def take_duty(services: Services, duty: str, holder: str, every: float) -> bool:
 
 
 def sweep(services: Services) -> dict[str, int]:
-    """One sweep; returns what it did, by name."""
-    done = {
-        "lost": take_back_lost(services),
-        "combined": combine_ready_shards(services),
-        "rung": ring_again(services),
-    }
-    with services.database.writing() as session:
-        watch_conditions(session, services.settings)
-        publish_what_is_over(session)
-    if any(done.values()):
-        log.info("swept", extra=done)
-    return done
+    """Everything that a sweep does, once, now; returns how much of each was done."""
+    return _do_all(services, SWEEPS)
 
 
 def keep_house(services: Services) -> None:
     """What has to be done now and then: retention, old uploads, old counts."""
-    forget_old_uploads(services)
-    collect_garbage(services)
+    _do_all(services, HOUSEKEEPING)
+
+
+def _do_all(services: Services, duties: Mapping[str, Callable[[Services], int]]) -> dict[str, int]:
+    """Do every duty, however many fail; their errors are raised together at the end."""
+    done: dict[str, int] = {}
+    failures: list[Exception] = []
+    for name, work in duties.items():
+        try:
+            done[name] = work(services)
+        except Exception as error:
+            log.exception("a duty of the sweeper failed", extra={"duty": name})
+            failures.append(error)
+    if failures:
+        raise ExceptionGroup(f"of {', '.join(duties)}, some failed", failures)
+    return done
+
+
+def _watch(services: Services) -> int:
+    with services.database.writing() as session:
+        return watch_conditions(session, services.settings)
+
+
+def _publish(services: Services) -> int:
+    with services.database.reading() as session:
+        waiting = pools_to_publish(session)
+    return each(services, "pool", waiting, lambda pool_id: _publish_one(services, pool_id))
+
+
+def _publish_one(services: Services, pool_id: str) -> int:
+    with services.database.writing() as session:
+        return int(publish_if_over(session, pool_id))
+
+
+def _forget_old_rows(services: Services) -> int:
+    yesterday = now() - timedelta(days=1)
     with services.database.writing() as session:
         forget_old_hits(session)
-        forget_sent_rings(session)
+        forget_old_rings(session)
+        forget_old_troubles(session, yesterday)
+        forget_dead_processes(session, yesterday)
+    return 0
 
 
 def forgive_lost(services: Services) -> int:
@@ -152,21 +170,22 @@ def take_back_lost(services: Services) -> int:
     """Take back the runs whose lease has run out; returns how many."""
     with services.database.reading() as session:
         lost = session.scalars(_lost_ids()).all()
-    taken = 0
-    for run_id in lost:
-        try:
-            with services.database.writing() as session:
-                taken += _take_back(session, services, run_id)
-        except StaleEpoch:
-            continue  # its worker ended it at this very moment
-    return taken
+    return each(services, "lease", lost, lambda run_id: _take_back(services, run_id))
 
 
 def _lost_ids() -> Select[str]:
     return select(Run.id).where(Run.state.in_(sorted(RUNNING)), Run.lease_expires_at < now())
 
 
-def _take_back(session: Session, services: Services, run_id: str) -> int:
+def _take_back(services: Services, run_id: str) -> int:
+    try:
+        with services.database.writing() as session:
+            return _take_back_in(session, services, run_id)
+    except StaleEpoch:
+        return 0  # its worker ended it at this very moment
+
+
+def _take_back_in(session: Session, services: Services, run_id: str) -> int:
     run = session.execute(_still_lost(run_id)).scalar_one_or_none()
     if run is None:
         return 0
@@ -219,3 +238,18 @@ def ring_again(services: Services) -> int:
                 put_ring(session, run.id, name)
             rung += len(runs)
     return rung
+
+
+# Duties by name; none is left out because another fails.
+SWEEPS: dict[str, Callable[[Services], int]] = {
+    "lost": take_back_lost,
+    "combined": combine_ready_shards,
+    "rung": ring_again,
+    "alerts": _watch,
+    "published": _publish,
+}
+HOUSEKEEPING: dict[str, Callable[[Services], int]] = {
+    "uploads": forget_old_uploads,
+    "retention": collect_garbage,
+    "old rows": _forget_old_rows,
+}

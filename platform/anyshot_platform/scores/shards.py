@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import NotFound
+from anyshot_platform.queue.isolation import each
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import deciding
@@ -34,9 +35,12 @@ def combine_ready_shards(services: Services) -> int:
     """Combine the runs all of whose shards are finished; returns how many."""
     with services.database.reading() as session:
         ready = _find_ready(session)
-    for run_id in ready:
-        combine(services, run_id)
-    return len(ready)
+    return each(services, "shards", ready, lambda run_id: _combine_one(services, run_id))
+
+
+def _combine_one(services: Services, run_id: str) -> int:
+    combine(services, run_id)
+    return 1
 
 
 def _find_ready(session: Session) -> list[str]:

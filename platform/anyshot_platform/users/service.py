@@ -100,6 +100,10 @@ def check_username(username: str) -> str:
 
 def check_email(email: str) -> str:
     """Return the address in normal form; raise `Invalid`. Looks nothing up."""
+    if "=?" in email:
+        raise Invalid(
+            "An address may not hold “=?”: mail programs read what follows as an encoding.", field="email"
+        )
     try:
         return validate_email(email.strip(), check_deliverability=False, test_environment=True).normalized
     except EmailNotValidError as error:

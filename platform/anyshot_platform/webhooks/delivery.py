@@ -1,11 +1,15 @@
 """Posts webhook messages: signed, retried with back-off, never into the private network.
 
+All that are due are posted at once, each with `_DEADLINE` seconds for everything from the name to the answer's status,
+so that a slow receiver keeps nobody else waiting. The answer's body is not read.
+
 A receiver checks `X-Anyshot-Signature: sha256=HEX`, the HMAC-SHA256 of `TIMESTAMP.BODY` with the webhook's secret,
 where TIMESTAMP is the header `X-Anyshot-Timestamp`; and drops a delivery whose `X-Anyshot-Delivery` it has seen.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -13,22 +17,30 @@ import json
 import logging
 import socket
 import time
-from datetime import timedelta
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from urllib.parse import urlsplit
 
 import httpx
-from sqlalchemy import select, update
+from sqlalchemy import Select, func, select, update
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.queue.isolation import TRIES, back_off, describe_error
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.signing import Signer
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 
 log = logging.getLogger(__name__)
-_TRIES = 8
 _BATCH = 50
-_TIMEOUT = 5.0
+_AT_ONCE_EACH = 5  # messages of one webhook: its receiver may be slow, and has no claim to the whole batch
+_DEADLINE = 10.0  # seconds
+_RESOLVERS = ThreadPoolExecutor(8, thread_name_prefix="webhook-names")  # a name server may be slow, too
+_WRAPPING = [
+    ipaddress.IPv6Network(net) for net in ("::/96", "64:ff9b::/96", "2002::/16", "2001::/32", "fec0::/10")
+]
 
 
 class ForbiddenAddress(Invalid):
@@ -48,39 +60,83 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
     return f"sha256={mac.hexdigest()}"
 
 
+def parse_address(url: str) -> tuple[str, int]:
+    """Host and port of a webhook's address; raises `ForbiddenAddress` for what nothing can be posted to."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+        if ":" not in host:  # no IPv6 address
+            host.encode("idna")
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL) as error:  # UnicodeError, too, is a ValueError
+        raise ForbiddenAddress(f"This is no address that can be posted to: {error}.", field="url") from error
+    if parts.scheme not in ("http", "https") or not host or port == 0:
+        raise ForbiddenAddress(
+            "A webhook's address begins with https:// or http:// and names a host.", field="url"
+        )
+    return host, port or (443 if parts.scheme == "https" else 80)
+
+
 def resolve(url: str, *, private_allowed: bool) -> str:
     """The IP address to connect to; raises `ForbiddenAddress`.
 
     We resolve the name ourselves and connect to what we checked: asking twice would let a name server answer a
     public address first and a private one then.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ForbiddenAddress("A webhook's address begins with https:// or http://.", field="url")
+    host, port = parse_address(url)
     try:
-        found = socket.getaddrinfo(parts.hostname, parts.port or 443, proto=socket.IPPROTO_TCP)
-    except OSError as error:
-        raise ForbiddenAddress(f"{parts.hostname} cannot be resolved.", field="url") from error
+        found = socket.getaddrinfo(host, port, proto=socket.IPPROTO_TCP)
+    except (OSError, UnicodeError) as error:
+        raise ForbiddenAddress(f"{host} cannot be resolved.", field="url") from error
     addresses = [str(entry[4][0]) for entry in found]
-    for address in addresses:
-        if not private_allowed and not ipaddress.ip_address(address.partition("%")[0]).is_global:
-            raise ForbiddenAddress("Webhooks may not reach private networks.", field="url")
+    if not private_allowed and not all(map(_is_public, addresses)):
+        raise ForbiddenAddress("Webhooks may not reach private networks.", field="url")
     return addresses[0]
+
+
+def _is_public(text: str) -> bool:
+    """Whether an address lies in the public network, also where it wraps another one (NAT64, 6to4, Teredo)."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address) and any(address in net for net in _WRAPPING):
+        return False
+    return address.is_global and not address.is_multicast
 
 
 def send_due_deliveries(services: Services) -> int:
     """Post the messages that are due; returns how many arrived."""
     with services.database.reading() as session:
-        due = session.execute(
-            select(WebhookDelivery, Webhook)
-            .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-            .where(WebhookDelivery.ended_at.is_(None), WebhookDelivery.next_at <= now())
-            .order_by(WebhookDelivery.next_at)
-            .limit(_BATCH)
-        ).all()
-    return sum(
-        _deliver(services, delivery, webhook) for delivery, webhook in due if _take(services, delivery)
+        due = [Post(*row) for row in session.execute(_due()).all()]
+    taken = [post for post in due if _take(services, post.delivery)]
+    return asyncio.run(_deliver_all(services, taken)) if taken else 0
+
+
+@dataclass(frozen=True)
+class Post:
+    """A message and where it goes."""
+
+    delivery: WebhookDelivery
+    webhook: Webhook
+
+
+def _due() -> Select[WebhookDelivery, Webhook]:
+    place = func.row_number().over(partition_by=WebhookDelivery.webhook_id, order_by=WebhookDelivery.next_at)
+    first = (
+        select(WebhookDelivery.id, place.label("place"))
+        .where(WebhookDelivery.ended_at.is_(None), WebhookDelivery.next_at <= now())
+        .subquery()
     )
+    return (
+        select(WebhookDelivery, Webhook)
+        .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
+        .join(first, first.c.id == WebhookDelivery.id)
+        .where(first.c.place <= _AT_ONCE_EACH)
+        .order_by(WebhookDelivery.next_at)
+        .limit(_BATCH)
+    )
+
+
+async def _deliver_all(services: Services, posts: Sequence[Post]) -> int:
+    return sum(await asyncio.gather(*(_deliver(services, post) for post in posts)))
 
 
 def _take(services: Services, delivery: WebhookDelivery) -> bool:
@@ -95,50 +151,62 @@ def _take(services: Services, delivery: WebhookDelivery) -> bool:
             )
             .values(
                 attempts=WebhookDelivery.attempts + 1,
-                next_at=now() + timedelta(seconds=15 * 3**delivery.attempts),
+                next_at=now() + back_off(delivery.attempts + 1),
             )
             .execution_options(synchronize_session=False)
         )
         return taken.rowcount == 1  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _deliver(services: Services, delivery: WebhookDelivery, webhook: Webhook) -> int:
+async def _deliver(services: Services, post: Post) -> int:
     status, error = None, ""
     try:
-        status = _post(services, delivery, webhook)
+        async with asyncio.timeout(_DEADLINE):
+            status = await _post(services, post)
         error = "" if 200 <= status < 300 else f"answered {status}"
-    except (httpx.HTTPError, ForbiddenAddress) as problem:
-        error = str(problem) or type(problem).__name__
-    arrived = not error
-    last = arrived or delivery.attempts + 1 >= _TRIES or not webhook.active
+    except TimeoutError:
+        error = f"no answer within {_DEADLINE:.0f} s"
+    except Exception as problem:  # whatever the receiver or its address makes of it: the others get theirs
+        log.warning("a webhook message failed", extra={"webhook_id": post.webhook.id}, exc_info=True)
+        error = describe_error(problem)
+    await asyncio.to_thread(_note, services, post, status, error)
+    return int(not error)
+
+
+def _note(services: Services, post: Post, status: int | None, error: str) -> None:
+    last = not error or post.delivery.attempts + 1 >= TRIES or not post.webhook.active
     with services.database.writing() as session:
         session.execute(
             update(WebhookDelivery)
-            .where(WebhookDelivery.id == delivery.id)
-            .values(delivered=arrived, status=status, error=error[:1000], ended_at=now() if last else None)
+            .where(WebhookDelivery.id == post.delivery.id)
+            .values(delivered=not error, status=status, error=error, ended_at=now() if last else None)
         )
-    return int(arrived)
 
 
-def _post(services: Services, delivery: WebhookDelivery, webhook: Webhook) -> int:
-    address = resolve(webhook.url, private_allowed=services.settings.webhooks_to_private_addresses)
-    body = json.dumps(delivery.payload, separators=(",", ":"), default=str).encode()
+async def _post(services: Services, post: Post) -> int:
+    private_allowed = services.settings.webhooks_to_private_addresses
+    look_up = partial(resolve, post.webhook.url, private_allowed=private_allowed)
+    address = await asyncio.get_running_loop().run_in_executor(_RESOLVERS, look_up)
+    url = httpx.URL(post.webhook.url)
+    request = {
+        "content": (body := json.dumps(post.delivery.payload, separators=(",", ":"), default=str).encode()),
+        "headers": {"host": url.netloc.decode("ascii"), **_headers(services.signer, post, body)},
+        "extensions": {"sni_hostname": url.host},
+    }
+    async with (
+        httpx.AsyncClient(timeout=_DEADLINE, follow_redirects=False, trust_env=False) as client,
+        client.stream("POST", url.copy_with(host=address), **request) as answer,
+    ):
+        return answer.status_code
+
+
+def _headers(signer: Signer, post: Post, body: bytes) -> dict[str, str]:
     stamp = int(time.time())
-    url = httpx.URL(webhook.url)
-    headers = {
-        "host": url.netloc.decode(),
+    return {
         "content-type": "application/json",
         "user-agent": "anyshot-webhook/1",
-        "x-anyshot-event": delivery.event,
-        "x-anyshot-delivery": delivery.id,
+        "x-anyshot-event": post.delivery.event,
+        "x-anyshot-delivery": post.delivery.id,
         "x-anyshot-timestamp": str(stamp),
-        "x-anyshot-signature": signature(webhook_secret(services.signer, webhook), stamp, body),
+        "x-anyshot-signature": signature(webhook_secret(signer, post.webhook), stamp, body),
     }
-    with httpx.Client(timeout=_TIMEOUT, follow_redirects=False, trust_env=False) as client:
-        answer = client.post(
-            url.copy_with(host=address),
-            content=body,
-            headers=headers,
-            extensions={"sni_hostname": url.host},
-        )
-    return answer.status_code

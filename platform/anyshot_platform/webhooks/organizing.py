@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -12,6 +11,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.queue.outbox import mark_outbox
+from anyshot_platform.webhooks.delivery import parse_address
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.webhooks.service import EVENTS
 
@@ -45,9 +45,7 @@ def add_webhook(
     session: Session, competition_id: str | None, url: str, events: Sequence[str], actor_id: str
 ) -> Webhook:
     """Post events to an address from now on."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise Invalid("An address begins with http:// or https://.", field="url")
+    parse_address(url)
     unknown = set(events) - set(EVENTS)
     if unknown:
         raise Invalid(f"There is no event {', '.join(sorted(unknown))}.", field="events")

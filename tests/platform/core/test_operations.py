@@ -395,7 +395,8 @@ def test_the_doorbell_rings_over_redis(embedded_site: Site, redis_url: str) -> N
 
 def test_health_and_metrics(site: Site) -> None:
     assert site.client.get("/health").json() == {"status": "ok"}
-    assert site.client.get("/ready").json() == {"status": "ok", "database": "ok", "storage": "ok"}
+    parts = {"status": "ok", "database": "ok", "storage": "ok", "loops": "ok"}
+    assert site.client.get("/ready").json() == parts
     site.member("alice").submit()
     assert site.client.get("/metrics").status_code == 404  # the test client is not on loopback
     settings = site.services.settings.model_copy(update={"metrics_token": _secret("m" * 20)})

@@ -1,0 +1,372 @@
+"""Background threads outlive every bad row, and what they gave up is seen and tried again."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from http.server import HTTPServer
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import select, update
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from anyshot_platform import cli
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.notifications import delivery as mails
+from anyshot_platform.notifications.models import Email
+from anyshot_platform.notifications.service import send_email
+from anyshot_platform.operations.alerting import tell_operators
+from anyshot_platform.operations.alerts import list_open
+from anyshot_platform.operations.models import Alert
+from anyshot_platform.operations.watch import watch_loops
+from anyshot_platform.queue import isolation
+from anyshot_platform.queue.loops import Loop
+from anyshot_platform.queue.models import LoopRound, Trouble
+from anyshot_platform.queue.outbox import send_due_rings
+from anyshot_platform.queue.sweeper import Sweeper, keep_house, sweep
+from anyshot_platform.runs.models import Run
+from anyshot_platform.web.services import Services
+from anyshot_platform.webhooks import delivery
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture
+from tests.platform.site import SLUG, Site
+
+ENDLESS_ERRORS = [PoolTimeout("QueuePool limit"), IndexError("list index"), UnicodeError("label too long")]
+MALFORMED = [
+    "http://" + "a" * 70 + ".example/",
+    "http://host:99999/",
+    "http://[::1",
+    "http://",
+    "ftp://a.example/",
+]
+
+
+def change_settings(site: Site, **changes: object) -> None:
+    settings = site.services.settings.model_copy(update=changes)
+    object.__setattr__(site.services, "settings", settings)
+
+
+@contextmanager
+def looping(services: Services, work: Callable[[], object], name: str = "emails") -> Iterator[Loop]:
+    loop = Loop(services.database, name, work, every=0.01)
+    loop.start()
+    try:
+        yield loop
+    finally:
+        loop.stop()
+
+
+@pytest.mark.parametrize("error", ENDLESS_ERRORS, ids=lambda error: type(error).__name__)
+def test_no_exception_ends_a_loop_and_operators_see_it(embedded_site: Site, error: Exception) -> None:
+    errors, went_on = [error], threading.Event()
+
+    def work() -> None:
+        if errors:
+            raise errors.pop()
+        went_on.set()
+
+    root = embedded_site.person("root1", is_site_admin=True)
+    with looping(embedded_site.services, work):
+        assert went_on.wait(60)
+        page = root.call("GET", "/admin", headers={"accept": "text/html"}).text
+    assert type(error).__name__ in page
+
+
+def test_ready_tells_of_a_thread_that_stands_still(embedded_site: Site) -> None:
+    site, stuck, go_on = embedded_site, threading.Event(), threading.Event()
+
+    def work() -> None:
+        stuck.set()
+        go_on.wait(60)
+
+    with looping(site.services, work):
+        assert stuck.wait(60)
+        assert site.client.get("/ready").status_code == 200
+        with site.services.database.writing() as session:
+            old = now() - timedelta(minutes=4)
+            session.execute(update(LoopRound).where(LoopRound.name == "emails").values(last_at=old))
+        answer = site.client.get("/ready")
+        go_on.set()
+    assert answer.status_code == 503 and "emails (240 s)" in answer.json()["loops"]
+
+
+def test_an_alert_is_opened_for_the_thread_of_another_process_and_closed_again(site: Site) -> None:
+    def alerts() -> list[tuple[str, str]]:
+        with site.services.database.writing() as session:
+            watch_loops(session, site.services.settings)
+            return [(alert.kind, alert.subject) for alert in list_open(session)]
+
+    def note(name: str, minutes: float) -> None:
+        with site.services.database.writing() as session:
+            at = now() - timedelta(minutes=minutes)
+            session.merge(LoopRound(name=name, process="elsewhere:1", last_at=at))
+
+    for name in ("alerts", "sweeper", "webhooks"):
+        note(name, 0)
+    assert alerts() == [("loop_late", "emails")]  # nobody runs it
+    note("emails", 4)
+    assert alerts() == [("loop_late", "emails")]
+    assert site.client.get("/ready").status_code == 200  # this process can serve all the same
+    note("emails", 0)
+    assert alerts() == []
+
+
+def test_an_address_with_an_encoded_word_is_refused(embedded_site: Site) -> None:
+    body = {"username": "mallory", "email": "=?utf-8?q??=@univ.edu", "password": "a long enough passphrase"}
+    answer = embedded_site.client.post("/api/v1/users", json=body)
+    assert answer.status_code == 422 and "=?" in answer.json()["message"]
+
+
+def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    services = site.services
+    with services.database.writing() as session:
+        send_email(session, to="=?utf-8?q??=@univ.edu", subject="bad", body="b")
+        send_email(session, to="ann@example.org", subject="good", body="g")
+    assert mails.send_due_emails(services) == 1
+    for _ in range(isolation.TRIES):
+        with services.database.writing() as session:
+            session.execute(update(Email).values(next_at=now()))
+        assert mails.send_due_emails(services) == 0
+    root = site.person("root1", is_site_admin=True)
+    (found,) = root.call("GET", "/api/v1/admin/set-aside").json()
+    assert (found["kind"], found["attempts"]) == ("email", isolation.TRIES)
+    assert "=?utf-8?q??=@univ.edu: bad" in found["what"]
+    with services.database.writing() as session:
+        session.execute(update(Email).values(to="bob@example.org"))
+    path = f"/api/v1/admin/set-aside/email/{found['id']}/retry"
+    assert root.call("POST", path).status_code == 204
+    assert mails.send_due_emails(services) == 1
+    assert root.call("GET", "/api/v1/admin/set-aside").json() == []
+    assert root.call("POST", path).status_code == 404
+
+
+def test_a_mail_server_that_is_away_counts_against_no_email(embedded_site: Site) -> None:
+    from pydantic import SecretStr
+
+    services = embedded_site.services
+    change_settings(embedded_site, smtp_url=SecretStr("smtp://127.0.0.1:1"))
+    with services.database.writing() as session:
+        send_email(session, to="ann@example.org", subject="good", body="g")
+    with pytest.raises(OSError, match="refused"):
+        mails.send_due_emails(services)
+    change_settings(embedded_site, smtp_url=None)
+    assert mails.send_due_emails(services) == 1
+
+
+def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(embedded_site: Site) -> None:
+    site = embedded_site
+    with site.services.database.writing() as session:
+        for subject in ("one", "two"):
+            session.add(Trouble(duty="lease", subject=subject, attempts=8, error="boom", set_aside_at=now()))
+    root = site.person("root1", is_site_admin=True)
+    page = root.call("GET", "/admin", headers={"accept": "text/html"}).text
+    assert "boom" in page and "/admin/set-aside/lease/one" in page
+    sent = root.call("POST", "/admin/set-aside/lease/one", follow_redirects=False)
+    assert sent.status_code == 303
+    home = str(site.services.settings.home)
+    listed = CliRunner().invoke(cli.admin, ["set-aside", "--home", home]).output
+    assert "two" in listed and "one" not in listed
+    assert "1 to be" in CliRunner().invoke(cli.admin, ["retry", "--home", home, "--all"]).output
+    assert CliRunner().invoke(cli.admin, ["set-aside", "--home", home]).output == ""
+
+
+def hook(site: Site, url: str) -> None:
+    with site.services.database.writing() as session:
+        row = Webhook(competition_id=None, url=url, created_by=site.owner_id)
+        session.add(row)
+        session.flush()
+        session.add(WebhookDelivery(webhook_id=row.id, event="test", payload={"event": "test"}))
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+def test_a_malformed_webhook_is_refused_when_it_is_added(embedded_site: Site, url: str) -> None:
+    path = f"/api/v1/competitions/{SLUG}/manage/webhooks"
+    answer = embedded_site.owner().call("POST", path, json={"url": url, "events": []})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["field"] == "url"
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+def test_a_malformed_webhook_of_old_keeps_no_other_from_its_message(
+    embedded_site: Site,
+    receiver: HTTPServer,  # noqa: F811
+    url: str,
+) -> None:
+    change_settings(embedded_site, webhooks_to_private_addresses=True)
+    hook(embedded_site, url)
+    hook(embedded_site, f"http://127.0.0.1:{receiver.server_port}/hook")
+    assert delivery.send_due_deliveries(embedded_site.services) == 1
+    assert len(Receiver.posts) == 1
+
+
+@contextmanager
+def dripping_receiver() -> Iterator[int]:
+    """A web server that sends a byte of its answer's head now and then, without an end."""
+    stop = threading.Event()
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def drip() -> None:
+        client, _ = server.accept()
+        with client:
+            while not stop.wait(0.05):
+                try:
+                    client.send(b"H")
+                except OSError:
+                    return
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        stop.set()
+        thread.join(10)
+        server.close()
+
+
+def test_a_slow_receiver_keeps_nobody_waiting(
+    embedded_site: Site,
+    receiver: HTTPServer,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(delivery, "_DEADLINE", 1.0)
+    change_settings(embedded_site, webhooks_to_private_addresses=True)
+    with dripping_receiver() as port:
+        hook(embedded_site, f"http://127.0.0.1:{port}/slow")
+        hook(embedded_site, f"http://127.0.0.1:{receiver.server_port}/hook")
+        assert delivery.send_due_deliveries(embedded_site.services) == 1
+    with embedded_site.services.database.reading() as session:
+        errors = sorted(session.scalars(select(WebhookDelivery.error)))
+    assert errors == ["", "no answer within 1 s"]
+
+
+def test_many_messages_of_one_webhook_leave_room_for_others(
+    embedded_site: Site,
+    receiver: HTTPServer,  # noqa: F811
+) -> None:
+    site, url = embedded_site, f"http://127.0.0.1:{receiver.server_port}"
+    change_settings(site, webhooks_to_private_addresses=True)
+    hook(site, f"{url}/busy")
+    with site.services.database.writing() as session:
+        first = session.scalars(select(Webhook.id)).one()
+        early = now() - timedelta(hours=1)
+        session.add_all(
+            WebhookDelivery(webhook_id=first, event="test", payload={}, next_at=early) for _ in range(100)
+        )
+    hook(site, f"{url}/other")
+    delivery.send_due_deliveries(site.services)
+    with site.services.database.reading() as session:
+        arrived = select(Webhook.url).join(WebhookDelivery).where(WebhookDelivery.delivered)
+        assert f"{url}/other" in set(session.scalars(arrived))
+
+
+def test_alerts_are_mailed_though_their_address_is_dead(embedded_site: Site) -> None:
+    change_settings(embedded_site, alert_webhook="http://[::1", operator_email="ops@example.org")
+    with embedded_site.services.database.writing() as session:
+        session.add(Alert(kind="run_lost", subject="x", message="A run was lost."))
+    tell_operators(embedded_site.services)
+    tell_operators(embedded_site.services)
+    with embedded_site.services.database.reading() as session:
+        assert session.scalars(select(Email.to)).all() == ["ops@example.org"]
+
+
+def test_a_bundle_cannot_say_how_long_by_a_word(embedded_site: Site) -> None:
+    from pydantic import ValidationError
+
+    from anyshot_platform.bundles.schema import CompetitionSpec
+
+    for rules in ({"log.txt": "soon"}, {"log.txt": 0}, {"model.py": 3}):
+        with pytest.raises(ValidationError, match="retention"):
+            CompetitionSpec.model_validate(
+                {"anyshot": 1, "slug": "a", "title": "A", "phases": [], "retention": rules}
+            )
+
+
+def test_one_competitions_bad_rule_keeps_no_other_from_its_housekeeping(site: Site, tmp_path: Any) -> None:
+    alice, worker = site.member("alice"), site.worker()
+    alice.submit()
+    job = worker.claim()
+    assert job is not None and worker.put(job, "log.txt", b"hello").status_code == 204
+    worker.complete(job, 0.5)
+    with site.services.database.writing() as session:
+        session.add(
+            Competition(slug="aaa", title="A", retention={"log.txt": "soon"}, created_by=site.owner_id)
+        )
+        session.execute(update(Run).values(finished_at=now() - timedelta(days=4000)))
+    keep_house(site.services)
+    with site.services.database.reading() as session:
+        assert session.scalars(select(Artifact.name).where(Artifact.expired_at.is_(None))).all() == []
+        assert session.scalars(select(Trouble.duty)).all() == ["retention"]
+
+
+def test_a_duty_that_fails_keeps_no_other_from_its_turn(
+    embedded_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anyshot_platform.queue import sweeper
+
+    def fail(services: Services) -> int:
+        raise IndexError("no such thing")
+
+    swept = threading.Event()
+    monkeypatch.setattr(sweeper, "SWEEPS", {"bad": fail, "good": lambda services: swept.set() or 0})
+    running = Sweeper(embedded_site.services)
+    running.start()
+    try:
+        assert swept.wait(60)
+    finally:
+        running.stop()
+
+
+def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anyshot_platform.queue import sweeper
+
+    for name in ("alice", "bob"):
+        site.member(name).submit()
+    first = site.worker("one").claim()
+    assert first is not None and site.worker("two").claim() is not None
+    with site.services.database.writing() as session:
+        session.execute(update(Run).values(lease_expires_at=now() - timedelta(hours=1)))
+    tries, lose = [], sweeper.lose
+
+    def fail(session: Any, settings: Any, run: Run) -> None:
+        if run.id == first["run_id"]:
+            tries.append(run.id)
+            raise KeyError("poison")
+        lose(session, settings, run)
+
+    monkeypatch.setattr(sweeper, "lose", fail)
+    assert sweep(site.services)["lost"] == 1
+    sweep(site.services)
+    assert len(tries) == 1  # it rests
+
+
+def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(embedded_site: Site) -> None:
+    site = embedded_site
+    for name in ("alice", "bob"):
+        site.member(name).submit()
+
+    class Picky:
+        rung: list[str] = []  # noqa: RUF012
+        first = ""
+
+        def ring(self, run_id: str, hardware_class: str) -> bool:
+            self.first = self.first or run_id
+            self.rung.append(run_id)
+            return run_id != self.first
+
+    doorbell: Any = Picky()
+    with site.services.database.writing() as session:
+        from anyshot_platform.queue.models import OutboxRing
+
+        session.execute(update(OutboxRing).values(sent_at=None, due_at=now()))
+    assert send_due_rings(site.services.database, doorbell) == 1
+    assert len(doorbell.rung) == 2
