@@ -1,6 +1,6 @@
 """Add rounds of background threads and rows set aside; drop retention rules that are no numbers
 
-Revision: 0006, after 0005
+Revision: 0008, after 0007
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 _EXPIRING = ("predictions.parquet", "learner.bin", "log.txt", "logger.zip")
