@@ -92,6 +92,25 @@ class Client:
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 
+    def leagues(self, slug: str) -> list[dict[str, Any]]:
+        """The leagues with their questions, one's own answers and the team's standing."""
+        return self._ask("GET", f"/competitions/{slug}/leagues")
+
+    def answer_league(self, slug: str, league: str, answers: dict[str, str]) -> dict[str, Any]:
+        """Answer a league's questions for oneself."""
+        return self._ask("PUT", f"/competitions/{slug}/leagues/{league}/answers", json={"answers": answers})
+
+    def entries(self, slug: str, phase: str) -> list[dict[str, Any]]:
+        """What one's team has in each league of a phase."""
+        return self._ask("GET", f"/competitions/{slug}/phases/{phase}/entries")
+
+    def choose_entry(
+        self, slug: str, phase: str, league: str, submission: str | None
+    ) -> list[dict[str, Any]]:
+        """Choose which submission counts in a league; None goes back to the phase's rule."""
+        body = {"submission": submission}
+        return self._ask("PUT", f"/competitions/{slug}/phases/{phase}/entries/{league}", json=body)
+
     def leaderboard(
         self, slug: str, phase: str, league: str | None = None, offset: int = 0
     ) -> dict[str, Any]:

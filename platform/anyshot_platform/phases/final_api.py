@@ -27,6 +27,8 @@ class CandidateOut(BaseModel):
     score: float | None
     enters: bool
     launched: bool
+    replaces: str | None = Field(description="the submission launched before, where another one stands now")
+    team_id: str
     leagues: list[str]
     reasons: list[str]
 
@@ -37,6 +39,11 @@ class LaunchIn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     expected: int | None = Field(default=None, ge=0)
+    replace: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[],
+        max_length=10_000,
+        description="ids of teams whose launched entry gives way to the one that stands now",
+    )
 
 
 class EntriesOut(BaseModel):
@@ -71,6 +78,8 @@ def preview(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> 
             score=row.submission.score if row.submission else None,
             enters=row.enters,
             launched=row.entered,
+            replaces=row.replaces.id if row.replaces else None,
+            team_id=row.team.id,
             leagues=[league.slug for league in row.leagues],
             reasons=row.reasons,
         )
@@ -82,7 +91,7 @@ def preview(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> 
 def launch(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: LaunchIn) -> EntriesOut:
     """Queue the runs of all who enter; those launched before stay as they are."""
     phase = find_phase(session, access.competition, phase_slug)
-    entered = finals.launch(session, phase, access.viewer.id, expected=body.expected)
+    entered = finals.launch(session, phase, access.viewer.id, expected=body.expected, replace=body.replace)
     return EntriesOut(submissions=[submission.id for submission in entered])
 
 

@@ -65,7 +65,9 @@ def act_on_final(
     actor = access.viewer.id
 
     def launch() -> str:
-        entered = finals.launch(session, phase, actor, expected=form.number("expected"))
+        entered = finals.launch(
+            session, phase, actor, expected=form.number("expected"), replace=form.all("replace")
+        )
         return f"{len(entered)} entries are queued."
 
     def publish() -> str:

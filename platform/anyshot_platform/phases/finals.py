@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
@@ -10,16 +11,22 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.entries.service import TeamEntry, list_entries
+from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
+from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.planning import require_evaluable
+from anyshot_platform.runs.service import cancel_submission
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import Wishes, Zip, create_submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
+
+ACTIVE = (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING)
 
 
 @dataclass
@@ -30,11 +37,17 @@ class Candidate:
     submission: Submission | None = None
     leagues: list[League] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    entered: bool = False  # launched before
+    entered: bool = False  # launched before, with this submission, in all these leagues
+    replaces: Submission | None = None  # what was launched before, where another one stands now
 
     @property
     def enters(self) -> bool:
         return self.submission is not None and bool(self.leagues)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a launch queues it: what would replace an earlier launch waits for the organizer's word."""
+        return self.enters and not self.entered and self.replaces is None
 
 
 def source_of(session: Session, phase: Phase) -> Phase:
@@ -48,22 +61,24 @@ def source_of(session: Session, phase: Phase) -> Phase:
 def preview(session: Session, phase: Phase) -> list[Candidate]:
     """Every team with a submission in the source phase; one row a submission that enters, or a team that does not.
 
-    Per league, the team's last finished submission admitted there stands for it, and enters when it beats the gate.
+    Per league, the team's entry in the source phase goes on when it stands and beats the gate. A team has one entry a
+    league in the final phase, however often this is repeated.
     """
     source = source_of(session, phase)
-    leagues = list(
-        session.scalars(
-            select(League)
-            .where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
-            .order_by(League.position)
-        )
-    )
     gates = {
         gate.league_id: gate.score for gate in session.scalars(select(Gate).where(Gate.phase_id == phase.id))
     }
+    launched = _launched(session, phase)
+    entries: dict[str, list[TeamEntry]] = {}
+    for row in list_entries(session, source):
+        entries.setdefault(row.entry.team_id, []).append(row)
     found: list[Candidate] = []
     for team in _teams_with_submissions(session, source):
-        found += _candidates(session, phase, source, team, leagues, gates)
+        excluded = _why_excluded(session, team)
+        if excluded:
+            found.append(Candidate(team, reasons=[excluded]))
+        else:
+            found += _candidates(team, entries.get(team.id, []), gates, launched)
     return sorted(
         found, key=lambda row: (not row.enters, -(row.submission.score or 0.0) if row.submission else 0.0)
     )
@@ -76,33 +91,62 @@ def _teams_with_submissions(session: Session, source: Phase) -> list[Team]:
     return list(session.scalars(select(Team).where(Team.id.in_(mine)).order_by(Team.name_key)))
 
 
-def _candidates(
-    session: Session, phase: Phase, source: Phase, team: Team, leagues: list[League], gates: dict[str, float]
-) -> list[Candidate]:
-    excluded = _why_excluded(session, team)
-    if excluded:
-        return [Candidate(team, reasons=[excluded])]
-    chosen: dict[str, Candidate] = {}
-    reasons: list[str] = []
-    last: Submission | None = None
-    for league in leagues:
-        submission = _last_finished(session, source, team, league)
-        if submission is None:
-            continue
-        last = submission
-        gate = gates.get(league.id)
-        if gate is not None and not (submission.score or 0.0) > gate:
-            reasons.append(f"{league.name}: {submission.score:.3f} does not beat the gate of {gate:.3f}")
-            continue
-        row = chosen.setdefault(
-            submission.id, Candidate(team, submission, entered=_entered(session, phase, submission))
+def _launched(session: Session, phase: Phase) -> dict[tuple[str, str], Submission]:
+    """What was launched before, by team and league."""
+    rows = session.execute(
+        select(Submission, LeagueEntry.league_id)
+        .join(LeagueEntry, LeagueEntry.submission_id == Submission.id)
+        .where(
+            Submission.phase_id == phase.id,
+            Submission.kind == SubmissionKind.FINAL,
+            Submission.deleted_at.is_(None),
+            LeagueEntry.status == EntryStatus.ADMITTED,
         )
-        row.leagues.append(league)
-    for row in chosen.values():
-        row.reasons = reasons
+    )
+    return {(submission.team_id, league_id): submission for submission, league_id in rows}
+
+
+def _candidates(
+    team: Team,
+    entries: list[TeamEntry],
+    gates: dict[str, float],
+    launched: dict[tuple[str, str], Submission],
+) -> list[Candidate]:
+    chosen: dict[tuple[str, str | None, bool], Candidate] = {}
+    reasons: list[str] = []
+    for row in entries:
+        reason = _why_not(row, gates.get(row.league.id))
+        if reason:
+            reasons.append(f"{row.league.name}: {reason}")
+            continue
+        before = launched.get((team.id, row.league.id))
+        same = before is not None and before.origin_id == row.submission.id
+        replaces = None if same else before
+        key = (row.submission.id, replaces.id if replaces else None, same)
+        candidate = chosen.setdefault(key, Candidate(team, row.submission, entered=same, replaces=replaces))
+        candidate.leagues.append(row.league)
+    for candidate in chosen.values():
+        candidate.reasons = reasons + _says(candidate)
+    last = entries[-1].submission if entries else None
     return list(chosen.values()) or [
         Candidate(team, last, reasons=reasons or ["no finished submission in a league"])
     ]
+
+
+def _why_not(row: TeamEntry, gate: float | None) -> str:
+    if row.entry.state != EntryState.STANDING:
+        return f"{STATE_WORDS[row.entry.state]}. {row.entry.reason}".strip()
+    score = row.submission.score or 0.0
+    if gate is not None and not score > gate:
+        return f"{score:.3f} does not beat the gate of {gate:.3f}"
+    return ""
+
+
+def _says(candidate: Candidate) -> list[str]:
+    if candidate.replaces is None or candidate.submission is None:
+        return []
+    names = ", ".join(league.name for league in candidate.leagues)
+    return [f"{names}: launched before with another submission; no. {candidate.submission.number} stands now"]
 
 
 def _why_excluded(session: Session, team: Team) -> str | None:
@@ -116,46 +160,27 @@ def _why_excluded(session: Session, team: Team) -> str | None:
     return "out of the ranking" if team.out_of_ranking else None
 
 
-def _last_finished(session: Session, source: Phase, team: Team, league: League) -> Submission | None:
-    return session.scalars(
-        select(Submission)
-        .join(LeagueEntry, LeagueEntry.submission_id == Submission.id)
-        .where(
-            Submission.phase_id == source.id,
-            Submission.team_id == team.id,
-            Submission.kind == SubmissionKind.ENTRY,
-            Submission.status == SubmissionStatus.FINISHED,
-            Submission.score.is_not(None),
-            Submission.disqualified_at.is_(None),
-            Submission.withdrawn_at.is_(None),
-            Submission.deleted_at.is_(None),
-            LeagueEntry.league_id == league.id,
-            LeagueEntry.status == EntryStatus.ADMITTED,
-        )
-        .order_by(Submission.created_at.desc(), Submission.id.desc())
-        .limit(1)
-    ).one_or_none()
-
-
-def _entered(session: Session, phase: Phase, submission: Submission) -> bool:
-    query = select(Submission.id).where(
-        Submission.phase_id == phase.id,
-        Submission.origin_id == submission.id,
-        Submission.deleted_at.is_(None),
-    )
-    return session.scalar(query.limit(1)) is not None
-
-
-def launch(session: Session, phase: Phase, actor_id: str, *, expected: int | None = None) -> list[Submission]:
+def launch(
+    session: Session,
+    phase: Phase,
+    actor_id: str,
+    *,
+    expected: int | None = None,
+    replace: Collection[str] = (),
+) -> list[Submission]:
     """Queue the runs of all who enter; those launched before are left as they are, so it may be repeated.
+
+    `replace` are ids of teams whose launched entry gives way to the one that stands now.
 
     Raises `Conflict` where other than `expected` entries would be launched: the preview has changed.
     """
     require_evaluable(live_version(session, phase))
-    waiting = [row for row in preview(session, phase) if row.enters and not row.entered]
+    waiting = [
+        row for row in preview(session, phase) if row.waits or (row.replaces and row.team.id in replace)
+    ]
     if expected is not None and expected != len(waiting):
         raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
-    entered = [_enter(session, phase, row) for row in waiting]
+    entered = [_enter(session, phase, row, actor_id) for row in waiting]
     audit.record(
         session,
         actor_id=actor_id,
@@ -175,26 +200,63 @@ def _keep_decision(session: Session, origin: Submission, entry: LeagueEntry) -> 
         entry.decided_by, entry.decided_at = before.decided_by, before.decided_at
 
 
-def _enter(session: Session, phase: Phase, row: Candidate) -> Submission:
+def _enter(session: Session, phase: Phase, row: Candidate, actor_id: str) -> Submission:
     origin = row.submission
     assert origin is not None
-    submission = create_submission(
-        session,
-        phase,
-        team_id=origin.team_id,
-        user_id=origin.user_id,
-        archive=Zip(origin.filename, origin.digest, origin.size, list(origin.checks)),
-        kind=SubmissionKind.FINAL,
-        wishes=Wishes(origin.comment, tuple(league.slug for league in row.leagues), dict(origin.fact_sheet)),
-        origin_id=origin.id,
-    )
-    submission.created_at = (
-        origin.created_at
-    )  # ties go to the earlier submission, which is the one uploaded then
-    passed = {league.id for league in row.leagues}
-    for entry in session.scalars(select(LeagueEntry).where(LeagueEntry.submission_id == submission.id)):
-        entry.status = EntryStatus.ADMITTED if entry.league_id in passed else EntryStatus.REFUSED
-        entry.reason = "" if entry.league_id in passed else "did not beat the gate of the league"
+    if row.replaces is not None:
+        _retire(session, row, row.replaces, actor_id)
+    wanted = {league.id for league in row.leagues}
+    submission = _find_final(session, phase, origin)
+    if submission is None:
+        submission = create_submission(
+            session,
+            phase,
+            team_id=origin.team_id,
+            user_id=origin.user_id,
+            archive=Zip(origin.filename, origin.digest, origin.size, list(origin.checks)),
+            kind=SubmissionKind.FINAL,
+            wishes=Wishes(
+                origin.comment, tuple(league.slug for league in row.leagues), dict(origin.fact_sheet)
+            ),
+            origin_id=origin.id,
+        )
+        # Ties go to the earlier submission, which is the one uploaded then.
+        submission.created_at = origin.created_at
+    known = {
+        entry.league_id: entry
+        for entry in session.scalars(select(LeagueEntry).where(LeagueEntry.submission_id == submission.id))
+    }
+    for league_id in wanted:
+        entry = known.get(league_id) or LeagueEntry(submission_id=submission.id, league_id=league_id)
+        entry.status, entry.reason = EntryStatus.ADMITTED, ""
+        session.add(entry)
         _keep_decision(session, origin, entry)
     session.flush()
+    for version in phase.versions:
+        refresh_team(session, version, submission.team_id)
     return submission
+
+
+def _find_final(session: Session, phase: Phase, origin: Submission) -> Submission | None:
+    """The final submission of the same code that another league launched before: its runs serve both."""
+    query = select(Submission).where(
+        Submission.phase_id == phase.id,
+        Submission.kind == SubmissionKind.FINAL,
+        Submission.origin_id == origin.id,
+        Submission.deleted_at.is_(None),
+    )
+    return session.scalars(query.limit(1)).first()
+
+
+def _retire(session: Session, row: Candidate, old: Submission, actor_id: str) -> None:
+    """Take a launched entry out of these leagues; what runs for no league any more is cancelled."""
+    number = row.submission.number if row.submission else 0
+    for league in row.leagues:
+        entry = session.get_one(LeagueEntry, (old.id, league.id))
+        entry.status, entry.reason = EntryStatus.REFUSED, f"replaced by no. {number} before the final"
+    session.flush()
+    left = select(LeagueEntry).where(
+        LeagueEntry.submission_id == old.id, LeagueEntry.status == EntryStatus.ADMITTED
+    )
+    if session.scalars(left.limit(1)).first() is None and old.status in ACTIVE:
+        cancel_submission(session, old, by=actor_id)

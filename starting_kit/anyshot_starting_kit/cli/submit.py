@@ -17,6 +17,7 @@ from anyshot_starting_kit.bundle.pack import pack_folder
 from anyshot_starting_kit.cli.account import connection_options, remember_submission
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.leagues import describe_entry
 from anyshot_starting_kit.cli.status import follow_to_end
 from anyshot_starting_kit.client import Client
 
@@ -63,6 +64,8 @@ def submit(
                 click.echo(json.dumps(report.to_dict(), indent=1))
             sys.exit(Exit.FAILED)
         slug, phase = find_phase(client, target, join=join)
+        if not smoke:
+            _tell_replaced(client, console, slug, phase, league)
         answers = json.loads(fact_sheet.read_text(encoding="utf-8")) if fact_sheet else None
         bar = Progress(
             TextColumn("uploading"), BarColumn(), DownloadColumn(), console=console, transient=True
@@ -120,6 +123,13 @@ def find_phase(client: Client, target: str | None, *, join: bool) -> tuple[str, 
 
 def _is_open(phase: dict[str, Any]) -> bool:
     return bool(phase["accepts_uploads"])
+
+
+def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
+    """Say what stands in the chosen leagues now, before a new submission takes its place."""
+    for row in client.entries(slug, phase):
+        if row["state"] == "standing" and (not leagues or row["league"] in leagues):
+            console.print(f"Counts now in {describe_entry(row)}.", markup=False)
 
 
 def _tell(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:

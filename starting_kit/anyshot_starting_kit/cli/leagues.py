@@ -1,0 +1,81 @@
+"""`anyshot leagues`, `anyshot answer`, `anyshot entries`: the leagues of a competition and what one has in them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.client import Client
+
+STATES = {"admitted": "your team may have an entry", "declared": "waiting", "refused": "refused"}
+
+
+@click.command()
+@click.argument("competition")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@connection_options
+def leagues(client: Client, competition: str, as_json: bool) -> None:
+    """Show the leagues of COMPETITION, what each asks, and whether your team may have an entry in it."""
+    found = client.leagues(competition)
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for league in found:
+        click.echo(f"{league['league']}: {league['name']}. {league['description']}".rstrip())
+        click.echo(f"  {STATES[league['status']]}. {league['reason']}".rstrip())
+        for question in league["questions"]:
+            mine = (league["mine"] or {}).get(question["key"])
+            said = "not answered" if mine is None else f"you answered: {mine}"
+            click.echo(f"  {question['key']} ({question['answer']}): {question['label']} [{said}]")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("league")
+@click.argument("answers", nargs=-1, metavar="KEY=ANSWER ...")
+@connection_options
+def answer(client: Client, competition: str, league: str, answers: tuple[str, ...]) -> None:
+    """Answer the questions of LEAGUE for yourself, like `qualifies=yes`. The organizers see the answers."""
+    said: dict[str, str] = {}
+    for text in answers:
+        key, sign, value = text.partition("=")
+        if not sign:
+            raise click.UsageError(f"Write an answer as KEY=ANSWER; found {text!r}.")
+        said[key] = value
+    shown = client.answer_league(competition, league, said)
+    click.echo(f"{shown['name']}: {STATES[shown['status']]}. {shown['reason']}".rstrip())
+
+
+@click.command()
+@click.argument("target", metavar="COMPETITION/PHASE")
+@click.option("--league", default="", help="With --choose: the league.")
+@click.option(
+    "--choose", default="", metavar="SUBMISSION", help="Let this submission count; `rule` undoes it."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@connection_options
+def entries(client: Client, target: str, league: str, choose: str, as_json: bool) -> None:
+    """Show your team's entries in a phase: one in each league, and which submission counts."""
+    competition, slash, phase = target.partition("/")
+    if not slash or bool(league) != bool(choose):
+        raise click.UsageError("Give COMPETITION/PHASE, and --league and --choose together.")
+    if choose:
+        found = client.choose_entry(competition, phase, league, None if choose == "rule" else choose)
+    else:
+        found = client.entries(competition, phase)
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for row in found:
+        click.echo(describe_entry(row))
+    if not found:
+        click.echo("Your team has no entry in this phase yet.")
+
+
+def describe_entry(row: dict[str, Any]) -> str:
+    """One line for one entry."""
+    line = f"{row['league_name']}: no. {row['number']}, {row['state_words']} ({row['choice_words']})"
+    return f"{line}. {row['reason']}" if row["reason"] else line

@@ -1,0 +1,124 @@
+"""The final phase takes one entry a team and league, whatever is repeated."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import PhaseKind
+from tests.platform.entries.test_entries import names, scored
+from tests.platform.site import Person, Site, make_zip
+
+FINAL = "/api/v1/competitions/small/manage/phases/final/final"
+
+
+@pytest.fixture
+def final(site: Site) -> Site:
+    """A final phase of two seeded runs behind a gate of 0.3 in the league that is open to all."""
+    with site.services.database.writing() as session:
+        feedback = session.get_one(Phase, site.phase_id)
+        source = feedback.versions[0]
+        phase = Phase(
+            competition_id=feedback.competition_id,
+            slug="final",
+            name="Final",
+            kind=PhaseKind.FINAL,
+            starts_at=now() - timedelta(hours=1),
+            ends_at=now() + timedelta(days=30),
+            accepts_uploads=False,
+            position=1,
+            gate_phase_id=feedback.id,
+        )
+        phase.versions = [
+            PhaseVersion(
+                number=1,
+                meta_train_pool_version_id=source.meta_train_pool_version_id,
+                meta_test_pool_version_id=source.meta_test_pool_version_id,
+                protocol={"name": "any_way_any_shot"},
+                tasks=10,
+                train_seeds=[1, 2],
+                test_seeds=[3, 4],
+                run_seconds=600.0,
+            )
+        ]
+        session.add(phase)
+        session.flush()
+        free = session.query(League).filter_by(slug="free").one()
+        session.add(Gate(phase_id=phase.id, league_id=free.id, score=0.3))
+    return site
+
+
+def end_feedback(site: Site) -> None:
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+
+
+def preview(owner: Person) -> dict[str, dict[str, Any]]:
+    answer = owner.call("GET", FINAL)
+    assert answer.status_code == 200, answer.text
+    return {row["team"]: row for row in answer.json()}
+
+
+def launch(owner: Person, **body: Any) -> list[str]:
+    answer = owner.call("POST", f"{FINAL}/launch", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["submissions"]
+
+
+def test_the_last_submission_enters_not_the_first(final: Site) -> None:
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.4)
+    end_feedback(final)
+    row = preview(owner)["ada"]
+    assert (row["submission"], row["leagues"]) == (last, ["free"])
+
+
+def test_the_gate_and_what_holds_an_entry_back_are_said_in_words(final: Site) -> None:
+    worker, owner = final.worker(), final.owner()
+    scored(worker, final.member("low"), 0.3)
+    scored(worker, final.member("high"), 0.31)
+    end_feedback(final)
+    found = preview(owner)
+    assert found["low"]["reasons"] == ["Free style: 0.300 does not beat the gate of 0.300"]
+    assert (found["low"]["enters"], found["high"]["enters"]) == (False, True)
+
+
+def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
+    """A submission that was uploaded in time and finishes after the launch is offered, not added."""
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.5)
+    made = ada.submit(make_zip(salt="late")).json()["id"]
+    late = worker.claim()
+    assert late is not None
+    end_feedback(final)
+    (entered,) = launch(owner)
+    worker.complete(late, 0.6)
+    row = preview(owner)["ada"]
+    assert (row["submission"], row["replaces"]) == (made, entered)
+    assert row["reasons"] == ["Free style: launched before with another submission; no. 2 stands now"]
+    assert launch(owner) == []
+    (replaced,) = launch(owner, replace=[row["team_id"]])
+    after = preview(owner)["ada"]
+    assert (after["submission"], after["launched"], after["replaces"]) == (made, True, None)
+    old = owner.call("GET", f"/api/v1/submissions/{entered}").json()
+    assert (old["status"], replaced != entered) == ("cancelled", True)
+
+
+def test_the_final_board_is_of_entries_too(final: Site) -> None:
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.5)
+    end_feedback(final)
+    launch(owner)
+    for score in (0.7, 0.6):
+        job = worker.claim()
+        assert job is not None
+        worker.complete(job, score)
+    path = "/api/v1/competitions/small/phases/final/leaderboard"
+    board = owner.call("GET", path).json()
+    assert [(row["team"], row["score"]) for row in board["rows"]] == [("ada", 0.6)]
+    assert names(final, "free") == [("ada", 0.5)]
