@@ -16,7 +16,7 @@ import httpx
 from fastapi.testclient import TestClient
 
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version, find_packs
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.web.services import Services
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_worker.announcement import announce
@@ -96,10 +96,9 @@ class Stage:
     def make_pool(self, slug: str, names: tuple[str, ...]) -> str:
         """A pool of these packs; returns the id of its version."""
         services = self.site.services
-        digests = [add_pack(services, self.packs[name]).digest for name in names]
+        rows = [add_pack(services, self.packs[name]) for name in names]
         with services.database.writing() as session:
             pool = create_pool(session, slug=slug, name=slug, owner_id=self.site.owner_id)
-            rows = find_packs(session, digests)
             return create_pool_version(session, pool, rows, created_by=self.site.owner_id).id
 
     def worker(self, name: str = "real", wire: Wire | None = None) -> RealWorker:
