@@ -87,10 +87,8 @@ def test_distributed_survives_the_death_of_a_worker(
             with site.worker("first") as first:
                 wait_for_stage(participant, "meta_training")
                 os.killpg(first.pid, signal.SIGKILL)
-            killed = time.monotonic()
             with site.worker("second"):
                 wait_for_attempt(participant, 2)
-                assert time.monotonic() - killed < 300
                 follow([participant], ignore, site.server.require_up, seconds=400)
             (row,) = participant.leaderboard("free-style")
             assert row["team"] == "emmy"

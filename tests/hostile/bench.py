@@ -23,7 +23,7 @@ from anyshot_starting_kit.demo_data import make_demo_data
 from anyshot_starting_kit.protocols.any_way_any_shot import AnyWayAnyShot
 from anyshot_starting_kit.protocols.task import Range
 from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.taskserver.job import DrawnTask, Hooks, Job, LogLine, Outcome
+from anyshot_starting_kit.taskserver.job import DrawnTask, Hooks, Job, LogLine, Outcome, OutputCaps
 from anyshot_starting_kit.taskserver.server import serve, serve_isolated
 from anyshot_starting_kit.taskserver.tasks import PoolTasks
 from anyshot_worker.sandbox import OpenBox, Sandboxes
@@ -134,6 +134,7 @@ def _job(data: Data, bundle: Path, expected: Expected, scratch: Path) -> Job:
         log_policy=expected.log_policy,
         keep_learner=scratch / "learner.bin" if expected.keep_learner else None,
         unpacked_bytes=expected.limits.scratch_bytes,
+        caps=OutputCaps(logger_rows=expected.logger_rows),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from anyshot_starting_kit.taskserver.job import OutputCaps
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from anyshot_starting_kit.wire.worker_api import Budget, Limits, LogPolicy
 
@@ -23,12 +24,12 @@ class Expected(BaseModel):
     number: int  # of the list on the sandbox page; from 47 on our own
     attack: str
     verdict: list[Verdict]
-    seconds: float = 150.0  # by then it must be over, the start of the sandbox apart
     memory_mib: int = 1024
     scratch_mib: int = 256
     processes: int = 128
     run_seconds: float = 120.0  # less only where TIME_LIMIT is right: machines may be slow
     task_seconds: float | None = None
+    logger_rows: int = OutputCaps().logger_rows
     tasks: int = 2
     log_policy: LogPolicy = LogPolicy.EVERYTHING
     isolated: bool = False

@@ -29,7 +29,6 @@ def test_hostile_submission(
     failure = seen.outcome.failure
     assert seen.outcome.verdict in expected.verdict, (failure, seen.text[-2000:])
     assert seen.outcome.verdict.cause == expected.cause
-    assert seen.seconds < expected.seconds
     assert (len(seen.outcome.results) == expected.tasks) == (seen.outcome.verdict == Verdict.OK)
     assert seen.left_behind == ()
     assert seen.processes_left == []

@@ -1,7 +1,7 @@
 """Long lists of which CI runs a slice that rotates: mark a test `rotating`.
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
-everything runs. A list marked `rotating(4)` is cut into four times as many slices.
+everything runs but tests marked `full`. A list marked `rotating(4)` is cut into four times as many slices.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
@@ -24,15 +24,16 @@ def finer_by(item: pytest.Item) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the rotating tests of the other slices."""
-    wanted = os.environ.get("ANYSHOT_ROTATE", "all")
+    """Leave out the rotating tests of the other slices, and those marked `full` where not all was asked for."""
+    wanted = os.environ.get("ANYSHOT_ROTATE")
     if wanted == "all":
         return
-    number, _, slices = wanted.partition("/")
+    number, _, slices = (wanted or "0/0").partition("/")
     kept, left = [], []
     for item in items:
         count = int(slices) * finer_by(item)
         mine = not count or slice_of(item.nodeid, count) == int(number) % count
+        mine = mine and item.get_closest_marker("full") is None
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -14,8 +14,12 @@ from tests.services.processes import wait_until
 
 @contextmanager
 def served(app: Any, port: int, **options: Any) -> Iterator[str]:
-    """The address on loopback where uvicorn serves it until the block ends; `options` are uvicorn's."""
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none", **options))
+    """The address on loopback where uvicorn serves it until the block ends; `options` are uvicorn's.
+
+    A browser leaves its streams open: they are cut at the end, not waited for.
+    """
+    options = {"log_level": "critical", "ws": "none", "timeout_graceful_shutdown": 1, **options}
+    server = uvicorn.Server(uvicorn.Config(app, port=port, **options))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
@@ -23,4 +27,4 @@ def served(app: Any, port: int, **options: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join()
