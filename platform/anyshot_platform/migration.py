@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -25,10 +28,35 @@ def migrations_folder() -> Path:
 
 def migrate(database: Database, revision: str = "head") -> None:
     """Upgrade the database to `revision`, in one transaction."""
-    with database.engine.begin() as connection:
+    with _references_checked_at_the_end(database) as connection:
         if not database.is_sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         command.upgrade(alembic_config(connection), revision)
+
+
+@contextmanager
+def _references_checked_at_the_end(database: Database) -> Iterator[Connection]:
+    """A transaction in which SQLite may rebuild a table that other tables refer to.
+
+    To change a column SQLite needs a new table; dropping the old one would break the rows that refer to it, if they
+    were looked at before the new one has its name.
+    """
+    with database.engine.connect() as connection:
+        pragma = _sqlite_pragma(connection) if database.is_sqlite else lambda words: []
+        pragma("foreign_keys=OFF")  # does nothing once a transaction has begun
+        try:
+            with connection.begin():
+                yield connection
+                broken = pragma("foreign_key_check")
+                if broken:
+                    raise RuntimeError(f"The migration would break references between rows: {broken[:5]}.")
+        finally:
+            pragma("foreign_keys=ON")
+
+
+def _sqlite_pragma(connection: Connection) -> Callable[[str], list[Any]]:
+    driver: Any = connection.connection.dbapi_connection
+    return lambda words: driver.execute(f"PRAGMA {words}").fetchall()
 
 
 def is_current(database: Database) -> bool:

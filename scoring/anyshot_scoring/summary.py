@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from anyshot_scoring.errors import IncompleteRun, ScoringError
 from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.rules import Run
 from anyshot_scoring.table import METRICS, TaskTable
 
 
@@ -49,6 +50,15 @@ class RunSummary:
             name: [asdict(group) for group in value] if isinstance(value, tuple) else value
             for name, value in vars(self).items()
         }
+
+    def as_run(self) -> Run:
+        """What a ranking rule looks at."""
+        return Run(
+            self.mean,
+            {str(group.key): group.mean for group in self.by_dataset},
+            self.half_width,
+            {str(group.key): group.half_width for group in self.by_dataset},
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RunSummary:
@@ -104,18 +114,6 @@ def require_complete(table: TaskTable, expected_tasks: int | Iterable[int]) -> N
         raise IncompleteRun(missing.tolist(), failed.tolist(), unexpected.tolist(), len(wanted))
 
 
-def dataset_scores(
-    table: TaskTable, expected: Mapping[str, int], metric: str = "normalized_accuracy"
-) -> dict[str, float | None]:
-    """Mean score on each expected dataset; None where the run failed, that is, lacks tasks or has NaN.
-
-    `expected` counts the tasks of each dataset. For rankings by dataset (NeurIPS'21), where a run that fails
-    on one dataset still stands on the others.
-    """
-    _require_metric(metric)
-    return {name: _complete_mean(table, name, count, metric) for name, count in expected.items()}
-
-
 def group_means(scores: NDArray[np.float64], keys: NDArray) -> tuple[Group, ...]:
     """One group for each distinct key, in the order of the keys."""
     distinct, where = np.unique(keys, return_inverse=True)
@@ -127,14 +125,6 @@ def group_means(scores: NDArray[np.float64], keys: NDArray) -> tuple[Group, ...]
 def _group(key: str | int, scores: NDArray[np.float64]) -> Group:
     mean, half_width = t_interval(scores)
     return Group(key, mean, half_width, len(scores))
-
-
-def _complete_mean(table: TaskTable, dataset: str, count: int, metric: str) -> float | None:
-    rows = table.dataset == dataset
-    scores = getattr(table, metric)[rows]
-    if len(scores) != count or len(np.unique(table.task[rows])) != count or not np.isfinite(scores).all():
-        return None
-    return t_interval(scores)[0]
 
 
 def _require_metric(metric: str) -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from anyshot_scoring.errors import IncompleteRun, ScoringError
 from anyshot_scoring.intervals import t_half_width, t_interval
-from anyshot_scoring.summary import RunSummary, dataset_scores, summarize
+from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable
 from tests.scoring.drawn import draw_table
 
@@ -117,11 +117,3 @@ def test_another_metric_and_an_unknown_one():
     assert summarize(table, 10, "macro_f1").mean == pytest.approx(table.macro_f1.mean())
     with pytest.raises(ScoringError, match="no metric 'f2'"):
         summarize(table, 10, "f2")
-
-
-def test_the_score_on_a_dataset_is_none_where_the_run_failed():
-    table = draw_table(0, 8, datasets=2)
-    scores = dataset_scores(table.select(np.arange(8) != 7), {"D0": 4, "D1": 4, "D2": 4})
-    assert scores["D0"] == pytest.approx(table.normalized_accuracy[:4].mean())
-    assert scores["D1"] is None
-    assert scores["D2"] is None

@@ -14,10 +14,10 @@ from anyshot_starting_kit.report import reliability_section
 
 @dataclass(frozen=True)
 class Parameters:
-    """`feedback` holds the submissions' scores of the feedback phase; `names` the names to show."""
+    """`rule` ranks the board; `feedback` holds scores of the feedback phase by submission; `names` what to show."""
 
     replicates: int = 2000
-    combination: str = "worst"
+    rule: str = "worst_run"
     feedback: dict[str, float] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     seed: int = 0
@@ -40,7 +40,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         matrix,
         classes=classes,
         feedback=parameters.feedback or None,
-        combination=parameters.combination,
+        rule=parameters.rule,
         replicates=parameters.replicates,
         seed=parameters.seed,
     )

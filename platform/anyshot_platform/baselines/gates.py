@@ -32,6 +32,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
+from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 GATE_SEEDS = 10
@@ -138,17 +139,27 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
     found = []
     for submission in session.scalars(query.order_by(Submission.created_at.desc())):
         states = list(session.scalars(select(Run.state).where(Run.submission_id == submission.id)))
-        values = session.scalars(select(RunScore.value).where(RunScore.submission_id == submission.id))
         found.append(
             Measurement(
                 submission,
                 str(submission.fact_sheet.get("gate_of", "")),
-                tuple(values),
+                tuple(_seed_scores(session, submission)),
                 len(states),
                 sum(state in ENDED for state in states),
             )
         )
     return found
+
+
+def _seed_scores(session: Session, submission: Submission) -> list[float]:
+    """What each seed would score by the ranking rule that it ran under."""
+    rows = session.scalars(select(RunScore).where(RunScore.submission_id == submission.id))
+    return [
+        session.get_one(PhaseVersion, row.phase_version_id)
+        .rule.result([RunSummary.from_dict(row.summary).as_run()])
+        .score
+        for row in rows
+    ]
 
 
 def set_gate(

@@ -158,7 +158,6 @@ def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpe
         tasks=_tasks(version),
         scoring=schema.ScoringSpec(
             runs=max(version.seeded_runs, 1),
-            combine=version.combine,
             ranking=version.ranking_rule,
             board_shows=phase.board_shows,
             team_chooses=phase.team_chooses,

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
+from anyshot_platform.bundles.old_rules import one_rule
 from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.states import Audience, BoardShows, Combine, PhaseKind
+from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind
 from anyshot_starting_kit.protocols import PROTOCOLS
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
@@ -198,10 +207,14 @@ class TasksSpec(Part):
 
 class ScoringSpec(Part):
     runs: int = Field(default=1, ge=1, le=20, description="seeded runs of an entry")
-    combine: Combine = Combine.WORST
-    ranking: str = Field(default="worst_run", description="a rule of anyshot_scoring.rankings")
+    ranking: str = Field(default="worst_run", description="a rule of anyshot_scoring.rules")
     board_shows: BoardShows = BoardShows.LAST
     team_chooses: bool = Field(default=False, description="a team may choose which of its submissions counts")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_combine(cls, data: Any) -> Any:
+        return one_rule(data) if isinstance(data, dict) and "combine" in data else data
 
 
 class ShownSpec(Part):

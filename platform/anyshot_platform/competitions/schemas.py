@@ -40,7 +40,8 @@ class PhaseOut(BaseModel):
     task_seconds: float | None
     hardware_class: str | None
     seeded_runs: int | None
-    combine: str | None
+    ranking: str | None
+    ranking_words: str | None
     quota_day: int | None
     quota_phase: int | None
     quota_concurrent: int | None

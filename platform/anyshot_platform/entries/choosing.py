@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -19,9 +20,11 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
+from anyshot_scoring.rankings import choose_entry, passes_gate
 
 COMPETES = (SubmissionKind.ENTRY, SubmissionKind.FINAL)
 
@@ -88,7 +91,7 @@ def choose(
         newest = max(candidates, key=_age)
         state, reason = newest.obstacle or (EntryState.STANDING, "")
         return Standing(newest, Choice.LAST, state, reason)
-    chosen, choice = _pick(session, phase, team, league, good)
+    chosen, choice = _pick(session, phase, version, team, league, good)
     if team.deleted_at is not None:
         return Standing(chosen, choice, EntryState.GONE, "The team was dissolved.")
     return _weigh(chosen, choice, eligibility_of(session, league, team))
@@ -108,7 +111,12 @@ def _age(candidate: Candidate) -> tuple[object, str]:
 
 
 def _pick(
-    session: Session, phase: Phase, team: Team, league: League, good: Sequence[Candidate]
+    session: Session,
+    phase: Phase,
+    version: PhaseVersion,
+    team: Team,
+    league: League,
+    good: Sequence[Candidate],
 ) -> tuple[Candidate, Choice]:
     wish = session.scalars(
         select(Entry.by_hand_id).where(
@@ -119,12 +127,19 @@ def _pick(
         if candidate.submission.id == wish:
             return candidate, Choice.BY_HAND
     if phase.board_shows == BoardShows.BEST:
-        return min(good, key=lambda one: (-one.score.value, *_age(one))), Choice.BEST
+        return _chosen(good, "best", version), Choice.BEST
     if phase.board_shows == BoardShows.LAST_ABOVE_GATE:
         above = _above_gate(session, phase, league, good)
         if above:
-            return max(above, key=_age), Choice.ABOVE_GATE
-    return max(good, key=_age), Choice.LAST
+            return _chosen(above, "last", version), Choice.ABOVE_GATE
+    return _chosen(good, "last", version), Choice.LAST
+
+
+def _chosen(good: Sequence[Candidate], which: Literal["last", "best"], version: PhaseVersion) -> Candidate:
+    """The last, or the one that the ranking rule ranks first; there must be one."""
+    by_id = {candidate.submission.id: candidate for candidate in good}
+    entry = choose_entry([entry_of(key, one.score) for key, one in by_id.items()], which, version.rule)
+    return by_id[entry.key] if entry is not None else good[0]
 
 
 def _above_gate(session: Session, phase: Phase, league: League, good: Sequence[Candidate]) -> list[Candidate]:
@@ -136,7 +151,7 @@ def _above_gate(session: Session, phase: Phase, league: League, good: Sequence[C
         .order_by(Phase.position)
         .limit(1)
     )
-    return [] if gate is None else [one for one in good if one.score.value > gate]
+    return [] if gate is None else [one for one in good if passes_gate(one.score.value, gate)]
 
 
 def _candidates(

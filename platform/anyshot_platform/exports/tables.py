@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
+from itertools import groupby, zip_longest
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
 from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, number_rows
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -72,6 +74,7 @@ BOARD_COLUMNS = (
     "phase",
     "version",
     "league",
+    "rule",
     "rank",
     "team",
     "submission",
@@ -135,8 +138,8 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
 
 def list_boards(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
     """Every row of every league's board in every phase, under the live version, in rank order."""
-    rows = session.execute(
-        select(BoardRow, Phase.slug, PhaseVersion.number, League.slug, Team.name, Submission.kind)
+    found = session.execute(
+        select(BoardRow, Phase.slug, PhaseVersion, League.slug, Team.name, Submission.kind)
         .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
         .join(Phase, Phase.id == PhaseVersion.phase_id)
         .join(League, League.id == BoardRow.league_id)
@@ -144,19 +147,22 @@ def list_boards(session: Session, competition: Competition) -> Iterator[dict[str
         .join(Submission, Submission.id == BoardRow.submission_id)
         .where(Phase.competition_id == competition.id, PhaseVersion.number == Phase.live_version)
         .where(Phase.deleted_at.is_(None), League.deleted_at.is_(None))
-        .order_by(
-            Phase.position, League.position, ~BoardRow.ranked, BoardRow.sort_value, BoardRow.submitted_at
-        )
+        .order_by(Phase.position, Phase.id, League.position, League.id, ~BoardRow.ranked, *BOARD_ORDER)
     )
-    place, board = 0, ("", "")
-    for row, phase, version, league, team, kind in rows:
-        place = place + 1 if board == (phase, league) else 1
-        board = (phase, league)
+    for _, rows in groupby(found, key=lambda line: (line[0].phase_version_id, line[0].league_id)):
+        yield from _board(list(rows))
+
+
+def _board(rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    """The rows of one board, the ranked ones first."""
+    ranks = number_rows([line[0] for line in rows if line[0].ranked])
+    for (row, phase, version, league, team, kind), rank in zip_longest(rows, ranks):
         yield {
             "phase": phase,
-            "version": version,
+            "version": version.number,
             "league": league,
-            "rank": place if row.ranked else None,
+            "rule": version.rule.name,
+            "rank": rank,
             "team": team,
             "submission": row.submission_id,
             "baseline": kind == SubmissionKind.BASELINE,

@@ -33,7 +33,6 @@ from anyshot_platform.phases.states import Audience, PhaseKind, PhaseStatus
 from anyshot_platform.scores.tables import dataset_names
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import Page, page_of
-from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.charts import HistoryPoint, draw_history
 
 PAGE_SIZE = 50
@@ -118,7 +117,7 @@ def read_board_view(
         updated_at=state.at if not hidden else None,
         score_title="Score",
         bracket_words="their difference lies within its 95 % interval, taken as unpaired",
-        rule_words=_rule_words(version),
+        rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
         history_svg=_draw_history(history) if len(history) > 1 else None,
         history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
         exports=(),
@@ -213,11 +212,6 @@ def _own_href(
         return None
     page = (rank - 1) // PAGE_SIZE + 1
     return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
-
-
-def _rule_words(version: PhaseVersion) -> str:
-    rule = RULES.get(version.ranking_rule)
-    return f"Ranking rule: {rule.words}" if rule is not None else ""
 
 
 @lru_cache(maxsize=128)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from anyshot_platform.leaderboards.reading import Place
 from anyshot_platform.scores.tables import DatasetNames
+from anyshot_scoring.rankings import passes_gate
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def make_rows(
             seconds=place.row.seconds,
             submitted_at=place.row.submitted_at,
             bracket=bracket,
-            above_gate=None if gate is None or place.rank is None else place.row.value > gate,
+            above_gate=None if gate is None or place.rank is None else passes_gate(place.row.value, gate),
         )
         for place, bracket in zip(places, brackets, strict=True)
     )

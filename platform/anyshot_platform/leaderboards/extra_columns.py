@@ -15,7 +15,6 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.web.filters import duration
-from anyshot_scoring.rankings import combine_runs
 
 DURATION = "duration"
 
@@ -55,7 +54,7 @@ def _text(spec: ColumnSpec, version: PhaseVersion, place: Place, runs: list[dict
     values = [run[spec.metric] for run in runs if spec.metric in run]
     if not values or len(values) != len(runs):
         return ""
-    return f"{combine_runs(version.combine.value, values):.{spec.decimals}f}"
+    return f"{version.rule.join.figure(values):.{spec.decimals}f}"
 
 
 def _metrics_of(

@@ -32,7 +32,7 @@ class BoardRow(Base):
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), index=True)
     submission_score_id: Mapped[str] = mapped_column(ForeignKey("submission_scores.id"))
     ranked: Mapped[bool] = mapped_column(default=True)  # False: baselines, organizers
-    sort_value: Mapped[float]  # ascending order is rank order: minus the score, or the average rank
+    sort_value: Mapped[float]  # what its rule ranks by; ascending order is rank order
     value: Mapped[float]
     half_width: Mapped[float | None]
     tasks: Mapped[int]

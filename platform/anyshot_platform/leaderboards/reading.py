@@ -68,17 +68,17 @@ def _find_page(session: Session, version: PhaseVersion, league: League, offset: 
     ranked_here = and_(here, BoardRow.ranked)
     total = session.scalar(select(func.count()).where(ranked_here)) or 0
     page = select(BoardRow.id).where(ranked_here).order_by(*BOARD_ORDER).offset(offset).limit(limit)
-    ranked = [
-        replace(place, rank=offset + 1 + index)
-        for index, place in enumerate(read_places(session, session.scalars(page).all()))
-    ]
+    found = read_places(session, session.scalars(page).all())
+    first = count_ranks(session, [found[0].row.id])[found[0].row.id] if found else 1
+    numbers = number_rows([place.row for place in found], offset, first)
+    ranked = [replace(place, rank=number) for place, number in zip(found, numbers, strict=True)]
     others = select(BoardRow.id).where(here, ~BoardRow.ranked).order_by(*BOARD_ORDER).limit(_MOST_UNRANKED)
     unranked = read_places(session, session.scalars(others).all())
     last_page = offset + len(ranked) >= total
     lower = ranked[0].row.sort_value if ranked and offset > 0 else float("-inf")
     upper = ranked[-1].row.sort_value if ranked and not last_page else float("inf")
-    between = [place for place in unranked if lower <= _sort_value(place) < upper]
-    places = sorted([*ranked, *between], key=lambda place: (_sort_value(place), place.row.submitted_at))
+    between = [place for place in unranked if lower <= place.row.sort_value < upper]
+    places = sorted([*ranked, *between], key=lambda place: (place.row.sort_value, place.row.submitted_at))
     return Board(tuple(places), total, offset)
 
 
@@ -99,7 +99,8 @@ def _find_rank(session: Session, version: PhaseVersion, league: League, team_id:
 def count_ranks(session: Session, row_ids: Sequence[str]) -> dict[str, int]:
     """The rank of each of these rows, by id: one more than the ranked rows before it, counted in the index alone.
 
-    Unranked rows are left out.
+    What a row is ranked by was written by its rule; equal values at the same time share the rank, as in
+    `anyshot_scoring.rankings.rank`. Unranked rows are left out.
     """
     before, board = aliased(BoardRow), BoardRow
     count = (
@@ -108,14 +109,25 @@ def count_ranks(session: Session, row_ids: Sequence[str]) -> dict[str, int]:
             before.phase_version_id == board.phase_version_id,
             before.league_id == board.league_id,
             before.ranked,
-            tuple_(before.sort_value, before.submitted_at, before.id)
-            < tuple_(board.sort_value, board.submitted_at, board.id),
+            tuple_(before.sort_value, before.submitted_at) < tuple_(board.sort_value, board.submitted_at),
         )
         .correlate(board)
         .scalar_subquery()
     )
     found = session.execute(select(board.id, count).where(board.id.in_(row_ids), board.ranked))
     return {row_id: before_it + 1 for row_id, before_it in found}
+
+
+def number_rows(rows: Sequence[BoardRow], offset: int = 0, first: int = 1) -> list[int]:
+    """The ranks of successive ranked rows of a board, of which the first is at `offset` and has the rank `first`."""
+    ranks: list[int] = []
+    for place, row in enumerate(rows):
+        tied = place > 0 and (row.sort_value, row.submitted_at) == (
+            rows[place - 1].sort_value,
+            rows[place - 1].submitted_at,
+        )
+        ranks.append(ranks[-1] if tied else offset + place + 1 if place else first)
+    return ranks
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,12 @@ class TopValue:
 def read_history(
     session: Session, version: PhaseVersion, league: League, state: BoardState | None = None
 ) -> tuple[TopValue, ...]:
-    """The moments at which the top of a board rose, oldest first: the last two hundred of them."""
+    """The moments at which the top of a board rose, oldest first: the last two hundred of them.
+
+    None under relative rules, where the top is not the highest score.
+    """
+    if version.rule.relative:
+        return ()
     state = state or read_state(session, version, league)
     return recall(state, "history", lambda: _find_history(session, version, league))
 
@@ -174,11 +191,6 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
 def on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:
     """The rows of one board."""
     return and_(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
-
-
-def _sort_value(place: Place) -> float:
-    # Unranked rows carry minus their score; among average ranks they are shown by that too, hence at the top.
-    return place.row.sort_value
 
 
 def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:

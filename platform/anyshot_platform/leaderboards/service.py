@@ -1,9 +1,10 @@
-"""Keeps leaderboards up to date, one team at a time."""
+"""Keeps leaderboards up to date, one team at a time. The order of a board is that of its phase's ranking rule."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -16,10 +17,11 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
-from anyshot_scoring.rankings import Entry, Run, find_rule
+from anyshot_scoring.rankings import rank_values, value_beside
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ def refresh_team(
 ) -> None:
     """Bring a team's rows on all boards of a version in line with its scores.
 
-    Reads and writes the team's own rows only, except under rules that rank by dataset, where one new score moves
-    everybody's average rank. `leaving` is the id of a score that is about to be removed. A frozen board stays as it is.
+    Reads and writes the team's own rows only, except under relative rules, where one new score moves everybody.
+    `leaving` is the id of a score that is about to be removed. A frozen board stays as it is.
     """
     phase = session.get_one(Phase, version.phase_id)
     standings = stand(session, phase, version, session.get_one(Team, team_id), leaving=leaving)
@@ -58,7 +60,7 @@ def refresh_team(
             _note_change(session, row, None)
             session.delete(row)
             touched.add(row.league_id)
-        elif _update_row(session, row, candidate):
+        elif _update_row(session, version, row, candidate):
             touched.add(row.league_id)
     for candidate in wanted.values():
         row = BoardRow(
@@ -67,13 +69,11 @@ def refresh_team(
             row_key=candidate.row_key,
             team_id=team_id,
         )
-        _update_row(session, row, candidate)
+        _update_row(session, version, row, candidate)
         session.add(row)
         touched.add(candidate.league_id)
     session.flush()
-    if find_rule(version.ranking_rule).by_dataset:
-        for league_id in touched:
-            _rank_by_dataset(session, version, league_id)
+    _order_relatively(session, version, touched)
 
 
 def refresh_everywhere(session: Session, team_id: str) -> None:
@@ -147,9 +147,9 @@ def _baselines(
     ]
 
 
-def _update_row(session: Session, row: BoardRow, candidate: _Candidate) -> bool:
+def _update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: _Candidate) -> bool:
     score = candidate.score
-    values = {
+    values: dict[str, Any] = {
         "submission_id": score.submission_id,
         "submission_score_id": score.id,
         "ranked": candidate.ranked,
@@ -161,11 +161,14 @@ def _update_row(session: Session, row: BoardRow, candidate: _Candidate) -> bool:
         "by_dataset": score.by_dataset,
         "submitted_at": score.submitted_at,
     }
+    if not version.rule.relative:
+        (values["sort_value"],) = rank_values([entry_of("", score)], version.rule)
+    elif row.sort_value is None:  # a new row, until it is ranked among the others
+        row.sort_value = 0.0
     if all(getattr(row, name) == value for name, value in values.items()):
         return False
     for name, value in values.items():
         setattr(row, name, value)
-    row.sort_value = -score.value
     row.updated_at = now()
     _note_change(session, row, score.value)
     return True
@@ -189,21 +192,23 @@ def note_team(session: Session, team_id: str) -> None:
         _note_change(session, row, row.value)
 
 
-def _rank_by_dataset(session: Session, version: PhaseVersion, league_id: str) -> None:
-    rows = session.scalars(
-        select(BoardRow).where(
-            BoardRow.phase_version_id == version.id, BoardRow.league_id == league_id, BoardRow.ranked
-        )
-    ).all()
-    if not rows:
+def _order_relatively(session: Session, version: PhaseVersion, leagues: Iterable[str]) -> None:
+    """Give every row of these boards its place among the others, where the rule asks for that.
+
+    A row out of the ranking stands where it would be ranked, and moves nobody.
+    """
+    if not version.rule.relative:
         return
-    entries = [
-        Entry(row.id, row.submitted_at.timestamp(), (Run(row.value, dict(row.by_dataset)),)) for row in rows
-    ]
-    values = find_rule(version.ranking_rule).value(entries)
-    for row, value in zip(rows, values, strict=True):
-        if row.sort_value != value:
+    for league_id in leagues:
+        here = (BoardRow.phase_version_id == version.id, BoardRow.league_id == league_id)
+        rows = session.scalars(select(BoardRow).where(*here)).all()
+        ranked = [row for row in rows if row.ranked]
+        entries = [entry_of(row.id, row) for row in ranked]
+        for row, value in zip(ranked, rank_values(entries, version.rule), strict=True):
             row.sort_value = value
+        for row in rows:
+            if not row.ranked:
+                row.sort_value = value_beside(entry_of(row.id, row), entries, version.rule)
     session.flush()
 
 

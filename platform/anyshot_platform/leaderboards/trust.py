@@ -17,6 +17,7 @@ from anyshot_platform.submissions.tables import counting_tables_of
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.matrix import align
 from anyshot_scoring.reliability.resampling import resample
+from anyshot_scoring.rules import Rule
 from anyshot_scoring.table import TaskTable
 
 REPLICATES = 2000
@@ -41,6 +42,8 @@ def read_neighbours(
 
     The probability is over other tasks of the same datasets, not over other datasets or seeds.
     """
+    if version.rule.relative:  # two rows alone do not tell their places among all
+        return ()
     first = max(rank - 1, 1)
     ids = session.scalars(
         select(BoardRow.id)
@@ -63,7 +66,7 @@ def read_neighbours(
             continue
         above = index < own
         upper, lower = (theirs, mine) if above else (mine, theirs)
-        probability = _order_probability(_Pair(upper, lower), version.combine.value)
+        probability = _order_probability(_Pair(upper, lower), version.rule)
         if probability is not None:
             lead = abs(places[index].row.value - places[own].row.value)
             words = _words(places[index].team, above=above, probability=probability)
@@ -93,9 +96,9 @@ class _Pair:
 
 
 @lru_cache(maxsize=256)
-def _order_probability(pair: _Pair, combination: str) -> float | None:
+def _order_probability(pair: _Pair, rule: Rule) -> float | None:
     try:
-        drawn = resample(align(pair.tables), replicates=REPLICATES, combination=combination)
+        drawn = resample(align(pair.tables), replicates=REPLICATES, rule=rule)
     except ScoringError:  # other tasks than ours, or too few of them
         return None
     upper, lower = drawn[:, 0], drawn[:, 1]

@@ -16,7 +16,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.web.viewer import Viewer
-from anyshot_scoring.rankings import RULES
+from anyshot_scoring.rules import RULES
 from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
 
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)

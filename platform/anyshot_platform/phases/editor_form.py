@@ -63,7 +63,7 @@ def read_phase(form: SentForm, key: str | None = None) -> tuple[PhaseSpec | None
         _put(raw, name, _quantity(parse_size, form.text(name), name, errors))
     for name in ("tasks.meta_train", "tasks.meta_test", "smoke.pool", "machine.image"):
         _put(raw, name, form.text(name) or None)
-    for name in ("scoring.combine", "scoring.ranking", "scoring.board_shows", "shown.logs", "shown.board"):
+    for name in ("scoring.ranking", "scoring.board_shows", "shown.logs", "shown.board"):
         _put(raw, name, form.text(name))
     for name in (
         "machine.hardware",

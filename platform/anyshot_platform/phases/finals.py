@@ -25,6 +25,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import Wishes, Zip, create_submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
+from anyshot_scoring.rankings import passes_gate
 
 ACTIVE = (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING)
 
@@ -137,7 +138,7 @@ def _why_not(row: TeamEntry, gate: float | None) -> str:
     if row.entry.state != EntryState.STANDING:
         return f"{STATE_WORDS[row.entry.state]}. {row.entry.reason}".strip()
     score = row.submission.score or 0.0
-    if gate is not None and not score > gate:
+    if not passes_gate(score, gate):
         return f"{score:.3f} does not beat the gate of {gate:.3f}"
     return ""
 

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.audit.service import select_entries
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.quantities import write_duration, write_size
 from anyshot_platform.bundles.schema import PhaseSpec
@@ -28,12 +29,13 @@ from anyshot_platform.phases.checks import foreign_pools, open_protocol, problem
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import BOARD_WORDS
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 from anyshot_platform.workers.models import Image, Worker
-from anyshot_scoring.rankings import RULES
+from anyshot_scoring.rules import RULES
 from anyshot_starting_kit.protocols import PROTOCOLS
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
@@ -149,6 +151,7 @@ def _editor(
         status=status_of(phase).value if phase else "",
         tones=TONES,
         submissions=organizing.count_submissions(session, phase) if phase else 0,
+        remarks=remarks_on_rule(session, phase) if phase else [],
         values=form.values() if form else {},
         sent=form is not None,
         errors=errors or {},
@@ -158,6 +161,7 @@ def _editor(
         protocol=json.dumps(open_protocol(spec.tasks.protocol) or {"name": "any_way_any_shot"}),
         protocols=sorted(PROTOCOLS),
         rules=[(name, rule.title) for name, rule in RULES.items()],
+        shows=[(shows.value, words) for shows, words in BOARD_WORDS.items()],
         pools=[("", "none yet"), *usable_pools(session, access.viewer, spec)],
         phases=[
             (p.slug, p.name)
@@ -169,6 +173,12 @@ def _editor(
             (name, name or "the worker's default") for name in sorted({spec.machine.image or "", "", *images})
         ],
     )
+
+
+def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
+    """What the migration to one ranking rule found out about the version that is live: see revision 0009."""
+    noted = session.scalars(select_entries(action="phase.one_rule", object_type="phase", object_id=phase.id))
+    return [entry.reason for entry in noted if entry.after.get("version") == phase.live_version]
 
 
 @router.post("/{phase_slug}/{deed}")

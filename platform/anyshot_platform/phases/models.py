@@ -13,12 +13,12 @@ from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.phases.states import (
     Audience,
     BoardShows,
-    Combine,
     PhaseKind,
     RescoreMode,
     VersionState,
 )
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_scoring.rules import Rule, find_rule
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
@@ -103,7 +103,6 @@ class PhaseVersion(Base):
     tasks: Mapped[int] = mapped_column(default=100)
     train_seeds: Mapped[list[int]] = mapped_column(default=list)  # one a seeded run; secret
     test_seeds: Mapped[list[int]] = mapped_column(default=list)
-    combine: Mapped[Combine] = mapped_column(Word(Combine), default=Combine.WORST)
     ranking_rule: Mapped[str] = mapped_column(String(64), default="worst_run")
     run_seconds: Mapped[float] = mapped_column(default=3600.0)
     meta_train_seconds: Mapped[float | None]
@@ -130,6 +129,11 @@ class PhaseVersion(Base):
     phase: Mapped[Phase] = relationship(back_populates="versions")
     meta_train: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_train_pool_version_id])
     meta_test: Mapped[PoolVersion | None] = relationship(foreign_keys=[meta_test_pool_version_id])
+
+    @property
+    def rule(self) -> Rule:
+        """The ranking rule: it decides which runs count, the score, the order and the words."""
+        return find_rule(self.ranking_rule)
 
     @property
     def seeded_runs(self) -> int:

@@ -12,21 +12,15 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.smoke import shown_logs
-from anyshot_platform.phases.states import BOARD_WORDS, Combine, PhaseStatus
+from anyshot_platform.phases.states import BOARD_WORDS, PhaseStatus
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.filters import duration, size
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import SessionDep
-from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 router = APIRouter(include_in_schema=False)
-COMBINE_WORDS = {
-    Combine.WORST: "the lowest of the runs counts",
-    Combine.MEAN: "the mean of the runs counts",
-    Combine.MEDIAN: "the median of the runs counts",
-}
 _LOG_WORDS = {
     LogPolicy.EVERYTHING: "all output of your code",
     LogPolicy.META_TRAIN: "output of meta-training; of meta-testing only exception type, file and line",
@@ -88,10 +82,8 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
             ("Meta-training", "dataset by dataset: a fresh learner for each, trained on its other classes")
         )
     if version.seeded_runs > 1:
-        rows.append(("Seeded runs", f"{version.seeded_runs}; {COMBINE_WORDS[version.combine]}"))
-    rule = RULES.get(version.ranking_rule)
-    if rule is not None:
-        rows.append(("Ranking", rule.words))
+        rows.append(("Seeded runs", version.seeded_runs))
+    rows.append(("Ranking", version.rule.words(version.seeded_runs)))
     chooses = "; a team may choose another" if phase.team_chooses else ""
     rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
     rows.append(("Dataset names", "hidden" if phase.hide_dataset_names else "shown"))

@@ -10,6 +10,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
@@ -59,7 +60,7 @@ def _best(session: Session, version_id: str, phase: Phase, winners: int) -> list
             select(Submission)
             .join(BoardRow, BoardRow.submission_id == Submission.id)
             .where(BoardRow.phase_version_id == version_id, BoardRow.league_id == league.id, BoardRow.ranked)
-            .order_by(BoardRow.sort_value, BoardRow.submitted_at)
+            .order_by(*BOARD_ORDER)
             .limit(winners)
         )
         found.update({submission.id: submission for submission in rows})

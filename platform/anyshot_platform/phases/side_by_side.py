@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import func, select
@@ -11,8 +12,10 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
+from anyshot_scoring.rankings import rank
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 
@@ -67,12 +70,13 @@ def why_without_score(session: Session, version: PhaseVersion) -> list[tuple[str
 
 
 def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion) -> list[Compared]:
-    """Every scored submission under both versions, best new score first."""
-    scores: dict[str, dict[str, float]] = {}
+    """Every scored submission under both versions, in the order of the new ranking; ranks are of those with both."""
+    scores: dict[str, dict[str, SubmissionScore]] = {}
     query = select(SubmissionScore).where(SubmissionScore.phase_version_id.in_([old.id, new.id]))
     for row in session.scalars(query):
-        scores.setdefault(row.submission_id, {})[row.phase_version_id] = row.value
+        scores.setdefault(row.submission_id, {})[row.phase_version_id] = row
     both = [pair for pair in scores.values() if len(pair) == 2]
+    old_ranks, new_ranks = _ranks(old, both), _ranks(new, both)
     rows = session.execute(
         select(Submission, Team.name)
         .join(Team, Team.id == Submission.team_id)
@@ -82,15 +86,19 @@ def compare(session: Session, phase: Phase, old: PhaseVersion, new: PhaseVersion
     for submission, team in rows:
         pair = scores[submission.id]
         one, two = pair.get(old.id), pair.get(new.id)
-        ranked = one is not None and two is not None
         found.append(
             Compared(
                 submission,
                 team,
-                one,
-                two,
-                1 + sum(other[old.id] > one for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
-                1 + sum(other[new.id] > two for other in both) if ranked else None,  # pyright: ignore[reportOperatorIssue]
+                one.value if one else None,
+                two.value if two else None,
+                old_ranks.get(submission.id),
+                new_ranks.get(submission.id),
             )
         )
-    return sorted(found, key=lambda row: (row.new is None, -(row.new or 0.0)))
+    return sorted(found, key=lambda row: (row.new is None, row.new_rank or len(found), -(row.new or 0.0)))
+
+
+def _ranks(version: PhaseVersion, pairs: Sequence[Mapping[str, SubmissionScore]]) -> dict[str, int]:
+    entries = [entry_of(pair[version.id].submission_id, pair[version.id]) for pair in pairs]
+    return {standing.key: standing.rank for standing in rank(entries, version.rule)}

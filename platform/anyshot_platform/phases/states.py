@@ -24,7 +24,7 @@ class PhaseStatus(StrEnum):
 
 
 class BoardShows(StrEnum):
-    """Which submission of a team stands on the board."""
+    """Which submission stands for a team, on the board and into a final phase."""
 
     LAST = "last"
     BEST = "best"
@@ -36,14 +36,6 @@ BOARD_WORDS: dict[BoardShows, str] = {
     BoardShows.BEST: "the best submission",
     BoardShows.LAST_ABOVE_GATE: "the last submission above the gate of the next phase, else the last",
 }
-
-
-class Combine(StrEnum):
-    """How seeded runs make one score."""
-
-    WORST = "worst"
-    MEAN = "mean"
-    MEDIAN = "median"
 
 
 class Audience(StrEnum):

@@ -30,7 +30,7 @@ from anyshot_starting_kit.wire.worker_api import JobKind
 
 _BULK = Urgency(priorities.BULK, bulk=True)
 # What may differ when earlier results are used again: predictions belong to their tasks, learners to their training.
-_FREE_FOR_SCORING = {"scoring.combine", "scoring.ranking", "machine.hardware"}
+_FREE_FOR_SCORING = {"scoring.ranking", "machine.hardware"}
 _FREE_FOR_META_TEST = _FREE_FOR_SCORING | {
     "tasks.meta_test",
     "tasks.protocol",

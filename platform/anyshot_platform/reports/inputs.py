@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
 from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
@@ -74,7 +75,7 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
         .join(Team, Team.id == BoardRow.team_id)
         .join(Submission, Submission.id == BoardRow.submission_id)
         .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
-        .order_by(~BoardRow.ranked, BoardRow.sort_value, BoardRow.submitted_at)
+        .order_by(~BoardRow.ranked, *BOARD_ORDER)
     ).all()
     origins: dict[str, float | None] = dict(
         session.execute(
@@ -178,7 +179,7 @@ def board_parameters(
     return _two(chosen), {
         "replicates": settings["replicates"],
         "seed": settings["seed"],
-        "combination": version.combine.value,
+        "rule": version.rule.name,
         "names": chosen.names,
         "feedback": chosen.feedback,
     }

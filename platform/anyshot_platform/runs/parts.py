@@ -15,7 +15,6 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
-from anyshot_scoring.rankings import RULES
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.wire.verdicts import Cause
 from anyshot_starting_kit.wire.worker_api import JobKind
@@ -60,13 +59,12 @@ def shard_of(run: Run, tasks: int) -> tuple[int, int] | None:
 
 
 def failed_alone(run: Run) -> bool:
-    """Whether this is a dataset's part that the participant's code failed on, where datasets are ranked one by one.
+    """Whether this is a dataset's part that the participant's code failed on, where the ranking rule forgives that.
 
     It has the worst rank on this dataset (NeurIPS'21); its other datasets count.
     """
-    rule = RULES.get(run.phase_version.ranking_rule)
     failed = run.state in ENDED and run.cause == Cause.PARTICIPANT
-    return failed and goes_by_dataset(run) and rule is not None and rule.by_dataset
+    return failed and goes_by_dataset(run) and run.phase_version.rule.forgives_datasets
 
 
 def deciding(runs: Sequence[Run]) -> list[Run]:

@@ -1,4 +1,4 @@
-"""Tables of scores: one a run, and one a submission and phase version that combines them."""
+"""Tables of scores: one a run, and one a submission and phase version that its ranking rule makes of them."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ class SubmissionScore(Base):
     seconds: Mapped[float] = mapped_column(default=0.0)  # participant's time, summed over the runs
     by_dataset: Mapped[dict[str, Any]] = mapped_column(
         default=dict
-    )  # name → value, combined as the phase says
+    )  # name → value, joined by the ranking rule
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -16,7 +16,6 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_scoring.rankings import combine_runs
 from anyshot_scoring.summary import RunSummary
 
 
@@ -68,8 +67,7 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
     ).all()
     if {score.seed_index for score in scores} != set(range(version.seeded_runs)):
         return  # shards are still to be put together
-    value = combine_runs(version.combine.value, [score.value for score in scores])
-    nearest = min(scores, key=lambda score: abs(score.value - value))  # the run whose interval is shown
+    result = version.rule.result([RunSummary.from_dict(score.summary).as_run() for score in scores])
     row = find_score(session, submission.id, version_id)
     if row is None:
         row = SubmissionScore(
@@ -79,22 +77,16 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
             submitted_at=submission.created_at,
         )
         session.add(row)
-    row.value = value
-    row.half_width = nearest.half_width
-    row.tasks = nearest.tasks
+    row.value = result.score
+    row.half_width = result.half_width
+    row.tasks = scores[result.shown].tasks
     row.runs = len(scores)
     row.seconds = sum(float(run.usage.get("participant_seconds", 0.0)) for run in runs)
-    row.by_dataset = _combine_datasets(version, scores)
+    row.by_dataset = dict(result.by_dataset)
     session.flush()
     if version.number == submission.phase.live_version:
         submission.score, submission.half_width = row.value, row.half_width
     refresh_team(session, version, submission.team_id)
-
-
-def _combine_datasets(version: PhaseVersion, scores: Sequence[RunScore]) -> dict[str, float]:
-    by_run = [{str(group["key"]): group["mean"] for group in score.summary["by_dataset"]} for score in scores]
-    names = sorted(set.intersection(*(set(run) for run in by_run))) if by_run else []
-    return {name: combine_runs(version.combine.value, [run[name] for run in by_run]) for name in names}
 
 
 def find_score(session: Session, submission_id: str, version_id: str) -> SubmissionScore | None:

@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.states import Combine
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import DatasetNames, find_results, hide_names, hide_summary, read_table
@@ -21,17 +20,13 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.timing import Step, overhead_words, time_steps
 from anyshot_platform.submissions.training import find_logger, training_curves
 from anyshot_platform.web.filters import duration, interval, score, size
+from anyshot_scoring.rules import Rule
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 SCORE = "Normalized accuracy"
-_COMBINED = {
-    Combine.WORST: "the lowest counts",
-    Combine.MEAN: "the mean counts",
-    Combine.MEDIAN: "the median counts",
-}
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,6 @@ class ResultsView:
     explanation: str
     stats: tuple[StatView, ...]
     runs: tuple[RunLine, ...]
-    combine_words: str
     charts: tuple[ChartView, ...]
     steps: tuple[Step, ...]
     longest_step: float
@@ -103,16 +97,17 @@ def read_results_view(
     ).all()
     if not scores:
         return None
-    value = total.value if total is not None else scores[0].value
-    counting = min(scores, key=lambda one: abs(one.value - value))
+    result = version.rule.result([RunSummary.from_dict(one.summary).as_run() for one in scores])
+    counting = scores[result.shown]
+    score_words = version.rule.score_words(len(scores))
     summary = hide_summary(RunSummary.from_dict(counting.summary), names)
     table = read_table(storage, find_results(session, by_run[counting.run_id]))
     steps = time_steps(runs)
     return ResultsView(
-        score=value,
-        half_width=counting.half_width,
-        population=f"over {summary.tasks:,} tasks" + ("; lowest of the runs" if len(scores) > 1 else ""),
-        explanation=_explain(summary, len(scores), version.combine),
+        score=total.value if total is not None else result.score,
+        half_width=result.half_width,
+        population=f"over {summary.tasks:,} tasks" + (f"; {score_words}" if score_words else ""),
+        explanation=_explain(version.rule, len(scores)),
         stats=_stats(summary, runs),
         runs=tuple(
             RunLine(
@@ -120,11 +115,10 @@ def read_results_view(
                 one.value,
                 one.half_width,
                 by_run[one.run_id].seconds_used,
-                one.run_id == counting.run_id and version.combine != Combine.MEAN,
+                result.counting[place],
             )
             for place, one in enumerate(scores)
         ),
-        combine_words=_COMBINED[version.combine],
         charts=(
             *_charts(counting.run_id, summary, hide_names(table, names) if table else None, names.hidden),
             *_training(session, storage, submission, by_run[counting.run_id]),
@@ -135,14 +129,13 @@ def read_results_view(
     )
 
 
-def _explain(summary: RunSummary, runs: int, combine: Combine) -> str:
+def _explain(rule: Rule, runs: int) -> str:
     words = (
         "0 is chance and 1 is perfect, whatever the number of ways. The interval is the 95 % t-interval over tasks: "
         "what another draw of tasks from these datasets would change, not other datasets or seeds."
     )
-    return words + (
-        f" Of {runs} seeded runs, {_COMBINED[combine]}; the charts show that run." if runs > 1 else ""
-    )
+    chosen = " The charts show the run whose score is nearest to that." if runs > 1 else ""
+    return f"{rule.words(runs)}{chosen} {words}"
 
 
 def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:

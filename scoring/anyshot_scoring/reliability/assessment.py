@@ -16,12 +16,13 @@ from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
 from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
-from anyshot_scoring.reliability.resampling import POPULATIONS, Population, join_runs, resample
+from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
 from anyshot_scoring.reliability.strata import Strata, order_by
+from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 
-VERSION = 1
+VERSION = 2
 FEWEST_REPLICATES = 1_000
 
 
@@ -73,11 +74,17 @@ class FeedbackAgreement:
 
 @dataclass(frozen=True)
 class Assessment:
-    """The report. `keys` and `scores` are in the order of the board, best first; so are the arrays inside."""
+    """The report. `keys`, `scores` and `points` are in the order of the board, best first; so are the arrays inside.
+
+    `scores` are those shown by the rule, `points` what it ranks by, in its `unit`; higher is better.
+    """
 
     keys: tuple[str, ...]
     scores: NDArray[np.float64]
-    combination: str
+    points: NDArray[np.float64]
+    rule: str
+    rule_words: str
+    unit: str
     runs: int
     tasks: int
     datasets: int
@@ -102,7 +109,7 @@ def assess(
     *,
     classes: ClassMatrix | None = None,
     feedback: Mapping[str, float] | None = None,
-    combination: str = "worst",
+    rule: Rule | str = "worst_run",
     top: int = 3,
     replicates: int = 10_000,
     seed: int = 0,
@@ -111,19 +118,24 @@ def assess(
 
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
     feedback phase by key. `top` is how many places should be settled. Flips, planning and seeds speak of the mean
-    over runs, ranks and neighbours of `combination`. Raises `ScoringError` for under 1,000 replicates.
+    over runs, ranks and neighbours of what the rule ranks by. Raises `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
-    points = join_runs(matrix.run_means(), combination)
-    order = np.argsort(-points, kind="stable")
+    chosen = find_rule(rule) if isinstance(rule, str) else rule
+    runs, by_run = matrix.run_means(), matrix.run_dataset_means()
+    values = chosen.points(runs, by_run)
+    order = np.argsort(-values, kind="stable")
     board = matrix.submissions(order)
     own = None if classes is None else classes.submissions(order)
-    scores = points[order]
+    points = values[order]
     return Assessment(
         keys=board.keys,
-        scores=scores,
-        combination=combination,
+        scores=chosen.score(runs, chosen.join_datasets(by_run))[order],
+        points=points,
+        rule=chosen.name,
+        rule_words=chosen.words(board.runs),
+        unit=chosen.unit,
         runs=board.runs,
         tasks=len(board.scores),
         datasets=len(board.datasets),
@@ -132,13 +144,13 @@ def assess(
         else len(own.class_id),
         replicates=replicates,
         populations={
-            population: _report(board, own, scores, population, combination, replicates, seed)
+            population: _report(board, own, points, population, chosen, replicates, seed)
             for population in POPULATIONS
         },
         flips=_neighbour_flips(board, own, top, replicates, seed),
         plan=_plan(board, own, top),
         seeds_tau=tau_between_runs(board),
-        feedback=_compare_feedback(board.keys, scores, feedback),
+        feedback=_compare_feedback(board.keys, points, feedback),
         rules=_judge_rules(board, replicates, seed),
         ways=order_by(board, "ways"),
         shots=order_by(board, "shots"),
@@ -148,38 +160,36 @@ def assess(
 def _report(
     board: ScoreMatrix,
     classes: ClassMatrix | None,
-    scores: NDArray,
+    points: NDArray,
     population: Population,
-    combination: str,
+    rule: Rule,
     replicates: int,
     seed: int,
 ) -> PopulationReport | Undefined:
     reason = why_undefined(board, classes, population)
     if reason:
         return Undefined(reason)
-    drawn = resample(
-        board, population, classes=classes, replicates=replicates, seed=seed, combination=combination
-    )
+    drawn = resample(board, population, classes=classes, replicates=replicates, seed=seed, rule=rule)
     units = count_units(board, population, classes)
-    ranks = rank_reliability(scores, drawn, units)
+    ranks = rank_reliability(points, drawn, units)
     return PopulationReport(
         population=population,
         words=POPULATIONS[population],
         units=units,
         ranks=ranks,
         neighbours=tuple(
-            _neighbours(board.keys, scores, drawn, ranks, units, i) for i in range(len(scores) - 1)
+            _neighbours(board.keys, points, drawn, ranks, units, i) for i in range(len(points) - 1)
         ),
     )
 
 
 def _neighbours(
-    keys: tuple[str, ...], scores: NDArray, drawn: NDArray, ranks: RankReliability, units: int, i: int
+    keys: tuple[str, ...], points: NDArray, drawn: NDArray, ranks: RankReliability, units: int, i: int
 ) -> Neighbours:
     return Neighbours(
         first=keys[i],
         second=keys[i + 1],
-        lead=float(scores[i] - scores[i + 1]),
+        lead=float(points[i] - points[i + 1]),
         interval=percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
         ordered=float(ranks.better[i, i + 1]),
         separated=bool(ranks.separated[i, i + 1]),
@@ -223,11 +233,11 @@ def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> Plan | U
 
 
 def _compare_feedback(
-    keys: tuple[str, ...], scores: NDArray, feedback: Mapping[str, float] | None
+    keys: tuple[str, ...], points: NDArray, feedback: Mapping[str, float] | None
 ) -> FeedbackAgreement | Undefined:
     if feedback is None:
         return Undefined("there is no feedback phase to compare with")
-    own = dict(zip(keys, scores.tolist(), strict=True))
+    own = dict(zip(keys, points.tolist(), strict=True))
     common = [key for key in keys if key in feedback]
     if not common:
         return Undefined("no submission stands on both boards")

@@ -46,6 +46,14 @@ class ScoreMatrix:
         """Mean score of each submission on each dataset over all runs, `[len(datasets), S]`."""
         return np.stack([self.scores[self.dataset == d].mean(axis=0) for d in range(len(self.datasets))])
 
+    def run_dataset_means(self) -> NDArray[np.float64]:
+        """Mean score of each submission on each dataset in each run, `[runs, D, S]`; NaN where a run has no tasks."""
+        means = np.full((self.runs, len(self.datasets), len(self.keys)), np.nan)
+        for run, dataset in set(zip(self.run.tolist(), self.dataset.tolist(), strict=True)):
+            rows = (self.run == run) & (self.dataset == dataset)
+            means[run, dataset] = self.scores[rows].mean(axis=0)
+        return means
+
     def column(self, key: str) -> NDArray[np.float64]:
         """The scores `[T]` of one submission."""
         return self.scores[:, self.keys.index(key)]

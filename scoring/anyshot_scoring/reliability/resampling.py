@@ -6,14 +6,15 @@ The replicates keep the submissions paired: each one is a draw of tasks, classes
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.rankings import COMBINATIONS
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
+from anyshot_scoring.rules import Rule, find_rule
 
 _BLOCK_BYTES = 16 << 20  # of the largest intermediate array
 
@@ -35,6 +36,30 @@ POPULATIONS: dict[Population, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Draws:
+    """What B draws give: the mean of each run `[B, R, S]`, and on each dataset `[B, R, D, S]` (NaN: no tasks there).
+
+    Datasets are kept only where they are asked for: they take D times the memory.
+    """
+
+    runs: NDArray[np.float64]
+    datasets: NDArray[np.float64] | None
+
+    @classmethod
+    def empty(cls, matrix: ScoreMatrix, replicates: int, *, datasets: bool) -> Draws:
+        """Nothing drawn yet: means are 0, datasets NaN."""
+        runs, own = matrix.runs, len(matrix.keys)
+        parts = np.full((replicates, runs, len(matrix.datasets), own), np.nan) if datasets else None
+        return cls(np.zeros((replicates, runs, own)), parts)
+
+    def points(self, rule: Rule) -> NDArray[np.float64]:
+        """What the rule ranks by, `[B, S]`, higher is better."""
+        if self.datasets is None:
+            return rule.points(self.runs, np.empty((*self.runs.shape[:2], 0, self.runs.shape[2])))
+        return rule.points(self.runs, self.datasets)
+
+
 def resample(
     matrix: ScoreMatrix,
     population: Population | str = Population.TASKS,
@@ -42,11 +67,9 @@ def resample(
     classes: ClassMatrix | None = None,
     replicates: int = 10_000,
     seed: int = 0,
-    combination: str = "mean",
+    rule: Rule | str = "mean_run",
 ) -> NDArray[np.float64]:
-    """Scores `[replicates, S]` of the submissions under draws from the population.
-
-    A run's score is the mean over its tasks; `combination` ("worst", "mean", "median") joins the runs.
+    """What the rule ranks by, `[replicates, S]`, higher is better, under draws from the population.
 
     - `tasks`: n of the n tasks of each dataset in each run, with replacement; deviations of tasks and classes grow by
       sqrt(n / (n - 1)), so that few tasks or classes do not make them too small (Rao and Wu 1988).
@@ -57,49 +80,65 @@ def resample(
     - `seeds`: R of the R runs. Coarse: three runs have ten distinct draws.
 
     Same input and seed, same numbers. Raises `ScoringError` for classes without a `ClassMatrix`, and where there is
-    a single unit to draw from.
+    a single unit to draw from; `NothingToRank` for an unknown rule.
     """
-    if combination not in COMBINATIONS:
-        raise ScoringError(f"There is no combination {combination!r}.")
     if replicates < 1:
         raise ScoringError("At least one replicate is needed.")
-    chosen, rng = Population(population), np.random.default_rng(seed)
-    if chosen is Population.TASKS:
-        by_run = _draw_tasks(matrix, replicates, rng)
-    elif chosen is Population.DATASETS:
-        by_run = _draw_datasets(matrix, replicates, rng)
-    elif chosen is Population.SEEDS:
-        by_run = _draw_runs(matrix, replicates, rng)
+    chosen, rng = find_rule(rule) if isinstance(rule, str) else rule, np.random.default_rng(seed)
+    parts = [
+        _draw(matrix, Population(population), classes, size, rng, chosen.by_dataset).points(chosen)
+        for size in _portions(matrix, replicates, chosen.by_dataset)
+    ]
+    return np.concatenate(parts)
+
+
+def _portions(matrix: ScoreMatrix, replicates: int, datasets: bool) -> list[int]:
+    """How many replicates to draw at a time: all, unless their datasets would take too much memory."""
+    each = 8 * matrix.runs * len(matrix.datasets) * len(matrix.keys)
+    most = max(1, 2 * _BLOCK_BYTES // each) if datasets else replicates
+    return [min(most, replicates - start) for start in range(0, replicates, most)]
+
+
+def _draw(
+    matrix: ScoreMatrix,
+    population: Population,
+    classes: ClassMatrix | None,
+    replicates: int,
+    rng: np.random.Generator,
+    datasets: bool,
+) -> Draws:
+    draws = Draws.empty(matrix, replicates, datasets=datasets)
+    if population is Population.TASKS:
+        _draw_tasks(matrix, draws, rng)
+    elif population is Population.DATASETS:
+        _draw_datasets(matrix, draws, rng)
+    elif population is Population.SEEDS:
+        return _draw_runs(matrix, draws, rng)
     else:
-        by_run = _draw_classes(matrix, classes, replicates, rng)
-    return join_runs(by_run, combination)
+        _draw_classes(matrix, classes, draws, rng)
+    return draws
 
 
-def join_runs(by_run: NDArray[np.float64], combination: str) -> NDArray[np.float64]:
-    """Combine the runs of `[..., runs, S]` into `[..., S]`."""
-    joined = {"worst": np.min, "mean": np.mean, "median": np.median}[combination]
-    return joined(by_run, axis=-2)
-
-
-def _draw_tasks(matrix: ScoreMatrix, replicates: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    result = np.zeros((replicates, matrix.runs, len(matrix.keys)))
-    sizes = np.bincount(matrix.run).astype(float)
-    for run, _, scores in _cells(matrix):
+def _draw_tasks(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> None:
+    sizes, replicates = np.bincount(matrix.run).astype(float), len(draws.runs)
+    for run, dataset, scores in _cells(matrix):
         center, n = scores.sum(axis=0), len(scores)
-        result[:, run] += center
+        draws.runs[:, run] += center
         for block in _blocks(replicates, n):
-            drawn = _count_draws(block.stop - block.start, n, rng) @ scores
-            result[block, run] += _unbiased(n) * (drawn - center)
-    result /= sizes[:, None]
-    return result
+            deviation = _unbiased(n) * (_count_draws(block.stop - block.start, n, rng) @ scores - center)
+            draws.runs[block, run] += deviation
+            if draws.datasets is not None:
+                draws.datasets[block, run, dataset] = (center + deviation) / n
+    draws.runs[:] /= sizes[:, None]
 
 
-def _draw_datasets(matrix: ScoreMatrix, replicates: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    n = len(matrix.datasets)
+def _draw_datasets(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> None:
+    """A dataset drawn twice gives two, each with tasks of its own, side by side in `draws.datasets`."""
+    n, replicates = len(matrix.datasets), len(draws.runs)
     if n < 2:
         raise ScoringError("There is a single dataset: nothing can be said about others.")
     chosen = _count_draws(replicates, n, rng)
-    totals = np.zeros((replicates, matrix.runs, len(matrix.keys)))
+    before = (np.cumsum(chosen, axis=1) - chosen).astype(int)
     weights = np.zeros((replicates, matrix.runs))
     for run, dataset, scores in _cells(matrix):
         times = chosen[:, dataset]
@@ -108,23 +147,26 @@ def _draw_datasets(matrix: ScoreMatrix, replicates: int, rng: np.random.Generato
             rows = np.flatnonzero(times > copy)
             for block in _blocks(len(rows), len(scores)):
                 part = rows[block]
-                totals[part, run] += _count_draws(len(part), len(scores), rng) @ scores
+                total = _count_draws(len(part), len(scores), rng) @ scores
+                draws.runs[part, run] += total
+                if draws.datasets is not None:
+                    draws.datasets[part, run, before[part, dataset] + copy] = total / len(scores)
     if not weights.all():
         raise ScoringError("Each run must have tasks of each dataset.")
-    totals /= weights[:, :, None]
-    return totals
+    draws.runs[:] /= weights[:, :, None]
 
 
-def _draw_runs(matrix: ScoreMatrix, replicates: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _draw_runs(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> Draws:
     means = matrix.run_means()
     if len(means) < 2:
         raise ScoringError("There is a single run: nothing can be said about other seeds.")
-    return means[rng.integers(0, len(means), (replicates, len(means)))]
+    picked = rng.integers(0, len(means), (len(draws.runs), len(means)))
+    return Draws(means[picked], None if draws.datasets is None else matrix.run_dataset_means()[picked])
 
 
 def _draw_classes(
-    matrix: ScoreMatrix, classes: ClassMatrix | None, replicates: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+    matrix: ScoreMatrix, classes: ClassMatrix | None, draws: Draws, rng: np.random.Generator
+) -> None:
     if classes is None:
         raise ScoringError("Conclusions about other classes need the predictions by class.")
     tasks_share = np.stack(
@@ -134,20 +176,25 @@ def _draw_classes(
         ]
     ).astype(float)
     tasks_share /= tasks_share.sum(axis=1, keepdims=True)
-    deviation = np.zeros((replicates, matrix.runs, len(matrix.keys)))
+    deviation = np.zeros_like(draws.runs)
+    by_dataset = None if draws.datasets is None else np.zeros_like(draws.datasets)
     for dataset in range(len(matrix.datasets)):
         members = np.flatnonzero(classes.dataset == dataset)
         if len(members) < 2:
             raise ScoringError(f"The dataset {matrix.datasets[dataset]} has a single class to draw from.")
-        for block in _blocks(replicates, len(members)):
+        for block in _blocks(len(draws.runs), len(members)):
             counts = _count_draws(block.stop - block.start, len(members), rng)
             for run in range(matrix.runs):
                 sums, shares = classes.sums[run, members], classes.shares[run, members]
                 drawn = (counts @ sums) / np.maximum(counts @ shares, 1e-300)[:, None]
                 shift = _unbiased(len(members)) * (drawn - sums.sum(axis=0) / shares.sum())
                 deviation[block, run] += tasks_share[run, dataset] * shift
-    deviation += _draw_tasks(matrix, replicates, rng)
-    return deviation
+                if by_dataset is not None:
+                    by_dataset[block, run, dataset] = shift
+    _draw_tasks(matrix, draws, rng)
+    draws.runs[:] += deviation
+    if draws.datasets is not None and by_dataset is not None:
+        draws.datasets[:] += by_dataset
 
 
 def _cells(matrix: ScoreMatrix) -> Iterator[tuple[int, int, NDArray[np.float64]]]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.joins import JOINS, MEAN
 from anyshot_scoring.reliability.agreement import tau_b
-from anyshot_scoring.reliability.resampling import join_runs
 from anyshot_scoring.undefined import Undefined
 
 
@@ -67,7 +67,7 @@ def fit_seed_model(run_scores: ArrayLike, pooled: bool = True) -> SeedModel | Un
 def simulate_rules(
     model: SeedModel,
     runs: int = 3,
-    rules: Sequence[str] = ("worst", "mean", "median"),
+    rules: Sequence[str] = tuple(JOINS),
     competitions: int = 10_000,
     seed: int = 0,
 ) -> list[SeedRuleEffect]:
@@ -75,8 +75,8 @@ def simulate_rules(
     rng, n = np.random.default_rng(seed), len(model.level)
     drawn = model.level + model.noise * rng.standard_normal((competitions, runs, n))
     drawn += model.common * rng.standard_normal((competitions, runs, 1))
-    winner_by_mean = join_runs(drawn, "mean").argmax(axis=1)
-    return [_judge_rule(rule, join_runs(drawn, rule), model.level, winner_by_mean) for rule in rules]
+    winner_by_mean = MEAN(drawn).argmax(axis=1)
+    return [_judge_rule(rule, JOINS[rule](drawn), model.level, winner_by_mean) for rule in rules]
 
 
 def _judge_rule(rule: str, scores: NDArray, level: NDArray, winner_by_mean: NDArray) -> SeedRuleEffect:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.rankings import COMBINATIONS, combine_runs
+from anyshot_scoring.rules import RULES, Rule, find_rule
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable
 from anyshot_starting_kit.report import report_html, report_text
@@ -43,11 +43,12 @@ class ScoredRun:
     "--metric", type=click.Choice(METRICS), default=METRICS[0], show_default=True, help="The score."
 )
 @click.option(
-    "--combine",
-    type=click.Choice(list(COMBINATIONS)),
-    default="worst",
+    "--rule",
+    "rule_name",
+    type=click.Choice(list(RULES)),
+    default="worst_run",
     show_default=True,
-    help="Which of several runs counts.",
+    help="The ranking rule that makes one score of several runs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
 @click.option("--html", type=_TARGET, help="Write the report of a single run as an HTML page.")
@@ -56,7 +57,7 @@ def score(
     files: tuple[Path, ...],
     tasks: int | None,
     metric: str,
-    combine: str,
+    rule_name: str,
     as_json: bool,
     html: Path | None,
     results: Path | None,
@@ -69,11 +70,12 @@ def score(
     if len(files) > 1 and (html or results):
         raise click.UsageError("--html and --results take a single run.")
     runs = [score_file(path, tasks, metric) for path in files]
-    combined = combine_runs(combine, (run.summary.mean for run in runs))
+    rule = find_rule(rule_name)
+    result = rule.result([run.summary.as_run() for run in runs])
     if as_json:
-        click.echo(json.dumps(_as_data(runs, combine, combined), indent=1, allow_nan=False))
+        click.echo(json.dumps(_as_data(runs, rule, result.score), indent=1, allow_nan=False))
     else:
-        _print_runs(runs, combine, combined)
+        _print_runs(runs, rule, result.score)
     if html:
         html.write_text(report_html(runs[0].summary, runs[0].table, _heading(runs[0])), encoding="utf-8")
     if results:
@@ -106,16 +108,16 @@ def _heading(run: ScoredRun) -> dict[str, Any]:
     return {"title": run.path.name, **run.meta}
 
 
-def _as_data(runs: list[ScoredRun], combine: str, combined: float) -> dict[str, Any]:
+def _as_data(runs: list[ScoredRun], rule: Rule, total: float) -> dict[str, Any]:
     return {
-        "combination": combine,
-        "score": combined,
+        "rule": rule.name,
+        "score": total,
         "runs": [{"file": str(run.path), "meta": run.meta, "summary": run.summary.to_dict()} for run in runs],
     }
 
 
-def _print_runs(runs: list[ScoredRun], combine: str, combined: float) -> None:
+def _print_runs(runs: list[ScoredRun], rule: Rule, total: float) -> None:
     for run in runs:
         click.echo(report_text(run.summary, run.table, _heading(run)))
     if len(runs) > 1:
-        click.echo(f"The {combine} of {len(runs)} runs: {combined:.4f}")
+        click.echo(f"Score by the rule “{rule.title}” over {len(runs)} runs: {total:.4f}")

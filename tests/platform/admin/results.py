@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,6 +55,14 @@ def finish_with_results(worker: PaperWorker, skill: float, seed: int) -> str:
     job = worker.claim()
     assert job is not None
     return _finish(worker, job, draw_table(skill, job["tasks"], seed), None)
+
+
+def finish_with_scores(worker: PaperWorker, job: dict[str, Any], scores: Mapping[str, float]) -> str:
+    """Complete a run that has the same score on all tasks of a dataset, as many of each; returns its submission."""
+    names = np.array([list(scores)[task % len(scores)] for task in range(job["tasks"])])
+    table = draw_table(0.0, job["tasks"], 0)
+    score = np.array([scores[name] for name in names])
+    return _finish(worker, job, replace(table, dataset=names, normalized_accuracy=score), None)
 
 
 def finish_with_predictions(worker: PaperWorker, skill: float, seed: int) -> str:

@@ -127,7 +127,7 @@ def test_the_archive_makes_the_tables_and_figures_again(embedded_site: Site, tmp
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "All scores on the boards follow from the results." in done.stdout
+    assert "All scores and ranks on the boards follow from the results." in done.stdout
     with (tmp_path / "tables" / "feedback-free.csv").open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     assert [row[1] for row in rows] == ["pia", "quin"]

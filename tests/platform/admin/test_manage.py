@@ -126,7 +126,6 @@ def phase_form(**changes: object) -> dict[str, object]:
         "tasks.protocol": '{"name": "any_way_any_shot"}',
         "tasks.count": "10",
         "scoring.runs": "1",
-        "scoring.combine": "worst",
         "scoring.ranking": "worst_run",
         "scoring.board_shows": "last",
         "budget.run": "10min",

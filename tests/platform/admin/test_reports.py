@@ -61,7 +61,7 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
         "Conclusion flips",
         "What would settle the top",
         "Between seeded runs (Kendall",
-        "worst",
+        "the lowest of the 3 runs counts",
         "<svg",
     ):
         assert words in shown, words
@@ -71,7 +71,7 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     result = numbers["result"]["result"]
     assert len(result["keys"]) == 4
     assert result["runs"] == 3
-    assert result["combination"] == "worst"
+    assert result["rule"] == "worst_run"
     assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
 
 

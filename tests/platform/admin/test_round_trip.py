@@ -53,7 +53,7 @@ FULL = (
       count: 60
       same_test_tasks: true
       isolated: true
-    scoring: {runs: 3, combine: median, ranking: median_run, board_shows: best}
+    scoring: {runs: 3, ranking: median_run, board_shows: best}
     shown: {after_publishing: true, scores: false}
     entries: {phase: feedback, gates: [{league: free, score: 0.25, note: by hand}]}
 """

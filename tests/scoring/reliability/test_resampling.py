@@ -49,8 +49,8 @@ def test_blocks_do_not_change_the_result_beyond_rounding(monkeypatch):
 
 def test_the_worst_run_lies_below_the_mean():
     matrix = draw_matrix(0, [0.5, 0.6], runs=3, run_sd=0.02)
-    worst = resample(matrix, "tasks", replicates=200, combination="worst")
-    assert (worst <= resample(matrix, "tasks", replicates=200, combination="mean") + 1e-12).all()
+    worst = resample(matrix, "tasks", replicates=200, rule="worst_run")
+    assert (worst <= resample(matrix, "tasks", replicates=200, rule="mean_run") + 1e-12).all()
     assert worst.mean(axis=0) == pytest.approx(matrix.run_means().min(axis=0), abs=0.005)
 
 
@@ -76,8 +76,8 @@ def test_what_cannot_be_drawn_again_is_refused():
     ):
         with pytest.raises(ScoringError, match=message):
             resample(single, population)
-    with pytest.raises(ScoringError, match="combination"):
-        resample(single, combination="luckiest")
+    with pytest.raises(ScoringError, match="no ranking rule"):
+        resample(single, rule="luckiest")
     with pytest.raises(ScoringError, match="At least one"):
         resample(single, replicates=0)
     with pytest.raises(ValueError, match="weather"):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from anyshot_scoring.rankings import RULES
 from anyshot_scoring.reliability import POPULATIONS
+from anyshot_scoring.rules import RULES
 from anyshot_starting_kit.cli.score import score
 from anyshot_starting_kit.results import predictions, tasks
 

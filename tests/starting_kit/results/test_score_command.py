@@ -41,9 +41,14 @@ def test_of_several_runs_the_chosen_one_counts(tmp_path: Path, run_file: Path):
         summarize(draw_run(0, 30).score(), 30).mean,
         summarize(draw_run(5, 30, skill=0.2).score(), 30).mean,
     ]
-    for combination, expected in (("worst", min(means)), ("mean", sum(means) / 2)):
-        result = run(run_file, tmp_path / "other.parquet", "--combine", combination)
-        assert f"The {combination} of 2 runs: {expected:.4f}" in result.output
+    for rule, title, expected in (
+        ("worst_run", "Worst run", min(means)),
+        ("mean_run", "Mean of the runs", sum(means) / 2),
+    ):
+        result = run(run_file, tmp_path / "other.parquet", "--rule", rule)
+        assert f"Score by the rule “{title}” over 2 runs: {expected:.4f}" in result.output
+        data = json.loads(run(run_file, tmp_path / "other.parquet", "--rule", rule, "--json").output)
+        assert (data["rule"], data["score"]) == (rule, pytest.approx(expected))
 
 
 def test_page_and_results_are_written_and_results_score_again(tmp_path: Path, run_file: Path):
