@@ -111,6 +111,17 @@ class Client:
         body = {"submission": submission}
         return self._ask("PUT", f"/competitions/{slug}/phases/{phase}/entries/{league}", json=body)
 
+    def fact_sheet(self, slug: str) -> dict[str, Any]:
+        """One's team's fact sheet, with the questions."""
+        return self._ask("GET", f"/competitions/{slug}/fact-sheet")
+
+    def save_fact_sheet(
+        self, slug: str, answers: dict[str, str], *, hand_in: bool, public: bool
+    ) -> dict[str, Any]:
+        """Keep a draft of the fact sheet, or hand it in."""
+        body = {"answers": answers, "hand_in": hand_in, "public": public}
+        return self._ask("PUT", f"/competitions/{slug}/fact-sheet", json=body)
+
     def leaderboard(
         self, slug: str, phase: str, league: str | None = None, offset: int = 0
     ) -> dict[str, Any]:

@@ -43,6 +43,8 @@ def describe(
         prizes=competition.prizes,
         retention=competition.retention,  # pyright: ignore[reportArgumentType] - pydantic looks
         fact_sheet=[schema.QuestionSpec.model_validate(question) for question in competition.fact_sheet],
+        fact_sheet_from=competition.fact_sheet_from,
+        fact_sheet_by=competition.fact_sheet_by,
         pools=_pools(session, phases),
         leagues=_leagues(session, competition),
         baselines=_baselines(session, storage, competition, files),

@@ -90,7 +90,8 @@ def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
         league.model_copy(update={"opens": place(league.opens, home)}) if league.opens else league
         for league in spec.leagues
     ]
-    return spec.model_copy(update={"phases": phases, "leagues": leagues})
+    due = place(spec.fact_sheet_by, home) if spec.fact_sheet_by else None
+    return spec.model_copy(update={"phases": phases, "leagues": leagues, "fact_sheet_by": due})
 
 
 def place(moment: datetime, zone: ZoneInfo) -> datetime:

@@ -21,6 +21,7 @@ from pydantic import (
 from anyshot_platform.bundles.old_rules import one_rule
 from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
+from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind
 from anyshot_starting_kit.protocols import PROTOCOLS
@@ -277,6 +278,8 @@ class CompetitionSpec(Part):
         default={}, description="days that files are kept, instead of the site's"
     )
     fact_sheet: list[QuestionSpec] = []
+    fact_sheet_from: Due = Due.FINALISTS
+    fact_sheet_by: Moment | None = Field(default=None, description="when the fact sheets are due")
     pools: list[PoolSpec] = []
     leagues: list[LeagueSpec] = []
     baselines: list[BaselineSpec] = []

@@ -66,6 +66,8 @@ class Intake:
             prizes=spec.prizes,
             retention=dict(spec.retention),
             fact_sheet=[question.model_dump() for question in spec.fact_sheet],
+            fact_sheet_from=spec.fact_sheet_from,
+            fact_sheet_by=spec.fact_sheet_by,
             created_by=self.actor_id,
         )
         self._add_logo(competition)

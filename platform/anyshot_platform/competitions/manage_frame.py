@@ -31,6 +31,7 @@ _ITEMS = (
     ("people", "People and teams", "/people", "users"),
     ("submissions", "Submissions", "/submissions", "layers"),
     ("final", "Final phase", "/final", "flag"),
+    ("fact-sheets", "Fact sheets", "/fact-sheets", "file-text"),
     ("reports", "Reports", "/reports", "chart-column"),
     ("announcements", "Announcements", "/announcements", "megaphone"),
     ("webhooks", "Webhooks", "/webhooks", "link"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
@@ -17,6 +19,7 @@ from anyshot_platform.competitions.manage_frame import (
 )
 from anyshot_platform.competitions.states import CompetitionState, Registration
 from anyshot_platform.errors import Invalid
+from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.organizing import count_submissions
 from anyshot_platform.phases.service import list_phases, status_of
@@ -140,7 +143,16 @@ def _settings(form: SentForm) -> dict[str, object]:
         "discussion_open": form.flag("discussion_open"),
         "prizes": form.text("prizes"),
         "fact_sheet": questions,
+        "fact_sheet_from": Due(form.text("fact_sheet_from") or "finalists"),
+        "fact_sheet_by": _moment(form.text("fact_sheet_by")),
     }
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
+    except ValueError:
+        raise Invalid(f"This is no moment: {text[:40]}", field="fact_sheet_by") from None
 
 
 @router.post("/pages")

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
 from anyshot_platform.database import Base, Word, new_id, now
+from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.users.models import User
 
 
@@ -34,6 +35,8 @@ class Competition(Base):
     team_size: Mapped[int] = mapped_column(default=1)  # largest team; 1 means no teams
     discussion_open: Mapped[bool] = mapped_column(default=True)
     fact_sheet: Mapped[list[Any]] = mapped_column(default=list)  # questions: key, label, required
+    fact_sheet_from: Mapped[Due] = mapped_column(Word(Due), default=Due.FINALISTS)
+    fact_sheet_by: Mapped[datetime | None]
     prizes: Mapped[str] = mapped_column(Text, default="")
     retention: Mapped[dict[str, Any]] = mapped_column(default=dict)  # overrides of the site's days
     code_published_at: Mapped[datetime | None]  # winners' code

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions import organizing
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Registration
+from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -36,6 +37,8 @@ class Settings(BaseModel):
     discussion_open: bool = True
     prizes: Annotated[str, Field(max_length=10_000)] = ""
     fact_sheet: Annotated[list[QuestionSpec], Field(max_length=100)] = []
+    fact_sheet_from: Due = Due.FINALISTS
+    fact_sheet_by: AwareDatetime | None = None
 
 
 class PageIn(BaseModel):
@@ -192,6 +195,8 @@ def _settings(row: Competition) -> Settings:
         discussion_open=row.discussion_open,
         prizes=row.prizes,
         fact_sheet=[QuestionSpec.model_validate(question) for question in row.fact_sheet],
+        fact_sheet_from=row.fact_sheet_from,
+        fact_sheet_by=row.fact_sheet_by,
     )
 
 

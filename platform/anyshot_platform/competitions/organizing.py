@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from enum import Enum
 from typing import Any
 
 from sqlalchemy import func, select
@@ -13,7 +15,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.competitions.states import CompetitionState, Registration
+from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.phases.service import list_phases, live_version
@@ -56,7 +58,9 @@ def change_settings(
 
 
 def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Registration) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.value if isinstance(value, Enum) else value
 
 
 def set_logo(

@@ -18,7 +18,9 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import NotFound
+from anyshot_platform.fact_sheets.service import table_rows
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, number_rows
 from anyshot_platform.leagues.models import League, LeagueEntry
@@ -69,6 +71,17 @@ SUBMISSION_COLUMNS = (
     "origin",
     "comment",
     "fact_sheet",
+)
+ENTRY_COLUMNS = (
+    "phase",
+    "league",
+    "team",
+    "submission",
+    "number",
+    "state",
+    "choice",
+    "reason",
+    "updated",
 )
 BOARD_COLUMNS = (
     "phase",
@@ -176,6 +189,31 @@ def _board(rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
         }
 
 
+def list_entries(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
+    """Every entry of a team in a league of a phase: what stands, how it was chosen, why another does not."""
+    rows = session.execute(
+        select(Entry, Phase.slug, League.slug, Team.name, Submission.number)
+        .join(Phase, Phase.id == Entry.phase_id)
+        .join(League, League.id == Entry.league_id)
+        .join(Team, Team.id == Entry.team_id)
+        .join(Submission, Submission.id == Entry.submission_id)
+        .where(Phase.competition_id == competition.id, Phase.deleted_at.is_(None))
+        .order_by(Phase.position, League.position, Team.name_key)
+    )
+    for entry, phase, league, team, number in rows:
+        yield {
+            "phase": phase,
+            "league": league,
+            "team": team,
+            "submission": entry.submission_id,
+            "number": number,
+            "state": entry.state.value,
+            "choice": entry.choice.value,
+            "reason": entry.reason,
+            "updated": _iso(entry.updated_at),
+        }
+
+
 def collect_results(
     session: Session, storage: Storage, competition: Competition
 ) -> tuple[pa.Table, list[str]]:
@@ -252,4 +290,9 @@ def table_of(session: Session, storage: Storage, competition: Competition, name:
             if form == Form.PARQUET
             else write(table.to_pylist(), table.column_names, form)
         )
+    if name == "entries":
+        return write(list(list_entries(session, competition)), ENTRY_COLUMNS, form)
+    if name == "fact-sheets":
+        columns = ("team", "state", "handed_in", "public", *(str(q["key"]) for q in competition.fact_sheet))
+        return write(list(table_rows(session, competition)), columns, form)
     raise NotFound("There is no such table.")

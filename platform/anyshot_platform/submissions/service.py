@@ -16,6 +16,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.fact_sheets.service import require_at_upload
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.operations.metrics import UPLOADS
 from anyshot_platform.phases.models import Phase
@@ -108,7 +109,7 @@ def submit(
     team = lock_team(session, membership.team_id or "")
     require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
     if not wishes.smoke:
-        _require_fact_sheet(competition, wishes.fact_sheet)
+        require_at_upload(session, competition, team, wishes.fact_sheet)
         leagues = chosen_leagues(session, competition.id, wishes.leagues)
         require_open_leagues(session, leagues, team, phase.id)
     submission = create_submission(
@@ -180,16 +181,6 @@ def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
         SubmissionKind.BASELINE: Urgency(priorities.RERUN),
     }
     return urgencies.get(kind, Urgency(phase.priority))
-
-
-def _require_fact_sheet(competition: Competition, answers: dict[str, Any]) -> None:
-    missing = [
-        str(question["label"])
-        for question in competition.fact_sheet
-        if question.get("required") and not str(answers.get(question["key"], "")).strip()
-    ]
-    if missing:
-        raise Invalid(f"Please answer on the fact sheet: {'; '.join(missing)}.", field="fact_sheet")
 
 
 def withdraw(session: Session, submission: Submission) -> None:

@@ -10,11 +10,13 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
 
 from anyshot_platform.competitions.heads import read_head
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
@@ -94,7 +96,7 @@ def _show_form(
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, competition.id, chosen),
         standing=_standing(session, phase, access),
-        questions=_questions(competition.fact_sheet, sent),
+        questions=_questions(_asked(competition), sent),
         values={"comment": str(sent.get("comment", ""))} if sent is not None else {},
         upload_id=upload_id,
         upload_api="/api/v1/uploads",
@@ -146,6 +148,11 @@ def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> d
     return {row.league.slug: row for row in rows if row.entry.state == EntryState.STANDING}
 
 
+def _asked(competition: Competition) -> list[Any]:
+    """The questions of the fact sheet, where each upload needs them."""
+    return competition.fact_sheet if competition.fact_sheet_from == Due.UPLOAD else []
+
+
 def _questions(questions: list[Any], sent: FormData | None) -> list[dict[str, Any]]:
     return [
         {
@@ -190,7 +197,7 @@ def send_submission(
             access = _participant(session, viewer, slug)
             phase = find_phase(session, access.competition, phase_slug)
             count_hit(session, "upload", viewer.id, limit=services.settings.rate_limit_uploads, seconds=300)
-            wishes = _wishes(sent, smoke=kind == "smoke", questions=access.competition.fact_sheet)
+            wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))
             if sent.get("leagues_shown") and not wishes.leagues and not wishes.smoke:
                 raise Invalid("Tick at least one league that this submission enters.", field="leagues")
             submission = submit(session, access.competition, phase, access.membership, archive, wishes)

@@ -54,6 +54,7 @@ def _show(
         ],
         is_captain=team.captain_id == access.viewer.id,
         team_size=competition.team_size,
+        has_fact_sheet=bool(competition.fact_sheet),
         settled=joining.has_submitted(session, team.id),
         sent=joining.open_invitations(session, team_id=team.id, competition_id=competition.id),
         received=joining.open_invitations(session, user_id=access.viewer.id, competition_id=competition.id),

@@ -27,6 +27,7 @@ _OWN = {
     "leagues": (f"{_KIT}.leagues:leagues", "Show the leagues of a competition and what they ask."),
     "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),
     "entries": (f"{_KIT}.leagues:entries", "Show which of your submissions count, in each league."),
+    "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or hand in your team's fact sheet."),
     "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),
