@@ -73,6 +73,8 @@ class Stage:
             "meta_test": self.refs(TEST),
             "protocol": {"name": "any_way_any_shot", "ways": [2, 5], "shots": [1, 3], "query": 10},
             "tasks": 6,
+            "query_key": "5e" * 32,
+            "fingerprint": "f1" * 32,
             "budget": Budget(run_seconds=60),
         }
         return Assignment(**(values | changes))

@@ -60,6 +60,8 @@ def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **
         "meta_test": refs(TEST),
         "protocol": WITHIN,
         "tasks": 6,
+        "query_key": "5e" * 32,
+        "fingerprint": "f1" * 32,
         "budget": Budget(run_seconds=60),
     }
     return Assignment(**(values | changes))

@@ -122,7 +122,7 @@ def _tasks(attempt: Attempt, materials: Materials) -> PoolTasks:
     assignment = attempt.assignment
     start, stop = assignment.shard or (0, assignment.tasks)
     tasks = PoolTasks(
-        materials.test_pool, materials.protocol, assignment.test_seed, start, stop, assignment.dataset
+        materials.test_pool, materials.protocol, materials.test_seed, start, stop, assignment.dataset
     )
     if not tasks.indices:
         raise BadAssignment(Verdict.BAD_SETTINGS, "There are no tasks: set their number.")
@@ -170,7 +170,7 @@ def _note(attempt: Attempt, materials: Materials, outcome: Outcome, opened: list
         kit_version=version("anyshot-starting-kit"),
         hardware=", ".join(attempt.site.sandboxes.gpu_names()) or processor_name(),
         worker=attempt.site.name,
-        protocol_digest=materials.protocol_digest,
+        protocol_digest=attempt.assignment.fingerprint,
     )
 
 
@@ -180,7 +180,7 @@ def _score(attempt: Attempt, materials: Materials, tasks: PoolTasks, outcome: Ou
     names = [ref.name for ref in assignment.meta_test]
     domains = [ref.domain or pack.domain for ref, pack in zip(assignment.meta_test, packs, strict=True)]
     predictions = collect(outcome.results, tasks, names, domains)
-    summary = score_and_keep(attempt, predictions, materials.protocol_digest)
+    summary = score_and_keep(attempt, predictions, assignment.fingerprint)
     if assignment.keep_learner:
         attempt.keep("learner.bin", attempt.folder / "learner.bin")
     return summary

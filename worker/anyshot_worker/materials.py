@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols import Protocol, protocol_from_dict
+from anyshot_starting_kit.protocols.keys import Seed, read_seed
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Assignment, PackRef
 from anyshot_worker.workspace import Workspace
@@ -37,12 +37,7 @@ class Materials:
     protocol: Protocol
     learner: Path | None
     query_secret: bytes
-
-    @property
-    def protocol_digest(self) -> str:
-        """Two runs with the same protocol digest and seeds were tested on the same tasks."""
-        text = json.dumps([self.protocol.to_dict(), self.test_pool.digest], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+    test_seed: Seed
 
 
 def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
@@ -59,6 +54,7 @@ def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
         protocol=protocol,
         learner=workspace.get(assignment.learner) if assignment.learner else None,
         query_secret=_query_secret(assignment),
+        test_seed=read_seed(assignment.test_seed),
     )
 
 
@@ -135,4 +131,6 @@ def _read_protocol(assignment: Assignment, pool: Pool) -> Protocol:
 
 def _query_secret(assignment: Assignment) -> bytes:
     """Keys the order of each query set; the same for every entrant of a phase, so that runs stay comparable."""
-    return hashlib.sha256(f"anyshot query order {assignment.test_seed}".encode()).digest()
+    if assignment.query_key is None:
+        raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment has no key for the order of the query.")
+    return bytes.fromhex(assignment.query_key)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
+from anyshot_starting_kit.protocols.keys import read_seed
 from anyshot_starting_kit.protocols.registry import SEEDS
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.results import Identity, Maker, read_predictions, write_predictions, write_results
@@ -64,7 +65,9 @@ def expected_tasks(assignment: Assignment) -> Sequence[int]:
     tasks = range(*(assignment.shard or (0, assignment.tasks)))
     if assignment.dataset is None:
         return tasks
-    return tasks_of_dataset(assignment.test_seed, tasks, len(assignment.meta_test), assignment.dataset)
+    return tasks_of_dataset(
+        read_seed(assignment.test_seed), tasks, len(assignment.meta_test), assignment.dataset
+    )
 
 
 def rescore(attempt: Attempt) -> Complete:

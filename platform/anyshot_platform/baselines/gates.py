@@ -19,6 +19,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.queue import priorities
@@ -103,7 +104,9 @@ def measure_gate(
 
 def _queue_seed(session: Session, submission: Submission, version: PhaseVersion, index: int) -> None:
     """Queue a run with seeds of its own; dataset by dataset, a part for each."""
-    pair = {"train_seed": secrets.randbelow(2**31), "test_seed": secrets.randbelow(2**31)}
+    place = 1000 + index  # beyond the phase's own runs, so that no score for a board comes of it
+    test_seed = secrets_of(version).gate(submission.id).tasks(place)
+    train_seed = secrets.randbelow(2**31)
     parts = count_parts(session, version) if version.each_dataset else 1
     for part in range(parts):
         run = Run(
@@ -114,14 +117,14 @@ def _queue_seed(session: Session, submission: Submission, version: PhaseVersion,
             submission_id=submission.id,
             team_id=submission.team_id,
             requested_by=submission.user_id,
-            parameters={GATE_MARK: True, **pair},
-            seed_index=1000 + index,  # beyond the phase's own seeds, so that no score for a board comes of it
+            parameters={GATE_MARK: True, "train_seed": train_seed},
+            seed_index=place,
             shard_index=None if parts == 1 else part,
             shard_count=parts,
             priority=priorities.RERUN,
             bulk=True,
             **demands(version),
-            tasks_total=count_tasks(version, pair["test_seed"], parts, part),
+            tasks_total=count_tasks(version, test_seed, parts, part),
         )
         session.add(run)
         session.flush()

@@ -9,20 +9,23 @@ from sqlalchemy import null
 
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.pools.models import PoolVersion
-from anyshot_starting_kit.protocols import PROTOCOLS
+from anyshot_starting_kit.protocols.keys import draw_root
 
 
 def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, Any]:
-    """The columns of a phase version; seeds that the description leaves out are drawn."""
+    """The columns of a phase version; training seeds and the key are drawn where the description leaves them out."""
     tasks, machine, runs = spec.tasks, spec.machine, spec.scoring.runs
     train, test = pools.get(tasks.meta_train or ""), pools.get(tasks.meta_test or "")
     return {
         "meta_train_pool_version_id": train.id if train else None,
         "meta_test_pool_version_id": test.id if test else None,
-        "protocol": with_split_seed(tasks.protocol),
+        "protocol": tasks.protocol,
         "tasks": tasks.count,
         "train_seeds": tasks.train_seeds or draw_seeds(runs),
-        "test_seeds": tasks.test_seeds or draw_seeds(runs, equal=tasks.same_test_tasks),
+        "test_seeds": tasks.test_seeds,
+        "root": tasks.key or draw_root().hex(),
+        "same_test_tasks": tasks.same_test_tasks or _all_equal(tasks.test_seeds),
+        "query_order": tasks.query_order,
         "ranking_rule": spec.scoring.ranking,
         "run_seconds": spec.budget.run,
         "meta_train_seconds": spec.budget.meta_train,
@@ -43,19 +46,13 @@ def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, 
     }
 
 
-def with_split_seed(protocol: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A protocol that splits datasets, with its secret: the one it names, else that of `old`, else a new one."""
-    kind = PROTOCOLS.get(str(protocol.get("name", "")))
-    if kind is None or "split_seed" not in kind.__dataclass_fields__ or "split_seed" in protocol:
-        return protocol
-    known = (old or {}).get("split_seed") if (old or {}).get("name") == protocol["name"] else None
-    return {**protocol, "split_seed": secrets.randbelow(2**31) if known is None else known}
+def draw_seeds(runs: int) -> list[int]:
+    """Training seeds, one a run."""
+    return [secrets.randbelow(2**31) for _ in range(runs)]
 
 
-def draw_seeds(runs: int, *, equal: bool = False) -> list[int]:
-    """Secret seeds, one a run; all the same where runs shall share their tasks."""
-    first = secrets.randbelow(2**31)
-    return [first if equal or run == 0 else secrets.randbelow(2**31) for run in range(runs)]
+def _all_equal(seeds: list[int]) -> bool:
+    return len(seeds) > 1 and len(set(seeds)) == 1
 
 
 def _or_null(value: int | None) -> Any:

@@ -197,15 +197,16 @@ def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpe
 
 
 def _tasks(version: PhaseVersion) -> schema.TasksSpec:
-    seeds = version.test_seeds
     return schema.TasksSpec(
         meta_train=version.meta_train.pool.slug if version.meta_train else None,
         meta_test=version.meta_test.pool.slug if version.meta_test else None,
         protocol=version.protocol,
         count=version.tasks,
         train_seeds=version.train_seeds,
-        test_seeds=seeds,
-        same_test_tasks=len(seeds) > 1 and len(set(seeds)) == 1,
+        key=version.root,
+        test_seeds=version.test_seeds,
+        query_order=version.query_order,
+        same_test_tasks=version.same_test_tasks,
         isolated=version.isolated_tasks,
         keep_learner=version.keep_learner,
         shards=version.shards,

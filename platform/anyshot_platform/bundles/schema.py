@@ -23,8 +23,9 @@ from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.states import Admission
-from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind
+from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind, QueryOrder
 from anyshot_starting_kit.protocols import PROTOCOLS
+from anyshot_starting_kit.protocols.keys import KEY_PATTERN
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 FORMAT_VERSION = 1
@@ -36,6 +37,7 @@ Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 FileName = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Key256 = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Expiring = Literal["predictions.parquet", "learner.bin", "log.txt", "logger.zip"]
 Days = Annotated[int, Field(ge=1, le=36_500)]
@@ -183,8 +185,18 @@ class TasksSpec(Part):
     meta_test: Key | None = None
     protocol: dict[str, Any] = Field(default={}, description="as the starting kit's protocols read it")
     count: int = Field(default=100, ge=1, le=10_000_000, description="tasks a run")
-    train_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
-    test_seeds: list[Seed] = Field(default=[], max_length=20, description="secret; one a run")
+    train_seeds: list[Seed] = Field(default=[], max_length=20, description="one a run; its code sees it")
+    key: Key256 | None = Field(
+        default=None, description="secret, 64 hex digits; tasks, query order and class split follow from it"
+    )
+    test_seeds: list[Seed] = Field(
+        default=[],
+        max_length=20,
+        description="secret, one a run, instead of the key: for comparison, not for prizes",
+    )
+    query_order: QueryOrder = Field(
+        default=QueryOrder.KEY, description="`key`, or `test_seeds` to make scores of the first release again"
+    )
     same_test_tasks: bool = Field(default=False, description="runs differ in the training seed only")
     isolated: bool = Field(default=False, description="each task in a fresh sandbox")
     keep_learner: bool = False
@@ -193,6 +205,13 @@ class TasksSpec(Part):
         default=False,
         description="a fresh learner for each dataset, trained and tested on that dataset alone",
     )
+
+    @field_validator("query_order")
+    @classmethod
+    def _has_seeds(cls, value: QueryOrder, others: ValidationInfo) -> QueryOrder:
+        if value == QueryOrder.TEST_SEEDS and not others.data.get("test_seeds"):
+            raise ValueError("there are no test_seeds that the order of the query could follow from")
+        return value
 
     @field_validator("each_dataset")
     @classmethod

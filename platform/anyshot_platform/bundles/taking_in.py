@@ -21,6 +21,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.smoke import shown_logs, smoke_problem
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.users.models import User
@@ -169,6 +170,8 @@ class Intake:
         self.session.flush()
         for phase in phases.values():
             self._say_what_is_not_shown(phase)
+            weak = weaknesses(phase.versions[0])
+            self.notices += [f"{phase.name}: {words}" for _, words in weak]
         for spec in self.spec.phases:
             if spec.entries is None:
                 continue

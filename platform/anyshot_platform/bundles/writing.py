@@ -11,12 +11,12 @@ from anyshot_platform.bundles.schema import CompetitionSpec
 
 
 def write_definition(spec: CompetitionSpec, *, secrets: bool) -> bytes:
-    """The text of competition.yaml; without `secrets` the seeds of hidden tasks and splits are left out."""
+    """The text of competition.yaml; without `secrets` the key and the seeds of hidden tasks and splits are left out."""
     data = spec.model_dump(mode="json", exclude_defaults=True)
     data = {"anyshot": spec.anyshot, **{key: value for key, value in data.items() if key != "anyshot"}}
     if not secrets:
         for phase in data.get("phases", []):
-            for key in ("train_seeds", "test_seeds"):
+            for key in ("train_seeds", "test_seeds", "key", "query_order"):
                 phase.get("tasks", {}).pop(key, None)
             phase.get("tasks", {}).get("protocol", {}).pop("split_seed", None)
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

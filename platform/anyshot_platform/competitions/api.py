@@ -20,6 +20,7 @@ from anyshot_platform.competitions.schemas import (
 )
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.secrets import committed
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -107,6 +108,7 @@ def show_phase(session: Session, phase: Phase) -> PhaseOut:
             PhaseVersion.phase_id == phase.id, PhaseVersion.number == phase.live_version
         )
     ).one_or_none()
+    known = committed(phase, version, status_of(phase)) if version else None
     return PhaseOut(
         slug=phase.slug,
         name=phase.name,
@@ -127,6 +129,8 @@ def show_phase(session: Session, phase: Phase) -> PhaseOut:
         quota_day=phase.quota_day,
         quota_phase=phase.quota_phase,
         quota_concurrent=phase.quota_concurrent,
+        commitment=known.commitment if known else None,
+        key=known.key if known else None,
     )
 
 

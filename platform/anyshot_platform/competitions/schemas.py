@@ -45,6 +45,10 @@ class PhaseOut(BaseModel):
     quota_day: int | None
     quota_phase: int | None
     quota_concurrent: int | None
+    commitment: str | None = Field(
+        description="SHA-256 of the key that the tasks are drawn from, published when the phase opens"
+    )
+    key: str | None = Field(description="the key, once the organizers have published it")
 
 
 class LeagueOut(BaseModel):

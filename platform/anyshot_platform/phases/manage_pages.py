@@ -24,10 +24,11 @@ from anyshot_platform.competitions.manage_frame import (
 from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.phases import organizing, versions
+from anyshot_platform.phases import key_acts, organizing, versions
 from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import BOARD_WORDS
 from anyshot_platform.web.access import CompetitionAccess
@@ -107,7 +108,9 @@ def change_phase(
     target = manage_path(access, f"/phases/{phase.slug}")
     try:
         if form.text("deed") == "version":
-            drafted = versions.draft_version(session, phase, spec, form.text("reason"), access.viewer.id)
+            drafted = versions.draft_version(
+                session, phase, spec, form.text("reason"), access.viewer.id, new_key=form.flag("new_key")
+            )
             session.flush()
             return redirect(
                 f"{target}/versions/{drafted.number}", flash=f"Version {drafted.number} is drafted."
@@ -159,6 +162,7 @@ def _editor(
         as_time=write_duration,
         as_size=write_size,
         protocol=json.dumps(open_protocol(spec.tasks.protocol) or {"name": "any_way_any_shot"}),
+        weaknesses=[words for _, words in weaknesses(spec.tasks)],
         protocols=sorted(PROTOCOLS),
         rules=[(name, rule.title) for name, rule in RULES.items()],
         shows=[(shows.value, words) for shows, words in BOARD_WORDS.items()],
@@ -185,7 +189,7 @@ def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
 def act_on_phase(
     access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
-    """Open, pause, resume, close, extend, freeze, unfreeze, delete, redraw seeds."""
+    """Open, pause, resume, close, extend, freeze, unfreeze, delete, draw a new key, publish it."""
     phase = find_phase(session, access.competition, phase_slug)
     actor, reason = access.viewer.id, form.text("reason")
 
@@ -208,7 +212,8 @@ def act_on_phase(
             lambda: organizing.delete_phase(session, phase, actor),
             f"{phase.name} is deleted; restore it below.",
         ),
-        "seeds": (lambda: organizing.redraw_seeds(session, phase, actor), "New secret seeds are drawn."),
+        "seeds": (lambda: key_acts.redraw_key(session, phase, actor), "A new key is drawn."),
+        "publish-key": (lambda: key_acts.publish_key(session, phase, actor), "Everybody can verify the key."),
     }
     if deed not in deeds:
         raise Invalid("There is no such act.")

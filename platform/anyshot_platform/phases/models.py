@@ -14,11 +14,13 @@ from anyshot_platform.phases.states import (
     Audience,
     BoardShows,
     PhaseKind,
+    QueryOrder,
     RescoreMode,
     VersionState,
 )
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_scoring.rules import Rule, find_rule
+from anyshot_starting_kit.protocols.keys import draw_root
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
@@ -60,6 +62,7 @@ class Phase(Base):
     frozen_at: Mapped[datetime | None]  # the board takes no new rows
     needs_publishing: Mapped[bool] = mapped_column(default=False)  # organizers look first
     published_at: Mapped[datetime | None]
+    key_published_at: Mapped[datetime | None]  # from then on everybody can draw the tasks again
 
     smoke_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
     smoke_tasks: Mapped[int] = mapped_column(default=5)
@@ -101,8 +104,17 @@ class PhaseVersion(Base):
     meta_test_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
     protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)
     tasks: Mapped[int] = mapped_column(default=100)
-    train_seeds: Mapped[list[int]] = mapped_column(default=list)  # one a seeded run; secret
-    test_seeds: Mapped[list[int]] = mapped_column(default=list)
+    train_seeds: Mapped[list[int]] = mapped_column(
+        default=list
+    )  # one a seeded run; the code of a run sees its own
+    root: Mapped[str] = mapped_column(
+        String(64), default=lambda: draw_root().hex()
+    )  # secret: see `phases.secrets`
+    test_seeds: Mapped[list[int]] = mapped_column(
+        default=list
+    )  # small ones that replace the root's for the tasks
+    same_test_tasks: Mapped[bool] = mapped_column(default=False)  # all runs have the tasks of the first
+    query_order: Mapped[QueryOrder] = mapped_column(Word(QueryOrder), default=QueryOrder.KEY)
     ranking_rule: Mapped[str] = mapped_column(String(64), default="worst_run")
     run_seconds: Mapped[float] = mapped_column(default=3600.0)
     meta_train_seconds: Mapped[float | None]
@@ -138,4 +150,4 @@ class PhaseVersion(Base):
     @property
     def seeded_runs(self) -> int:
         """How many runs make one score."""
-        return len(self.test_seeds)
+        return len(self.train_seeds)

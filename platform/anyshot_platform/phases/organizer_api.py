@@ -15,11 +15,11 @@ from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.phases import organizing
+from anyshot_platform.phases import key_acts, organizing
 from anyshot_platform.phases.checks import open_protocol, require_sound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.services import SessionDep
 
@@ -50,6 +50,7 @@ class Deed(StrEnum):
     FREEZE = "freeze"
     UNFREEZE = "unfreeze"
     REDRAW_SEEDS = "redraw-seeds"
+    PUBLISH_KEY = "publish-key"
 
 
 class ReasonIn(BaseModel):
@@ -121,7 +122,7 @@ def extend(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, bod
 def act_on_phase(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, deed: Deed, body: ReasonIn | None = None
 ) -> PhaseState:
-    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw new secret seeds."""
+    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw a new key, or publish it."""
     phase = find_phase(session, access.competition, phase_slug)
     carry_out(session, phase, deed, access, (body or ReasonIn()).reason)
     return show(session, phase)
@@ -144,7 +145,9 @@ def carry_out(session: Session, phase: Phase, deed: Deed, access: CompetitionAcc
         case Deed.UNFREEZE:
             organizing.unfreeze(session, phase, actor)
         case Deed.REDRAW_SEEDS:
-            organizing.redraw_seeds(session, phase, actor)
+            key_acts.redraw_key(session, phase, actor)
+        case Deed.PUBLISH_KEY:
+            key_acts.publish_key(session, phase, actor)
 
 
 @router.delete("/{phase_slug}")
@@ -175,7 +178,8 @@ def show(session: Session, phase: Phase) -> PhaseState:
     """A phase without its secret seeds."""
     spec = describe_phase(session, phase, "")
     protocol = open_protocol(spec.tasks.protocol)
-    open_part = {"train_seeds": [], "test_seeds": [], "protocol": protocol}
+    open_part = {"train_seeds": [], "test_seeds": [], "key": None, "query_order": QueryOrder.KEY}
+    open_part["protocol"] = protocol
     return PhaseState(
         key=phase.slug,
         status=status_of(phase),

@@ -9,14 +9,15 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.bundles.columns import draw_seeds, phase_values, version_values
+from anyshot_platform.bundles.columns import phase_values, version_values
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
-from anyshot_platform.phases.differences import difference, keep_split, scoring_changes
+from anyshot_platform.phases.differences import difference, keep_secrets, scoring_changes
+from anyshot_platform.phases.key_acts import require_secret_key
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
@@ -67,7 +68,7 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
         Incomparable: something that decides what a score is would change while there are submissions.
     """
     old = describe_phase(session, phase, "UTC")
-    spec = keep_split(spec, old)
+    spec = keep_secrets(spec, old)
     changed = scoring_changes(old, spec)
     version = live_version(session, phase)
     if changed and count_submissions(session, phase):
@@ -143,6 +144,7 @@ def resume(session: Session, phase: Phase, actor_id: str) -> None:
 
 def open_now(session: Session, phase: Phase, actor_id: str) -> None:
     """Open before its time, or open again what was closed by hand."""
+    require_secret_key(phase)
     moment = now()
     before = {
         "starts_at": phase.starts_at.isoformat(),
@@ -173,6 +175,7 @@ def extend(session: Session, phase: Phase, end: datetime | None, actor_id: str) 
     """Move the end; None removes it. Opens a phase that was over."""
     if end is not None and end <= phase.starts_at:
         raise Invalid("The new end is before the start.", field="end")
+    require_secret_key(phase)
     before = _iso(phase.ends_at)
     phase.ends_at = end
     phase.closed_at = None
@@ -205,17 +208,6 @@ def restore_phase(session: Session, phase: Phase, actor_id: str) -> None:
     """Undo a deletion."""
     phase.deleted_at = None
     _record(session, phase, actor_id, "phase.restore")
-
-
-def redraw_seeds(session: Session, phase: Phase, actor_id: str) -> None:
-    """Draw new secret seeds for a phase without submissions."""
-    if count_submissions(session, phase):
-        raise Incomparable("This phase has submissions: other seeds would make their scores incomparable.")
-    version = live_version(session, phase)
-    version.train_seeds = draw_seeds(len(version.train_seeds))
-    equal = len(version.test_seeds) > 1 and len(set(version.test_seeds)) == 1
-    version.test_seeds = draw_seeds(len(version.test_seeds), equal=equal)
-    _record(session, phase, actor_id, "phase.redraw_seeds")
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from anyshot_platform.competitions.heads import TONES, read_head
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.secrets import committed, weaknesses
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.smoke import shown_logs
 from anyshot_platform.phases.states import BOARD_WORDS, PhaseStatus
@@ -65,6 +66,7 @@ def show_phase(
             "can_submit": member and phase.accepts_uploads and status == PhaseStatus.OPEN,
         },
         scoring=_scoring(phase, version),
+        committed=_committed(phase, version, status),
         limits=_limits(phase, version),
         quota=quota_view(session, phase, access.membership.team_id) if member and access.membership else None,
     )
@@ -86,8 +88,24 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows.append(("Ranking", version.rule.words(version.seeded_runs)))
     chooses = "; a team may choose another" if phase.team_chooses else ""
     rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
+    if any(True for _ in weaknesses(version)):
+        rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
     rows.append(("Dataset names", "hidden" if phase.hide_dataset_names else "shown"))
     return rows
+
+
+def _committed(phase: Phase, version: PhaseVersion | None, status: PhaseStatus) -> list[tuple[str, str]]:
+    known = committed(phase, version, status) if version else None
+    if known is None:
+        return []
+    rows = {
+        "SHA-256": known.commitment,
+        "Key": known.key,
+        "Test seeds": ", ".join(map(str, known.test_seeds)),
+    }
+    if known.split_seed is not None:
+        rows["Split seed"] = str(known.split_seed)
+    return [(term, value) for term, value in rows.items() if value]
 
 
 def protocol_words(protocol: dict[str, Any]) -> str:

@@ -14,6 +14,13 @@ class PhaseKind(StrEnum):
     OTHER = "other"
 
 
+class QueryOrder(StrEnum):
+    """What the secret order of a task's query images follows from."""
+
+    KEY = "key"  # a key of its own
+    TEST_SEEDS = "test_seeds"  # the test seeds, as in the first release: to make its scores again
+
+
 class PhaseStatus(StrEnum):
     """Where a phase stands, by the clock and by hand."""
 

@@ -33,6 +33,7 @@ class VersionIn(BaseModel):
 
     settings: PhaseSpec
     reason: str = Field(default="", max_length=2000)
+    new_key: bool = Field(default=False, description="draw a new key: tasks and splits are others")
 
 
 class RescoreIn(BaseModel):
@@ -89,7 +90,9 @@ def draft_version(
     """Draft a version; it counts nothing until it is made live."""
     phase = find_phase(session, access.competition, phase_slug)
     spec = require_sound(session, access.viewer, body.settings, phase, describe_phase(session, phase, ""))
-    version = versions.draft_version(session, phase, spec, body.reason, access.viewer.id)
+    version = versions.draft_version(
+        session, phase, spec, body.reason, access.viewer.id, new_key=body.new_key
+    )
     session.flush()
     session.refresh(phase)
     return _show_detail(session, phase, version)

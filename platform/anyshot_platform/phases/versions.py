@@ -12,7 +12,8 @@ from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
-from anyshot_platform.phases.differences import keep_split, scoring_changes
+from anyshot_platform.phases.differences import keep_secrets, scoring_changes
+from anyshot_platform.phases.key_acts import give_new_key
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.organizing import find_pools
 from anyshot_platform.phases.service import live_version
@@ -36,6 +37,9 @@ _FREE_FOR_META_TEST = _FREE_FOR_SCORING | {
     "tasks.protocol",
     "tasks.count",
     "tasks.test_seeds",
+    "tasks.key",
+    "tasks.query_order",
+    "tasks.same_test_tasks",
     "tasks.isolated",
     "tasks.shards",
     "budget.task",
@@ -60,17 +64,12 @@ def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
 
 
 def draft_version(
-    session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str
+    session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str, *, new_key: bool = False
 ) -> PhaseVersion:
-    """A version that counts nothing yet."""
-    spec = keep_split(spec, describe_phase(session, phase, "UTC"))
+    """A version that counts nothing yet; with a `new_key` its tasks are others."""
+    spec = keep_secrets(spec, describe_phase(session, phase, "UTC"))
     last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
     values = version_values(spec, find_pools(session, spec))
-    old = live_version(session, phase)
-    if not spec.tasks.train_seeds and spec.scoring.runs == len(old.train_seeds):
-        values["train_seeds"] = old.train_seeds
-    if not spec.tasks.test_seeds and spec.scoring.runs == len(old.test_seeds):
-        values["test_seeds"] = old.test_seeds
     version = PhaseVersion(
         phase_id=phase.id,
         number=last + 1,
@@ -79,6 +78,8 @@ def draft_version(
         created_by=actor_id,
         **values,
     )
+    if new_key:
+        give_new_key(version)
     session.add(version)
     require_nothing_hidden_shown(session, phase, version, phase.smoke_pool_version_id)
     _record(session, phase, version, actor_id, "version.draft", reason)

@@ -15,6 +15,7 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
+from anyshot_starting_kit.protocols.keys import Seed
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.wire.verdicts import Cause
 from anyshot_starting_kit.wire.worker_api import JobKind
@@ -33,7 +34,7 @@ def shard_bounds(tasks: int, shards: int, index: int) -> tuple[int, int]:
     return tasks * index // shards, tasks * (index + 1) // shards
 
 
-def count_tasks(version: PhaseVersion, test_seed: int, parts: int, part: int) -> int:
+def count_tasks(version: PhaseVersion, test_seed: Seed, parts: int, part: int) -> int:
     """How many of a version's tasks belong to a part."""
     if version.each_dataset:
         return len(tasks_of_dataset(test_seed, range(version.tasks), parts, part))

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks, goes_by_dataset
@@ -85,7 +86,7 @@ def queue_from_source(
         priority=urgency.priority,
         bulk=urgency.bulk,
         **demands(version),
-        tasks_total=count_tasks(version, version.test_seeds[source.seed_index], parts, shard or 0),
+        tasks_total=count_tasks(version, secrets_of(version).tasks(source.seed_index), parts, shard or 0),
     )
     session.add(run)
     session.flush()
@@ -109,10 +110,10 @@ def has_source(run: Run, kind: JobKind) -> bool:
 
 
 def require_evaluable(version: PhaseVersion) -> None:
-    """Raise `NotEvaluable` unless the version has data and as many training as test seeds."""
+    """Raise `NotEvaluable` unless the version has data and training seeds, and as many test seeds or none."""
     if version.meta_test_pool_version_id is None:
         raise NotEvaluable("This phase has no meta-test pool yet.")
-    if not version.test_seeds or len(version.test_seeds) != len(version.train_seeds):
+    if not version.train_seeds or len(version.test_seeds) not in (0, len(version.train_seeds)):
         raise NotEvaluable("This phase has no seeds yet.")
 
 
@@ -136,7 +137,7 @@ def _runs_of_seed(
 ) -> list[Run]:
     smoke = submission.kind == SubmissionKind.SMOKE
     shards = 1 if smoke else count_parts(session, version)
-    test_seed = version.test_seeds[seed_index]
+    test_seed = secrets_of(version).tasks(seed_index)
     moment = now()
 
     def make(shard: int) -> Run:

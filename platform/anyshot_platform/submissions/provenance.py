@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import goes_by_dataset, run_budget
@@ -57,9 +58,9 @@ def provenance_rows(run: Run) -> list[tuple[str, Any]]:
         ("Granted", _granted(version)),
         ("Starting kit", known.get("kit_version")),
         ("Phase version", version.number),
-        ("Protocol digest", _digest(known.get("protocol_digest"))),
-        ("Meta-train data", _data(version.meta_train)),
-        ("Meta-test data", _data(version.meta_test)),
+        ("Protocol digest", _digest(shown_provenance(run).get("protocol_digest"))),
+        ("Meta-train data", _data(version, version.meta_train)),
+        ("Meta-test data", _data(version, version.meta_test)),
         ("Attempts", run.attempt if run.attempt > 1 else None),
     ]
     return [(term, value) for term, value in rows if value is not None and value != ""]
@@ -69,9 +70,17 @@ def _digest(value: str | None, length: int = 12) -> Any:
     return short_digest(value, length) if value else None
 
 
-def _data(pool: PoolVersion | None) -> Any:
-    """The digest alone: a pool's name may say what is in it."""
-    return short_digest(pool.digest) if pool is not None else None
+def shown_provenance(run: Run) -> dict[str, Any]:
+    """A run's provenance as participants may know it: of the tasks a fingerprint that no guess can be tried on."""
+    known = dict(run.provenance)
+    if known.get("protocol_digest"):
+        known["protocol_digest"] = task_fingerprint(run.phase_version)
+    return known
+
+
+def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
+    """The digest alone, or what stands for it: a pool's name may say what is in it."""
+    return short_digest(data_fingerprint(version, pool)) if pool is not None else None
 
 
 def _granted(version: PhaseVersion) -> str:

@@ -22,7 +22,7 @@ from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.provenance import repeat_command, train_seed_of
+from anyshot_platform.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.submissions.schemas import (
     CheckOut,
     RunOut,
@@ -139,7 +139,7 @@ def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
         score=score.value if score else None,
         half_width=score.half_width if score else None,
         usage=run.usage,
-        provenance=run.provenance,
+        provenance=shown_provenance(run),
         artifacts=artifacts,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -11,6 +13,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.secrets import complete_protocol, secrets_of_run, task_fingerprint
 from anyshot_platform.phases.smoke import shown_logs, smoke_logs, smoke_pool
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
@@ -25,6 +28,7 @@ from anyshot_platform.runs.parts import (
 )
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import Services
+from anyshot_starting_kit.protocols.keys import write_seed
 from anyshot_starting_kit.wire.worker_api import (
     Assignment,
     BlobRef,
@@ -34,8 +38,6 @@ from anyshot_starting_kit.wire.worker_api import (
     PackRef,
     ResultsRef,
 )
-
-_SMOKE_SEED_STEP = 1_000_003  # smoke tests draw other tasks than the phase does, even on the same pool
 
 
 class NotAssignable(PlatformError):
@@ -58,7 +60,6 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
     if run.kind != JobKind.ANALYSE and test_pool is None:
         raise NotAssignable("The phase has no pool to test on.")
     train_pool = public.id if public else version.meta_train_pool_version_id
-    train_seed, test_seed = _seeds(run, version)
     results = _results(services, session, run)
     tasks = phase.smoke_tasks if smoke else version.tasks
     most = 1 if smoke and version.each_dataset else None  # packs: a smoke test, too, is of one dataset
@@ -77,12 +78,10 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         # A report on a board is computed from its results: no pack has to travel for it.
         meta_train=[] if results else _packs(services, session, train_pool)[:most],
         meta_test=[] if results else _packs(services, session, test_pool)[:most],
-        protocol=version.protocol,
         tasks=tasks,
         shard=shard_of(run, tasks),
         dataset=dataset_of(run),
-        train_seed=train_seed,
-        test_seed=test_seed,
+        **_secrets(run, version),
         budget=_budget(session, run, version, phase),
         limits=Limits(
             memory_bytes=version.memory_bytes,
@@ -125,14 +124,22 @@ def _results(services: Services, session: Session, run: Run) -> list[ResultsRef]
     ]
 
 
-def _seeds(run: Run, version: PhaseVersion) -> tuple[int, int]:
-    """The training and test seed: the phase's, unless the run brings its own (a gate's ten seeds)."""
-    if "train_seed" in run.parameters and "test_seed" in run.parameters:
-        return int(run.parameters["train_seed"]), int(run.parameters["test_seed"])
-    if run.kind == JobKind.ANALYSE or not version.test_seeds:
-        return 0, 0
-    train, test = version.train_seeds[run.seed_index], version.test_seeds[run.seed_index]
-    return (train, test + _SMOKE_SEED_STEP) if run.kind == JobKind.SMOKE else (train, test)
+def _secrets(run: Run, version: PhaseVersion) -> dict[str, Any]:
+    """Protocol, seeds and keys, as far as the job needs them: a report none, a re-scoring none for what it runs."""
+    if run.kind == JobKind.ANALYSE:
+        return {"protocol": version.protocol, "train_seed": 0, "test_seed": 0}
+    found = secrets_of_run(version, run)
+    shared = {"train_seed": found.train_seed, "fingerprint": task_fingerprint(version)}
+    if run.kind == JobKind.SCORE:
+        # Which tasks are of a dataset follows from the tasks' key; otherwise the predictions say all.
+        part = write_seed(found.tasks) if goes_by_dataset(run) else 0
+        return {"protocol": version.protocol, "test_seed": part, **shared}
+    return {
+        "protocol": complete_protocol(version.protocol, found.class_split),
+        "test_seed": write_seed(found.tasks),
+        "query_key": found.query_order.hex(),
+        **shared,
+    }
 
 
 def _budget(session: Session, run: Run, version: PhaseVersion, phase: Phase) -> Budget | None:

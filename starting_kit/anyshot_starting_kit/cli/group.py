@@ -33,6 +33,7 @@ _OWN = {
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),
     "pack-data": (f"{_KIT}.data:pack_data", "Pack a dataset folder into one file."),
     "experiment": (f"{_KIT}.experiment:experiment", "Run experiments with baselines."),
+    "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),
 }
 
 

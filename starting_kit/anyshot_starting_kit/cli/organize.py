@@ -14,7 +14,7 @@ from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
 from anyshot_starting_kit.client import Client
 
-DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds")
+DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds", "publish-key")
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
 ENDED = ("finished", "failed", "cancelled", "timed_out")
 
@@ -44,7 +44,7 @@ def phases(client: Client, competition: str) -> None:
 @click.option("--reason", default="", help="Why, for the audit log.")
 @connection_options
 def phase(client: Client, competition: str, phase: str, deed: str, reason: str) -> None:
-    """Open, close, pause, resume PHASE, freeze its board, or draw new secret seeds."""
+    """Open, close, pause, resume PHASE, freeze its board, draw a new key, or publish it."""
     state = client.organize("POST", competition, f"/phases/{phase}/acts/{deed}", {"reason": reason})
     board = ", its board is frozen" if state["frozen"] else ""
     click.echo(f"{state['key']} is {state['status']}{board}.")

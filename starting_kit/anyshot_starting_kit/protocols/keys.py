@@ -67,7 +67,7 @@ class PhaseSecrets:
 
     root: bytes
     test_seeds: tuple[int, ...] = ()
-    split_seed: int | None = None
+    split_seed: Seed | None = None
     same_tasks: bool = False
     order_from_seed: bool = False
 
@@ -103,7 +103,8 @@ class PhaseSecrets:
 
     def commitment(self) -> str:
         """What may be published while the root is secret, 64 hex digits: SHA-256 of the root and the seeds chosen."""
-        chosen = {"test_seeds": list(self.test_seeds), "split_seed": self.split_seed}
+        split = None if self.split_seed is None else write_seed(self.split_seed)
+        chosen = {"test_seeds": list(self.test_seeds), "split_seed": split}
         text = json.dumps(chosen, sort_keys=True, separators=(",", ":")).encode()
         return hashlib.sha256(_COMMITMENT + self.root + text).hexdigest()
 

@@ -7,10 +7,11 @@ to any other epoch, and the worker then drops the run. All durations are seconds
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from anyshot_starting_kit.protocols.keys import KEY_PATTERN
 from anyshot_starting_kit.wire.evidence import Evidence
 from anyshot_starting_kit.wire.message import Message
 from anyshot_starting_kit.wire.verdicts import Verdict
@@ -20,6 +21,9 @@ CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that m
 QUEUE_PREFIX = "anyshot."  # followed by the hardware class, e.g. "anyshot.cpu"
 LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 2.0
+
+
+Key = Annotated[str, Field(pattern=KEY_PATTERN)]
 
 
 class Stage(StrEnum):
@@ -142,7 +146,13 @@ class Assignment(Message):
         description="place in `meta_test` of the one dataset that is trained on and tested, by a learner of its own",
     )
     train_seed: int = 93
-    test_seed: int = 93
+    test_seed: int | Key = Field(
+        default=93, description="what the tasks are drawn from: a key, or a small number"
+    )
+    query_key: Key | None = Field(
+        default=None, description="of the order of the query, where a submission runs"
+    )
+    fingerprint: str = Field(default="", description="what the tasks are known by; equal for equal tasks")
     budget: Budget | None = None
     limits: Limits = Limits()
     image: str | None = Field(default=None, description="name of an image that the operator offers")

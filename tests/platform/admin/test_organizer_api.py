@@ -10,8 +10,10 @@ import pytest
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.secrets import secrets_of
 from anyshot_starting_kit.data.pack import pack_dataset
 from anyshot_starting_kit.demo_data import make_demo_data
+from anyshot_starting_kit.protocols.keys import PhaseSecrets, Seed
 from tests.platform.admin.test_manage import acts, finish
 from tests.platform.site import SLUG, Person, Site, make_zip
 
@@ -62,23 +64,25 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) 
     settings = ask(owner, "GET", "/phases/feedback")["settings"]
     settings["tasks"]["protocol"] = {"name": "within_domain", "ways": 2, "shots": 1}
 
-    def split_seed() -> int:
+    def split_key() -> Seed:
         with site.services.database.reading() as session:
-            return session.get_one(Phase, site.phase_id).versions[0].protocol["split_seed"]
+            return secrets_of(session.get_one(Phase, site.phase_id).versions[0]).class_split()
 
     told = ask(owner, "PUT", "/phases/feedback", settings)["settings"]
     assert "split_seed" not in told["tasks"]["protocol"]
-    drawn = split_seed()
+    drawn = split_key()
+    assert isinstance(drawn, bytes)
     assert ask(owner, "PUT", "/phases/feedback", {**told, "title": "Another title"})["settings"] != told
-    assert split_seed() == drawn
+    assert split_key() == drawn
     for path in ("phases/feedback", "phases/feedback/versions/1", "audit"):
         shown = owner.call("GET", f"/competitions/{SLUG}/manage/{path}", headers={"accept": "text/html"})
         assert shown.status_code == 200
-        assert str(drawn) not in shown.text
+        assert drawn.hex() not in shown.text
     bundle = owner.call("GET", f"/competitions/{SLUG}/manage/bundle.zip").content
-    assert "split_seed" not in read_bundle(bundle).spec.phases[0].tasks.protocol
+    assert read_bundle(bundle).spec.phases[0].tasks.key is None
     whole = owner.call("GET", f"/competitions/{SLUG}/manage/bundle-with-seeds.zip").content
-    assert read_bundle(whole).spec.phases[0].tasks.protocol["split_seed"] == drawn
+    key = bytes.fromhex(read_bundle(whole).spec.phases[0].tasks.key or "")
+    assert PhaseSecrets(key).class_split() == drawn
 
 
 @pytest.mark.parametrize(
