@@ -2,7 +2,7 @@
 
 The answers that came with a team's last upload become its fact sheet.
 
-Revision: 0009, after 0008
+Revision: 0011, after 0010
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0009"
-down_revision = "0008"
+revision = "0011"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 
