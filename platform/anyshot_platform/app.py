@@ -21,6 +21,8 @@ from anyshot_platform.queue.loops import Loop
 from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.access import refuse_open_routes
+from anyshot_platform.web.admission import Admission
+from anyshot_platform.web.bodies import Bodies
 from anyshot_platform.web.csrf import guard_csrf
 from anyshot_platform.web.failures import install_error_handlers
 from anyshot_platform.web.headers import ResponseHeaders
@@ -63,6 +65,13 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         refuse_open_routes(router.routes)
         match_at_once(router)
         app.include_router(router)
+    app.add_middleware(
+        Admission,
+        at_once=min(settings.web_requests_at_once, settings.database_pool_size),
+        queue=settings.web_queue,
+        wait=settings.web_wait_seconds,
+    )
+    app.add_middleware(Bodies, services=lambda: app.state.services, settings=settings)
     app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
     return app
 

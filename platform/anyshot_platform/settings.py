@@ -61,6 +61,16 @@ class PlatformSettings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 picks a free one.")
     web_processes: int = Field(default=1, ge=1, description="Number of web processes.")
 
+    web_requests_at_once: int = Field(
+        default=16,
+        ge=1,
+        description="Requests that one process works on at once; others wait a moment or get 503.",
+    )
+    web_queue: int = Field(default=200, ge=0, description="Requests that may wait for that, in one process.")
+    web_wait_seconds: float = Field(
+        default=1.5, gt=0, description="How long a request waits before it gets 503."
+    )
+
     database_url: str | None = Field(
         default=None, description="SQLAlchemy address; a SQLite file below `home` when not set."
     )

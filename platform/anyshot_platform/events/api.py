@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import StreamingResponse
 
-from anyshot_platform.events.stream import stream
+from anyshot_platform.events.stream import Look, look, stream
+from anyshot_platform.events.watching import watching_of
 from anyshot_platform.submissions.views import log_policy_for
-from anyshot_platform.web.access import SubmissionAccess, submission_reader
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.access import SubmissionAccess, find_submission_access, submission_reader
+from anyshot_platform.web.numbers import line_id
+from anyshot_platform.web.services import Services, ServicesDep
+from anyshot_platform.web.viewer import ViewerDep, get_viewer
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
 
 
 @router.get("/submissions/{submission_id}/stream", response_class=StreamingResponse)
-def watch(
+async def watch(
     request: Request,
     found: Annotated[SubmissionAccess, Depends(submission_reader)],
+    viewer: ViewerDep,
     services: ServicesDep,
     after: Annotated[int, Query(ge=0, lt=2**62, description="Id of the last log line seen.")] = 0,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
@@ -27,10 +32,21 @@ def watch(
 
     A browser that lost the connection resumes by itself with `Last-Event-ID`; nothing is sent twice or left out.
     """
-    resume = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
-    events = stream(request, services, found.submission.id, log_policy_for(found), min(resume, 2**62))
+    resume = line_id(last_event_id) or after
+    watching = watching_of(services)
+    watching.require_room(viewer.id)
+    looking = partial(_look, request, services, found.submission.id)
+    events = stream(request, watching, found.submission.id, viewer.id, looking, resume)
     return StreamingResponse(
         events,
         media_type="text/event-stream",
         headers={"x-accel-buffering": "no", "cache-control": "no-store"},
     )
+
+
+def _look(request: Request, services: Services, submission_id: str, after: int) -> Look:
+    """What there is after a line, if the one who asked may still read it; raises `PlatformError`."""
+    viewer = get_viewer(request, services)
+    with services.database.reading() as session:
+        found = find_submission_access(session, viewer, submission_id)
+        return look(session, submission_id, log_policy_for(found), after)

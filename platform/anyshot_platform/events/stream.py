@@ -1,36 +1,31 @@
 """Server-sent events: one submission's state and log, live, resumable by the last id seen.
 
-All streams of a process share one thread's worth of database reads: each looks only while somebody watches, every
-quarter of a second, and sends only what changed.
+A stream looks at the database only when `events.watching` says that its submission changed.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 
-from anyio import to_thread
 from fastapi import Request
 from sqlalchemy.orm import Session
 
+from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
+from anyshot_platform.events.watching import Watching, changes
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.services import Services
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
-LOOK_EVERY = 0.25  # seconds
-_SLOWEST = 2.0
-_BATCH = 500
-_KEEP_ALIVE = 15.0
-_LONGEST = 3600.0  # then the browser connects again, and its permission is checked again
+BATCH = 500
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,7 @@ class Look:
     lines: list[RunEvent]
 
 
-def look(session: Session, submission_id: str, policy: LogPolicy, after: int, limit: int = _BATCH) -> Look:
+def look(session: Session, submission_id: str, policy: LogPolicy, after: int, limit: int = BATCH) -> Look:
     """The submission's state, and its log lines after an id."""
     submission = session.get_one(Submission, submission_id)
     runs = [
@@ -90,42 +85,39 @@ def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[
 
 
 async def stream(
-    request: Request, services: Services, submission_id: str, policy: LogPolicy, after: int
+    request: Request,
+    watching: Watching,
+    submission_id: str,
+    user_id: str,
+    look: Callable[[int], Look],
+    after: int,
 ) -> AsyncIterator[str]:
-    """The events of a submission until it ends and its log is through, or the browser leaves."""
-    clock = asyncio.get_running_loop().time
-    began = last_sent = clock()
+    """The events of a submission until it ends and its log is through, or the browser leaves.
+
+    `look` gives the state and the lines after an id; it raises a `PlatformError` once the viewer may no longer read.
+    """
     last_state: dict[str, object] | None = None
-    pause = LOOK_EVERY
     yield "retry: 1000\n\n"
-    while clock() - began < _LONGEST:
-        found = await to_thread.run_sync(_look, services, submission_id, policy, after)
-        if found.lines:
-            after = found.lines[-1].id
-            yield _format("log", [_line(line) for line in found.lines], identity=after)
-        if found.state != last_state:
-            last_state = found.state
-            yield _format("state", found.state)
-        news = bool(found.lines) or last_state is found.state
-        if found.ended and len(found.lines) < _BATCH:
-            yield _format("end", {})
-            return
-        if news:
-            last_sent, pause = clock(), LOOK_EVERY
-        elif clock() - last_sent > _KEEP_ALIVE:
-            last_sent = clock()
+    may_read = partial(look, 2**62)
+    async for changed in changes(request, watching, submission_id, user_id, may_read):
+        if not changed:
             yield ": still here\n\n"
-        if len(found.lines) == _BATCH:
-            continue  # more is waiting
-        await asyncio.sleep(pause)
-        pause = min(pause * 1.2, _SLOWEST if found.state["tasks_done"] == 0 else LOOK_EVERY)
-        if await request.is_disconnected():
-            return
-
-
-def _look(services: Services, submission_id: str, policy: LogPolicy, after: int) -> Look:
-    with services.database.reading() as session:
-        return look(session, submission_id, policy, after)
+        full = changed
+        while full:
+            try:
+                found = await watching.look(look, after)
+            except PlatformError:
+                return
+            full = len(found.lines) == BATCH
+            if found.lines:
+                after = found.lines[-1].id
+                yield _format("log", [_line(line) for line in found.lines], identity=after)
+            if found.state != last_state:
+                last_state = found.state
+                yield _format("state", found.state)
+            if found.ended and not full:
+                yield _format("end", {})
+                return
 
 
 def _line(line: RunEvent) -> list[object]:

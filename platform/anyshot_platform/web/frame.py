@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.models import Notification
@@ -86,7 +87,7 @@ UNCONFINED = Banner(
 )
 
 
-def _read_state(viewer: Viewer, services: Services | None) -> dict[str, Any]:
+def _read_state(request: Request, viewer: Viewer, services: Services | None) -> dict[str, Any]:
     """What has to be looked up for every page, in one statement."""
     if services is None:
         return {"unread": 0, "banners": ()}
@@ -95,8 +96,13 @@ def _read_state(viewer: Viewer, services: Services | None) -> dict[str, Any]:
         .where(Notification.user_id == viewer.user_id, Notification.read_at.is_(None))
         .scalar_subquery()
     )
-    with services.database.glancing() as session:
-        count, unconfined = session.execute(select(unread, unconfined_worker())).one()
+    statement = select(unread, unconfined_worker())
+    open_session: Session | None = getattr(request.state, "session", None)
+    if open_session is not None:
+        count, unconfined = open_session.execute(statement).one()
+    else:
+        with services.database.glancing() as session:
+            count, unconfined = session.execute(statement).one()
     bare = unconfined or services.settings.trusted_digests is not None
     return {"unread": count, "banners": (UNCONFINED,) if bare else ()}
 
@@ -111,7 +117,7 @@ def frame(request: Request) -> dict[str, Any]:
         "viewer": viewer if viewer.is_signed_in else None,
         "csrf_token": csrf_token(request, services) if services else "",
         "flashes": _read_flashes(request),
-        **_read_state(viewer, services),
+        **_read_state(request, viewer, services),
         "errors": {},
         "values": {},
         "section": "",

@@ -40,13 +40,16 @@ async def get_session(
     """One request, one transaction: committed before the response is sent, rolled back by an exception.
 
     Requests by safe methods get a session that waits for no writer and refuses to write: state never changes by GET.
+    It is `request.state.session` while it lasts, for what is read beside the endpoint: two connections for one request
+    would let requests wait for one another.
     """
     database = services.database
     if request.method in SAFE_METHODS:
-        session = database.glance_session()
+        session = request.state.session = database.glance_session()
         try:
             yield session
         finally:
+            request.state.session = None
             session.close()
         return
     session = database.write_session()

@@ -62,11 +62,12 @@ NOBODY = Viewer()
 
 def get_viewer(request: Request, services: ServicesDep) -> Viewer:
     """Find out who asks, in a short look of its own: uploads must not hold a transaction while bytes arrive."""
-    viewer = request.state.viewer = _find_viewer(request, services)
+    viewer = request.state.viewer = find_viewer(request, services)
     return viewer
 
 
-def _find_viewer(request: Request, services: Services) -> Viewer:
+def find_viewer(request: Request, services: Services) -> Viewer:
+    """Who a request's token or cookie belongs to; raises `NotSignedIn` for a token that is not valid."""
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, token = header.partition(" ")

@@ -1,0 +1,166 @@
+"""How many requests are worked on at once, and what happens to the others.
+
+A request that is worked on needs a thread for each of its steps, and keeps a database connection from one step to
+the next. More requests than either would wait for one another for ever, so only as many get in as there are threads
+and connections for; a few more wait a moment, and the rest is told 503 at once. While a request waits for bytes of its
+visitor, or its answer goes out, its place is another one's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from weakref import WeakKeyDictionary
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+FREE = ("/static/", "/health")
+FOR_MACHINES = ("/api/worker/", "/ready", "/metrics")  # have places of their own: visitors cannot take them
+MACHINES_AT_ONCE = 6
+MACHINES_WAIT = 20.0  # seconds: a worker rather waits than tries again
+MACHINES_QUEUE = 500
+RETRY_AFTER = 2  # seconds
+_WORDS = "The site has more visitors than it can answer just now. Please try again in a moment."
+
+
+class Slots:
+    """Places for requests, first come, first served."""
+
+    def __init__(self, places: int, queue: int, wait: float) -> None:
+        self.free = places
+        self._queue = queue
+        self._wait = wait
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def take(self) -> bool:
+        """Take a place, waiting a moment for it; False if there is none or too many wait."""
+        if self.free > 0:
+            self.free -= 1
+            return True
+        if len(self._waiting) >= self._queue:
+            return False
+        turn = self._line_up()
+        try:
+            await asyncio.wait_for(asyncio.shield(turn), self._wait)
+        except TimeoutError:
+            return self._leave(turn)
+        except asyncio.CancelledError:
+            if self._leave(turn):
+                self.give()
+            raise
+        return True
+
+    async def take_again(self) -> None:
+        """Take a place for a request that had one before, however long it lasts; it goes first."""
+        if self.free > 0:
+            self.free -= 1
+            return
+        turn = self._line_up(first=True)
+        try:
+            await asyncio.shield(turn)
+        except asyncio.CancelledError:
+            if self._leave(turn):
+                self.give()
+            raise
+
+    def give(self) -> None:
+        """Give a place to the next one who waits, or back."""
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.free += 1
+
+    def _line_up(self, *, first: bool = False) -> asyncio.Future[None]:
+        turn = asyncio.get_running_loop().create_future()
+        (self._waiting.appendleft if first else self._waiting.append)(turn)
+        return turn
+
+    def _leave(self, turn: asyncio.Future[None]) -> bool:
+        """Stop waiting; True if the place was given at this very moment."""
+        if turn.done():
+            return True
+        turn.cancel()
+        self._waiting.remove(turn)
+        return False
+
+
+class Place:
+    """One request's place: given back while its visitor sends, and for good when its answer begins to go out."""
+
+    def __init__(self, slots: Slots) -> None:
+        self._slots = slots
+        self._held = True
+        self._over = False
+
+    async def receive(self, receive: Receive) -> Message:
+        """What the visitor sends next."""
+        if self._over:
+            return await receive()
+        self._give()
+        try:
+            return await receive()
+        finally:
+            if not self._over:
+                await self._slots.take_again()
+                self._held = True
+
+    def end(self) -> None:
+        """Give the place back."""
+        self._over = True
+        self._give()
+
+    def _give(self) -> None:
+        if self._held:
+            self._held = False
+            self._slots.give()
+
+
+class Admission:
+    """Plain ASGI: lets as many requests in as can be worked on."""
+
+    def __init__(self, app: ASGIApp, *, at_once: int, queue: int, wait: float) -> None:
+        self.app = app
+        self._sizes = {False: (at_once, queue, wait), True: (MACHINES_AT_ONCE, MACHINES_QUEUE, MACHINES_WAIT)}
+        # An application serves in one event loop; in tests in several, one after the other.
+        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, Slots]] = WeakKeyDictionary()
+
+    def slots(self, *, machines: bool = False) -> Slots:
+        """The places for visitors or for machines."""
+        known = self._slots.setdefault(asyncio.get_running_loop(), {})
+        if machines not in known:
+            known[machines] = Slots(*self._sizes[machines])
+        return known[machines]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["path"].startswith(FREE):
+            await self.app(scope, receive, send)
+            return
+        slots = self.slots(machines=scope["path"].startswith(FOR_MACHINES))
+        if not await slots.take():
+            await say_busy(scope, send)
+            return
+        place = Place(slots)
+
+        async def send_without_place(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                place.end()
+            await send(message)
+
+        try:
+            await self.app(scope, lambda: place.receive(receive), send_without_place)
+        finally:
+            place.end()
+
+
+async def say_busy(scope: Scope, send: Send) -> None:
+    """Answer 503 without asking anybody anything."""
+    api = scope["path"].startswith("/api/")
+    body = f'{{"error": "busy", "message": "{_WORDS}"}}' if api else _WORDS
+    headers = [
+        (b"content-type", b"application/json" if api else b"text/plain; charset=utf-8"),
+        (b"retry-after", str(RETRY_AFTER).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body.encode()})

@@ -1,0 +1,223 @@
+"""How large a request's body may be, who may send a large one, and how long one may take.
+
+Small bodies are read whole before anything else happens: a slow visitor holds neither a thread nor a connection.
+What is beyond `ANYBODY` bytes is read of those alone who are signed in. Files pass through in pieces, counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.services import SAFE_METHODS, Services
+from anyshot_platform.web.viewer import find_viewer
+
+ANYBODY = 64 << 10  # bytes that anyone may send
+FORM = 2 << 20
+MACHINE = 16 << 20  # a worker's batch of log lines, a summary
+WITH_TEXTS = 1 << 20  # JSON that carries pages and terms
+BUNDLE = 64 << 20
+PACK = 8 << 30
+MULTIPART_EXTRA = 1 << 20  # the other fields of a form that carries a file
+HELD_AT_ONCE = 96 << 20  # bytes of small bodies in memory, of all visitors together
+_WHOLE_BODY = 30.0  # seconds for a body that is read whole
+_NEXT_PIECE = 30.0  # seconds for the next piece of a file
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest body of a route, and whether it is a file that passes through in pieces."""
+
+    most: int
+    file: bool = False
+
+
+class Refused(PlatformError):
+    """A body that is not read on."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.code = status, code
+
+
+class Limits:
+    """The largest body of every route."""
+
+    def __init__(self, settings: PlatformSettings) -> None:
+        zipped, artifact = settings.upload_max_bytes + MULTIPART_EXTRA, settings.artifact_max_bytes
+        rules = {
+            r"PUT /api/v1/uploads/[^/]+": Limit(settings.upload_max_bytes, file=True),
+            r"PUT /api/v1/pools/[^/]+/packs": Limit(PACK, file=True),
+            r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": Limit(artifact, file=True),
+            r"POST /competitions/[^/]+/phases/[^/]+/submit": Limit(zipped, file=True),
+            r"POST /competitions/[^/]+/manage/(baselines|settings)": Limit(zipped, file=True),
+            r"POST /organize/import": Limit(BUNDLE, file=True),
+            r"POST /organize/pools/[^/]+/packs": Limit(PACK, file=True),
+            r"[A-Z]+ /api/worker/.*": Limit(MACHINE),
+            r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": Limit(WITH_TEXTS),
+        }
+        self._rules = [(re.compile(pattern), limit) for pattern, limit in rules.items()]
+
+    def of(self, method: str, path: str, content_type: str) -> Limit:
+        """The limit of a request."""
+        for pattern, limit in self._rules:
+            if pattern.fullmatch(f"{method} {path}"):
+                return limit
+        is_form = content_type.startswith(("application/x-www-form-urlencoded", "multipart/form-data"))
+        return Limit(FORM if is_form and not path.startswith("/api/") else ANYBODY)
+
+
+class Bodies:
+    """Plain ASGI: reads, counts and refuses bodies."""
+
+    def __init__(self, app: ASGIApp, *, services: Callable[[], Services], settings: PlatformSettings) -> None:
+        self.app = app
+        self._services = services
+        self._limits = Limits(settings)
+        self._held = 0  # bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in SAFE_METHODS:
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        limit = self._limits.of(scope["method"], scope["path"], headers.get("content-type", ""))
+        body = Body(limit, receive, lambda: self._is_known(scope))
+        size = announced(headers)
+        try:
+            await body.require_room(size)
+            if limit.file:
+                await body.require_known()
+                await self.app(scope, body.next_piece, send)
+            else:
+                await self._pass_whole(scope, body, send, size or limit.most)
+        except Refused as refusal:
+            await _refuse(scope, receive, send, refusal)
+
+    async def _pass_whole(self, scope: Scope, body: Body, send: Send, most: int) -> None:
+        if self._held + most > HELD_AT_ONCE:
+            raise Refused(503, "busy", "The site takes in too much just now. Please try again in a moment.")
+        self._held += most
+        try:
+            await body.read_whole()
+            await self.app(scope, body.replay, send)
+        finally:
+            self._held -= most
+
+    async def _is_known(self, scope: Scope) -> bool:
+        """Whether the one who sends is signed in, with a cookie or token of this site, or is a worker."""
+        return await run_in_threadpool(_is_known, Request(scope), self._services())
+
+
+def _is_known(request: Request, services: Services) -> bool:
+    from anyshot_platform.workers.tokens import worker_token
+
+    try:
+        if request.url.path.startswith("/api/worker/"):
+            return bool(worker_token(request, services))
+        return find_viewer(request, services).is_signed_in
+    except PlatformError:
+        return False
+
+
+def announced(headers: Headers) -> int:
+    """The length that the headers announce; 0 where they do not."""
+    text = headers.get("content-length", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0
+
+
+class Body:
+    """The body of one request."""
+
+    def __init__(self, limit: Limit, receive: Receive, is_known: Callable[[], Awaitable[bool]]) -> None:
+        self.limit = limit
+        self._receive = receive
+        self._is_known = is_known
+        self._known = False
+        self._size = 0
+        self._over = False
+        self._whole: Message | None = None
+
+    async def require_room(self, size: int) -> None:
+        """Raise `Refused` if so many bytes are too many, or are too many of someone unknown."""
+        if size > self.limit.most:
+            raise Refused(413, "too_large", f"This takes at most {_in_words(self.limit.most)}.")
+        if size > ANYBODY:
+            await self.require_known()
+
+    async def require_known(self) -> None:
+        """Raise `Refused` unless the sender is signed in."""
+        if not self._known and not await self._is_known():
+            raise Refused(
+                401, "not_signed_in", f"Please sign in before you send more than {_in_words(ANYBODY)}."
+            )
+        self._known = True
+
+    async def read_whole(self) -> None:
+        """Read all of it; raises `Refused`."""
+        try:
+            async with asyncio.timeout(_WHOLE_BODY):
+                pieces = [piece async for piece in self._pieces()]
+        except TimeoutError:
+            raise Refused(408, "too_slow", f"The body did not arrive within {_WHOLE_BODY:.0f} s.") from None
+        body = b"".join(pieces)
+        self._whole = {"type": "http.request", "body": body, "more_body": False}
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        while True:
+            message = await self._receive()
+            if message["type"] != "http.request":
+                raise Refused(400, "incomplete", "The connection ended before the body did.")
+            yield await self._count(message)
+            if not message.get("more_body", False):
+                return
+
+    async def _count(self, message: Message) -> bytes:
+        piece: bytes = message.get("body", b"")
+        self._size += len(piece)
+        await self.require_room(self._size)
+        return piece
+
+    async def replay(self) -> Message:
+        """What was read, then what the server says."""
+        if self._whole is not None:
+            message, self._whole = self._whole, None
+            return message
+        return await self._receive()
+
+    async def next_piece(self) -> Message:
+        """The next piece of a file; raises `Refused` if it is too large or does not come."""
+        try:
+            message = await asyncio.wait_for(self._receive(), _NEXT_PIECE if not self._over else None)
+        except TimeoutError:
+            raise Refused(408, "too_slow", f"Nothing more arrived for {_NEXT_PIECE:.0f} s.") from None
+        if message["type"] == "http.request":
+            await self._count(message)
+            self._over = not message.get("more_body", False)
+        return message
+
+
+def _in_words(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: Refused) -> None:
+    """Answer, and let the server close the connection: the rest of the body is not read."""
+    headers = {"connection": "close"}
+    if refusal.status == 503:
+        headers["retry-after"] = "2"
+    response: Response = PlainTextResponse(refusal.message, refusal.status, headers)
+    if scope["path"].startswith("/api/"):
+        content = {"error": refusal.code, "message": refusal.message}
+        response = JSONResponse(content, refusal.status, headers)
+    await response(scope, receive, send)

@@ -1,0 +1,21 @@
+"""Numbers that come as text, from headers, forms and addresses of pages."""
+
+from __future__ import annotations
+
+MOST = 2**31 - 1  # what an integer column holds
+
+
+def small_number(text: str) -> int | None:
+    """The whole number that ASCII digits write, with a sign or not; None for anything else or beyond 32 bits."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= 10):
+        return None
+    number = int(text)
+    return number if -MOST <= number <= MOST else None
+
+
+def line_id(text: str | None) -> int:
+    """The id of a log line that a browser has seen last; 0 for what is none."""
+    if text is None or not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        return 0
+    return int(text)

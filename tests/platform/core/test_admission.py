@@ -1,0 +1,245 @@
+"""A crowd is answered or told 503, bodies have limits, and nothing is left behind by either."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from starlette.types import Message, Scope
+
+from anyshot_platform.app import create_app
+from anyshot_platform.web.admission import Admission, Slots
+from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, Limits
+from tests.platform.conftest import make_settings
+from tests.platform.site import SLUG, Site
+
+
+@contextmanager
+def served(site: Site, **changes: Any) -> Iterator[str]:
+    """The site's services behind a real server on loopback."""
+    settings = site.services.settings.model_copy(update=changes)
+    object.__setattr__(site.services, "settings", settings)
+    app = create_app(settings, site.services)
+    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 60
+    while not server.started:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(60)
+
+
+async def crowd(address: str, paths: list[str], token: str) -> Counter[int]:
+    """How all of them at once are answered."""
+    limits = httpx.Limits(max_connections=len(paths))
+    headers = {"authorization": f"Bearer {token}", "accept": "text/html"}
+    async with httpx.AsyncClient(base_url=address, headers=headers, limits=limits, timeout=30) as client:
+        answers = await asyncio.gather(*(client.get(path) for path in paths))
+    assert all(answer.headers.get("retry-after") for answer in answers if answer.status_code == 503)
+    return Counter(answer.status_code for answer in answers)
+
+
+def test_150_page_loads_at_once_are_answered_and_the_site_goes_on(site: Site) -> None:
+    alice = site.member("alice")
+    page = f"/submissions/{alice.submit().json()['id']}"
+    with served(site, web_queue=500, web_wait_seconds=300.0) as address:
+        assert asyncio.run(crowd(address, [page] * 150, alice.token)) == {200: 150}
+
+
+def test_beyond_a_short_queue_visitors_are_told_to_come_back(site: Site) -> None:
+    alice = site.member("alice")
+    with served(site, web_queue=5, web_wait_seconds=300.0) as address:
+        answers = asyncio.run(crowd(address, [f"/competitions/{SLUG}"] * 150, alice.token))
+        assert set(answers) == {200, 503}
+        assert sum(answers.values()) == 150
+        assert asyncio.run(crowd(address, [f"/competitions/{SLUG}"] * 3, alice.token)) == {200: 3}
+
+
+def test_idle_streams_leave_the_pages_alone(embedded_site: Site) -> None:
+    """More streams than there are places; each shows its state, and pages are answered beside them."""
+    site = embedded_site
+    people = [site.member(f"user{number}") for number in range(2)]
+    paths = [(who.token, f"/submissions/{who.submit().json()['id']}/stream") for who in people]
+    places = {"web_requests_at_once": 1, "web_wait_seconds": 300.0}
+    with served(site, **places) as address, ExitStack() as streams:
+        shown = [streams.enter_context(streaming(address, path, token)) for token, path in paths * 3]
+        assert [b"event: state" in first for first in shown] == [True] * 6
+        assert httpx.get(f"{address}/competitions/{SLUG}", timeout=120).status_code == 200
+
+
+@contextmanager
+def streaming(address: str, path: str, token: str) -> Iterator[bytes]:
+    """An open stream; gives what it says first."""
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=120) as line:
+        line.sendall(f"GET {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {token}\r\n\r\n".encode())
+        said = b""
+        while b"event: " not in said:
+            piece = line.recv(65_536)
+            assert piece, said
+            said += piece
+        yield said
+
+
+def test_one_user_has_only_so_many_streams(embedded_site: Site) -> None:
+    site, alice = embedded_site, embedded_site.member("alice")
+    path = f"/api/v1/submissions/{alice.submit().json()['id']}/stream"
+    headers = {"authorization": f"Bearer {alice.token}"}
+
+    async def run(address: str) -> int:
+        async with httpx.AsyncClient(base_url=address, headers=headers, timeout=30) as client:
+            held = []
+            for _ in range(20):
+                answer = await client.send(client.build_request("GET", path), stream=True)
+                held.append((answer, lines := answer.aiter_lines()))
+                await anext(lines)
+            refused = await client.send(client.build_request("GET", path), stream=True)
+            for answer, _ in held:
+                await answer.aclose()
+            await refused.aclose()
+            return refused.status_code
+
+    with served(site) as address:
+        assert asyncio.run(run(address)) == 429
+
+
+def test_slots_are_given_in_turn_and_come_back_when_one_gives_up_waiting() -> None:
+    async def run() -> None:
+        slots = Slots(1, queue=1, wait=60)
+        assert await slots.take()
+        second = asyncio.create_task(slots.take())
+        await asyncio.sleep(0)
+        assert not await slots.take()  # the queue is full
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        third = asyncio.create_task(slots.take())
+        await asyncio.sleep(0)
+        slots.give()
+        assert await third
+        slots.give()
+        assert slots.free == 1
+
+    asyncio.run(run())
+
+
+def test_a_request_that_waits_for_its_bytes_leaves_its_place_to_another() -> None:
+    async def run() -> None:
+        waits, arrived = asyncio.Event(), asyncio.Event()
+
+        async def app(scope: Scope, receive: Any, send: Any) -> None:
+            if scope["path"] == "/slow":
+                await receive()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        async def slow_bytes() -> Message:
+            waits.set()
+            await arrived.wait()
+            return {"type": "http.request", "body": b"x"}
+
+        async def call(path: str) -> int:
+            said: list[Message] = []
+
+            async def send(message: Message) -> None:
+                said.append(message)
+
+            await admission({"type": "http", "path": path, "method": "POST"}, slow_bytes, send)
+            return said[0]["status"]
+
+        admission = Admission(app, at_once=1, queue=0, wait=1)
+        slow = asyncio.create_task(call("/slow"))
+        await asyncio.wait_for(waits.wait(), 30)
+        assert await call("/quick") == 200
+        arrived.set()
+        assert await slow == 200
+        assert admission.slots().free == 1
+
+    asyncio.run(run())
+
+
+# Bodies
+
+
+def test_json_beyond_64_kib_is_refused_before_anybody_is_asked(embedded_site: Site) -> None:
+    body = {"username": "a", "email": "a@example.org", "password": "x" * (ANYBODY + 1)}
+    answer = embedded_site.client.post("/api/v1/users", json=body)
+    assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
+    assert "64 KiB" in answer.json()["message"]
+
+
+def test_a_body_without_a_length_is_counted_while_it_is_read(embedded_site: Site) -> None:
+    sent = []
+
+    def endless() -> Iterator[bytes]:
+        while len(sent) < 1000:
+            sent.append(1)
+            yield b" " * 10_000
+
+    with served(embedded_site) as address:
+        try:
+            answer = httpx.post(f"{address}/api/v1/users", content=endless(), timeout=60)
+            assert answer.status_code == 413
+        except httpx.TransportError:
+            pass  # the server closed the connection while we went on sending
+    assert len(sent) < 1000
+
+
+@pytest.mark.parametrize("path", ["/login", "/sign-up", "/organize/import"])
+def test_a_large_form_of_a_stranger_is_not_read(embedded_site: Site, path: str) -> None:
+    files = {"bundle": ("x.zip", b"0" * (ANYBODY + 1))}
+    answer = embedded_site.client.post(path, files=files)
+    assert answer.status_code == 401 and "sign in" in answer.text
+
+
+def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(embedded_site: Site) -> None:
+    alice = embedded_site.person("alice")
+    headers = {"content-type": "application/x-www-form-urlencoded"}
+    for size, status in ((FORM + 1, 413), (ANYBODY + 1, 200)):
+        content = b"display_name=" + b"a" * (size - 13)
+        answer = alice.call("POST", "/account/profile", content=content, headers=headers)
+        assert (answer.status_code == 413) == (status == 413), answer.text
+
+
+def test_files_are_refused_beyond_their_own_limit_and_to_strangers(embedded_site: Site) -> None:
+    site, alice = embedded_site, embedded_site.member("alice")
+    path = "/api/v1/uploads/" + "0" * 32
+    assert site.client.put(path, params={"offset": 0}, content=b"x").status_code == 401
+    huge = {"content-length": str(site.services.settings.upload_max_bytes + 1)}
+    refused = alice.call("PUT", path, params={"offset": 0}, content=b"x", headers=huge)
+    assert refused.status_code == 413
+
+
+def test_every_limit_fits_into_what_is_held_at_once() -> None:
+    limits = Limits(make_settings(__import__("pathlib").Path("/nowhere")))
+    paths = ["/api/v1/users", "/login", "/api/worker/v1/claim", "/api/v1/competitions/a/manage/pages"]
+    for path in paths:
+        limit = limits.of("POST", path, "multipart/form-data")
+        assert not limit.file and limit.most <= HELD_AT_ONCE / 4
+    assert limits.of("POST", "/api/v1/users", "application/json").most == ANYBODY
+
+
+def test_a_half_sent_body_is_given_up(embedded_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anyshot_platform.web import bodies
+
+    monkeypatch.setattr(bodies, "_WHOLE_BODY", 0.2)
+    with (
+        served(embedded_site) as address,
+        socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as line,
+    ):
+        line.settimeout(60)
+        line.sendall(b"POST /api/v1/users HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{")
+        assert line.recv(100).startswith(b"HTTP/1.1 408")
