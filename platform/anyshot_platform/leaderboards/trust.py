@@ -26,7 +26,7 @@ SURE = 0.95
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A row next to one's own: `above` by one rank, or below; `probability` that its place is the true one."""
+    """A row next to one's own: `above` by one rank, or below; `probability` is the share of redraws with this order."""
 
     team: str
     above: bool
@@ -40,7 +40,8 @@ def read_neighbours(
 ) -> tuple[Neighbour, ...]:
     """The ranked rows just above and below `rank`; those whose results of each task are gone are left out.
 
-    The probability is over other tasks of the same datasets, not over other datasets or seeds.
+    The redraws are of tasks of the same datasets, not of datasets or seeds. Their share is no probability that the
+    order is the true one: who stands high on a board was often lucky.
     """
     if version.rule.relative:  # two rows alone do not tell their places among all
         return ()
@@ -75,10 +76,10 @@ def read_neighbours(
 
 
 def _words(team: str, *, above: bool, probability: float) -> str:
-    which = f"{team}, the row {'above' if above else 'below'}, is truly {'better' if above else 'worse'}"
-    shown = "more than 0.99" if probability > 0.99 else f"{probability:.2f}"
+    which = f"{team}, the row {'above' if above else 'below'}, came out {'ahead' if above else 'behind'}"
+    shown = "more than 99" if probability > 0.99 else f"{100 * probability:.0f}"
     verdict = "" if probability >= SURE else ": the order is not sure"
-    return f"{which} with probability {shown}{verdict}."
+    return f"{which} in {shown} of 100 redraws of the tasks{verdict}."
 
 
 class _Pair:

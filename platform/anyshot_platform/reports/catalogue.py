@@ -60,7 +60,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "flips",
             "Reliability of the ranking",
-            "How likely each entry is truly first, intervals of the ranks, paired differences, flips, how many tasks, "
+            "How likely each entry is truly the best, intervals of ranks, paired differences, flips, how many tasks, "
             "classes and datasets would settle the top, agreement with the feedback phase, worst run against mean.",
             Subject.BOARD,
             (

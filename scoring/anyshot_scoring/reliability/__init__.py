@@ -10,7 +10,15 @@ Every figure names its population, which is also its unit of resampling:
 
 from anyshot_scoring.reliability.agreement import tau_b, tau_between, tau_between_runs
 from anyshot_scoring.reliability.assessment import Assessment, assess
-from anyshot_scoring.reliability.flips import Flips, count_flips, plan_size, predict_flip, subset_flips
+from anyshot_scoring.reliability.board_model import BoardModel, model_board
+from anyshot_scoring.reliability.flips import (
+    Flips,
+    count_flips,
+    count_ties,
+    plan_size,
+    predict_flip,
+    subset_flips,
+)
 from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
 from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
 from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
@@ -22,6 +30,7 @@ from anyshot_scoring.reliability.strata import Crossing, Strata, Stratum, order_
 __all__ = [
     "POPULATIONS",
     "Assessment",
+    "BoardModel",
     "ClassMatrix",
     "Components",
     "Crossing",
@@ -42,10 +51,12 @@ __all__ = [
     "assess",
     "compare",
     "count_flips",
+    "count_ties",
     "estimate_components",
     "find_groups",
     "fit_seed_model",
     "judge",
+    "model_board",
     "order_by",
     "plan_size",
     "plan_top",

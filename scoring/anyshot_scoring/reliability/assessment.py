@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
+from anyshot_scoring.reliability.board_model import BoardModel, model_board
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
@@ -28,13 +30,16 @@ FEWEST_REPLICATES = 1_000
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Two rows of the board, one below the other: the lead, its interval, and how likely the order is the true one."""
+    """Two rows of the board, one below the other: the lead, its interval, and how likely the order is the true one.
+
+    `ordered` is the board model's probability; undefined where the population has too few units for one.
+    """
 
     first: str
     second: str
     lead: float
     interval: Interval
-    ordered: float
+    ordered: float | Undefined
     separated: bool
 
 
@@ -46,6 +51,7 @@ class PopulationReport:
     words: str
     units: int
     ranks: RankReliability
+    model: BoardModel | Undefined
     neighbours: tuple[Neighbours, ...]
 
 
@@ -117,8 +123,9 @@ def assess(
     """Assess a board of submissions that were run on the same tasks (`align`).
 
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
-    feedback phase by key. `top` is how many places should be settled. Flips, planning and seeds speak of the mean
-    over runs, ranks and neighbours of what the rule ranks by. Raises `ScoringError` for under 1,000 replicates.
+    feedback phase by key. `top` is how many places should be settled. Planning, seeds and flips over classes speak of
+    the mean over runs, flips over datasets of the runs that count, all else of what the rule ranks by. Raises
+    `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
@@ -147,7 +154,7 @@ def assess(
             population: _report(board, own, points, population, chosen, replicates, seed)
             for population in POPULATIONS
         },
-        flips=_neighbour_flips(board, own, top, replicates, seed),
+        flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
         plan=_plan(board, own, top),
         seeds_tau=tau_between_runs(board),
         feedback=_compare_feedback(board.keys, points, feedback),
@@ -172,38 +179,49 @@ def _report(
     drawn = resample(board, population, classes=classes, replicates=replicates, seed=seed, rule=rule)
     units = count_units(board, population, classes)
     ranks = rank_reliability(points, drawn, units)
+    whole = drawn
+    if population is Population.DATASETS:  # the means of datasets have the noise of their tasks already
+        whole = resample(board, population, replicates=replicates, seed=seed, rule=rule, one_stage=True)
+    model = model_board(points, whole, units, seed)
     return PopulationReport(
         population=population,
         words=POPULATIONS[population],
         units=units,
         ranks=ranks,
+        model=model,
         neighbours=tuple(
-            _neighbours(board.keys, points, drawn, ranks, units, i) for i in range(len(points) - 1)
+            _neighbours(board.keys, points, drawn, ranks, model, units, i) for i in range(len(points) - 1)
         ),
     )
 
 
 def _neighbours(
-    keys: tuple[str, ...], points: NDArray, drawn: NDArray, ranks: RankReliability, units: int, i: int
+    keys: tuple[str, ...],
+    points: NDArray,
+    drawn: NDArray,
+    ranks: RankReliability,
+    model: BoardModel | Undefined,
+    units: int,
+    i: int,
 ) -> Neighbours:
     return Neighbours(
         first=keys[i],
         second=keys[i + 1],
         lead=float(points[i] - points[i + 1]),
         interval=percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
-        ordered=float(ranks.better[i, i + 1]),
+        ordered=model if isinstance(model, Undefined) else float(model.better[i, i + 1]),
         separated=bool(ranks.separated[i, i + 1]),
     )
 
 
 def _neighbour_flips(
-    board: ScoreMatrix, classes: ClassMatrix | None, top: int, replicates: int, seed: int
+    board: ScoreMatrix, classes: ClassMatrix | None, join: Join, top: int, replicates: int, seed: int
 ) -> tuple[NeighbourFlips, ...]:
-    """Flips on random halves of the classes of each dataset, and of the datasets, for the first places."""
+    """Flips on halves of the datasets, in the runs that count, and of the classes of each, for the first places."""
     made: list[NeighbourFlips] = []
     for i in range(min(top, len(board.keys) - 1)):
         first, second = board.keys[i], board.keys[i + 1]
-        by_dataset = board.dataset_means()
+        by_dataset = board.counting_means(join)
         flips = _half_flips(by_dataset[:, i] - by_dataset[:, i + 1], None, replicates, seed)
         made.append(NeighbourFlips(first, second, "datasets", flips))
         if classes is not None:
@@ -216,6 +234,8 @@ def _neighbour_flips(
 def _half_flips(
     differences: NDArray, strata: NDArray | None, replicates: int, seed: int
 ) -> Flips | Undefined:
+    if differences.mean() < 0:
+        return Undefined("the mean over these units has the other order than the board")
     smallest = len(differences) if strata is None else int(np.bincount(strata).min())
     if smallest < 2:
         return Undefined("there is a single unit, which has no halves")
@@ -228,6 +248,10 @@ def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> Plan | U
         components = estimate_components(board, board.keys[i], board.keys[i + 1], classes)
         if isinstance(components, Undefined):
             return components
+        if board.column(board.keys[i]).mean() < board.column(board.keys[i + 1]).mean():
+            return Undefined(
+                "by the mean of the runs, which planning speaks of, two of these places are turned"
+            )
         pairs.append(components)
     return plan_top(pairs) if pairs else Undefined("a single submission has no order to settle")
 

@@ -2,11 +2,14 @@
 
 Setlur, Li and Smith, *Two Sides of Meta-Learning Evaluation: In vs. Out of Distribution*: A1(C_L) - A2(C_L) = eps > 0
 on all L units. Of random subsets C_N of m units, a *flip* has A1(C_N) < A2(C_N), an *exaggeration* has
-A1(C_N) - A2(C_N) > eps + delta. Both are strict, and both methods meet the same tasks.
+A1(C_N) - A2(C_N) > eps + delta. Both are strict, and both methods meet the same tasks. Accuracies are whole numbers of
+queries, so exact ties are common: differences closer to 0 than `TIE` are ties, whatever rounding made of them.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +20,17 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.undefined import Undefined
 
 DELTA = 0.005  # half a point
+TIE = 1e-9  # far above the rounding of a mean, far below one query in a million
+MOST_ENUMERATED = 50_000  # so few subsets are all looked at, once each
 FEWEST_SUBSETS = 1_000  # the papers' 100 subsets carry 5 to 10 points of noise
 
 
 @dataclass(frozen=True)
 class Flips:
-    """Shares of flips and exaggerations over subsets of `size` of `units`, given the lead `lead` on all."""
+    """Shares of flips, ties and exaggerations over subsets of `size` of `units`, given the lead `lead` on all.
+
+    `exact` where all `subsets` that exist were counted, once each; else they are random ones.
+    """
 
     lead: float
     units: int
@@ -31,6 +39,8 @@ class Flips:
     exaggeration: float
     predicted_flip: float | Undefined
     subsets: int
+    tie: float = 0.0
+    exact: bool = False
 
 
 def subset_flips(
@@ -46,26 +56,35 @@ def subset_flips(
 
     `differences` `[L]` are first minus second on each unit; the sign is turned so that the lead is positive. With
     `strata` `[L]` (the dataset of each class), `size` units are drawn of each stratum, and all strata weigh alike.
-    Undefined without a lead. Raises `ScoringError` for fewer than 1,000 subsets or an impossible size.
+    Where there are at most 50,000 subsets, all are counted. Undefined without a lead. Raises `ScoringError` for fewer
+    than 1,000 subsets or an impossible size.
     """
     values = np.asarray(differences, dtype=np.float64)
     groups = _groups(values, np.zeros(len(values)) if strata is None else np.asarray(strata))
     _check(groups, size, subsets)
     lead = float(np.mean([group.mean() for group in groups]))
-    if lead == 0.0:
+    if abs(lead) <= TIE:
         return Undefined("there is no lead that could flip")
-    sign, rng = np.sign(lead), np.random.default_rng(seed)
-    drawn = sum(_subset_means(sign * group, size, subsets, rng) for group in groups) / len(groups)
+    turned = [np.sign(lead) * group for group in groups]
+    exact = math.prod(math.comb(len(group), size) for group in groups) <= MOST_ENUMERATED
+    drawn = _all_means(turned, size) if exact else _random_means(turned, size, subsets, seed)
     flip, exaggeration = count_flips(drawn, abs(lead), delta)
     variance = sum(_subset_variance(group, size) for group in groups) / len(groups) ** 2
     predicted = float(stats.norm.cdf(-abs(lead) / np.sqrt(variance))) if variance > 0 else 0.0
-    return Flips(abs(lead), len(values), size, flip, exaggeration, predicted, subsets)
+    return Flips(
+        abs(lead), len(values), size, flip, exaggeration, predicted, len(drawn), count_ties(drawn), exact
+    )
 
 
 def count_flips(differences: ArrayLike, lead: float, delta: float = DELTA) -> tuple[float, float]:
     """Shares of flips and of exaggerations among differences A1 - A2 on subsets, given the lead on all."""
     values = np.asarray(differences, dtype=np.float64)
-    return float((values < 0.0).mean()), float((values > lead + delta).mean())
+    return float((values < -TIE).mean()), float((values > lead + delta + TIE).mean())
+
+
+def count_ties(differences: ArrayLike) -> float:
+    """Share of exact ties among differences on subsets."""
+    return float((np.abs(np.asarray(differences, dtype=np.float64)) <= TIE).mean())
 
 
 def predict_flip(differences: ArrayLike, size: int, lead: float | None = None) -> float | Undefined:
@@ -111,6 +130,20 @@ def _check(groups: list[NDArray], size: int, subsets: int) -> None:
     smallest = min(len(group) for group in groups)
     if not 1 <= size <= smallest:
         raise ScoringError(f"Subsets of {size} cannot be drawn of {smallest}.")
+
+
+def _all_means(groups: list[NDArray], size: int) -> NDArray[np.float64]:
+    """Means over the groups' means of all their subsets of `size`, each combination once."""
+    total = np.zeros(1)
+    for group in groups:
+        chosen = np.array(list(itertools.combinations(range(len(group)), size)))
+        total = (total[:, None] + group[chosen].mean(axis=1)).ravel()
+    return total / len(groups)
+
+
+def _random_means(groups: list[NDArray], size: int, subsets: int, seed: int) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return np.asarray(sum(_subset_means(group, size, subsets, rng) for group in groups)) / len(groups)
 
 
 def _subset_means(values: NDArray, size: int, subsets: int, rng: np.random.Generator) -> NDArray[np.float64]:

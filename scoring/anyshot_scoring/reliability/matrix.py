@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.joins import Join
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.table import METRICS, TaskTable
 
@@ -62,6 +63,16 @@ class ScoreMatrix:
         """The same submissions on some of the tasks."""
         names = ("scores", "task", "run", "dataset", "ways", "shots")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def counting_means(self, join: Join) -> NDArray[np.float64]:
+        """Mean of each submission on each dataset over the runs that its figure is made of, `[D, S]`."""
+        counting = [np.flatnonzero(join.counting(own)) for own in self.run_means().T.tolist()]
+        return np.stack([self._dataset_means(runs, s) for s, runs in enumerate(counting)], axis=1)
+
+    def _dataset_means(self, runs: NDArray[np.int64], column: int) -> NDArray[np.float64]:
+        rows = np.isin(self.run, runs)
+        sums = np.bincount(self.dataset[rows], self.scores[rows, column], minlength=len(self.datasets))
+        return sums / np.maximum(np.bincount(self.dataset[rows], minlength=len(self.datasets)), 1)
 
     def submissions(self, columns: ArrayLike) -> ScoreMatrix:
         """Some of the submissions, by position and in that order, on the same tasks."""

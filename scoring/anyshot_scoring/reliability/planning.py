@@ -51,7 +51,8 @@ class Plan:
     """What would settle the first `top` places: every neighbouring pair flips in at most `flip`.
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
-    count); `datasets` are new ones with as many classes and tasks each as now. Undefined where no number is enough.
+    count); `datasets` are new ones with as many classes and tasks each as now, `datasets_interval` its 5 to 95 %
+    range. Undefined where no number is enough.
     """
 
     top: int
@@ -60,6 +61,7 @@ class Plan:
     classes: int | Undefined
     datasets: int | Undefined
     now: float
+    datasets_interval: tuple[int, int] | Undefined
 
 
 def estimate_components(
@@ -104,7 +106,25 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> Plan:
         classes=_largest([_solve(pair, z, "klass") for pair in fixed]),
         datasets=_largest([_solve(pair, z, "dataset") for pair in pairs]),
         now=max((pair.flip() for pair in pairs), default=0.0),
+        datasets_interval=_need_interval(pairs, z),
     )
+
+
+def _need_interval(pairs: Sequence[Components], z: float, draws: int = 4_000) -> tuple[int, int] | Undefined:
+    """5 to 95 %: how many new datasets are needed, if lead and variance were as uncertain as the datasets at hand say.
+
+    The variance is a scaled inverse chi-square, the lead a normal around the lead seen; of several pairs the largest
+    need counts.
+    """
+    if not pairs or min(pair.datasets for pair in pairs) < 3:
+        return Undefined("fewer than three datasets do not tell how datasets vary")
+    rng, needs = np.random.default_rng(0), np.zeros(draws)
+    for pair in pairs:
+        variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, draws)
+        lead = pair.lead + np.sqrt(variance / pair.datasets) * rng.standard_normal(draws)
+        needs = np.maximum(needs, variance * (z / np.maximum(np.abs(lead), 1e-12)) ** 2)
+    low, high = np.ceil(np.quantile(needs, [0.05, 0.95])).clip(1, 1e9)
+    return int(low), int(high)
 
 
 def _solve(pair: Components, z: float, unit: str) -> int | Undefined:

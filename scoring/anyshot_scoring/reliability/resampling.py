@@ -17,6 +17,7 @@ from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.rules import Rule, find_rule
 
 _BLOCK_BYTES = 16 << 20  # of the largest intermediate array
+MOST_ENUMERATED = 6  # datasets, all draws of which are looked at
 
 
 class Population(StrEnum):
@@ -68,13 +69,16 @@ def resample(
     replicates: int = 10_000,
     seed: int = 0,
     rule: Rule | str = "mean_run",
+    one_stage: bool = False,
 ) -> NDArray[np.float64]:
     """What the rule ranks by, `[replicates, S]`, higher is better, under draws from the population.
 
     - `tasks`: n of the n tasks of each dataset in each run, with replacement; deviations of tasks and classes grow by
       sqrt(n / (n - 1)), so that few tasks or classes do not make them too small (Rao and Wu 1988).
     - `datasets`: D of the D datasets, the same for all runs; within each drawn dataset its tasks anew (two-stage
-      bootstrap: slightly wider than datasets alone, by the noise of the tasks).
+      bootstrap: slightly wider than datasets alone, by the noise of the tasks). With `one_stage` the tasks stay as
+      they are; up to six datasets, all draws with replacement are then looked at once each (6^6 = 46,656), whatever
+      `replicates` says.
     - `classes`: the deviation of a draw of each dataset's classes plus that of a draw of tasks, independent of each
       other (for means, the variances of the crossed factors add up; Owen 2007, *The pigeonhole bootstrap*).
     - `seeds`: R of the R runs. Coarse: three runs have ten distinct draws.
@@ -85,6 +89,8 @@ def resample(
     if replicates < 1:
         raise ScoringError("At least one replicate is needed.")
     chosen, rng = find_rule(rule) if isinstance(rule, str) else rule, np.random.default_rng(seed)
+    if one_stage:
+        return _whole_datasets(matrix, chosen, replicates, rng)
     parts = [
         _draw(matrix, Population(population), classes, size, rng, chosen.by_dataset).points(chosen)
         for size in _portions(matrix, replicates, chosen.by_dataset)
@@ -154,6 +160,38 @@ def _draw_datasets(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) 
     if not weights.all():
         raise ScoringError("Each run must have tasks of each dataset.")
     draws.runs[:] /= weights[:, :, None]
+
+
+def _whole_datasets(
+    matrix: ScoreMatrix, rule: Rule, replicates: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """What the rule ranks by where D of the D datasets are drawn with all their tasks, `[replicates, S]`."""
+    n, means = len(matrix.datasets), matrix.run_dataset_means()
+    if n < 2:
+        raise ScoringError("There is a single dataset: nothing can be said about others.")
+    if rule.by_dataset:
+        portions = [rng.integers(0, n, (size, n)) for size in _portions(matrix, replicates, datasets=True)]
+    else:
+        portions = [_every_draw(n) if n <= MOST_ENUMERATED else rng.integers(0, n, (replicates, n))]
+    return np.concatenate([_of_datasets(matrix, means, rule, picked) for picked in portions])
+
+
+def _of_datasets(
+    matrix: ScoreMatrix, means: NDArray[np.float64], rule: Rule, picked: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    n = len(matrix.datasets)
+    times = np.stack([(picked == dataset).sum(axis=1) for dataset in range(n)], axis=1).astype(np.float64)
+    sizes = np.zeros((matrix.runs, n))
+    np.add.at(sizes, (matrix.run, matrix.dataset), 1.0)
+    sums = np.nan_to_num(means) * sizes[:, :, None]
+    runs = np.stack([times @ own / (times @ size)[:, None] for own, size in zip(sums, sizes, strict=True)], axis=1)
+    datasets = means[:, picked].transpose(1, 0, 2, 3) if rule.by_dataset else None
+    return Draws(runs, datasets).points(rule)
+
+
+def _every_draw(units: int) -> NDArray[np.int64]:
+    """Every one of the units^units draws with replacement, `[units^units, units]`."""
+    return np.stack(np.meshgrid(*[np.arange(units)] * units, indexing="ij"), axis=-1).reshape(-1, units)
 
 
 def _draw_runs(matrix: ScoreMatrix, draws: Draws, rng: np.random.Generator) -> Draws:

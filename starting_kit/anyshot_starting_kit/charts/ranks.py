@@ -53,4 +53,4 @@ def draw_rank_intervals(rows: Sequence[RankBar], title: str, population: str) ->
 
 
 def _first(row: RankBar) -> str:
-    return "" if row.first is None else f", truly first with probability {row.first:.2f}"
+    return "" if row.first is None else f", truly best with probability {row.first:.2f}"

@@ -26,7 +26,7 @@ class PopulationView:
 
     report: PopulationReport
     ranks: Chart
-    order: Chart
+    order: Chart | None
     groups: tuple[tuple[str, ...], ...]
 
 
@@ -76,23 +76,29 @@ def figure_words(value: float | Undefined, pattern: str = "{:.3f}") -> str:
 def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
     ranks, shown = report.ranks, min(_MATRIX_ROWS, len(labels))
     rows = [
-        RankBar(label, float(ranks.rank[i]), float(ranks.low[i]), float(ranks.high[i]), float(ranks.first[i]))
+        RankBar(label, float(ranks.rank[i]), float(ranks.low[i]), float(ranks.high[i]), _first(report, i))
         for i, label in enumerate(labels)
     ]
-    matrix = ranks.better[:shown, :shown].copy()
-    np.fill_diagonal(matrix, np.nan)
     return PopulationView(
         report=report,
         ranks=draw_rank_intervals(rows, f"Intervals of the true rank, over {report.words}", report.words),
-        order=draw_heat_map(
-            matrix,
-            labels[:shown],
-            f"Probability that the row is truly better than the column, over {report.words}",
-            "probability that the row is truly better than the column",
-            low=0.0,
-            high=1.0,
-        ),
+        order=_order_chart(report, labels[:shown]),
         groups=tuple(tuple(labels[i] for i in group) for group in ranks.groups),
+    )
+
+
+def _first(report: PopulationReport, i: int) -> float | None:
+    return None if isinstance(report.model, Undefined) else float(report.model.first[i])
+
+
+def _order_chart(report: PopulationReport, labels: list[str]) -> Chart | None:
+    if isinstance(report.model, Undefined):
+        return None
+    matrix = report.model.better[: len(labels), : len(labels)].copy()
+    np.fill_diagonal(matrix, np.nan)
+    words = "probability that the row is truly better than the column"
+    return draw_heat_map(
+        matrix, labels, f"{words.capitalize()}, over {report.words}", words, low=0.0, high=1.0
     )
 
 
@@ -110,10 +116,17 @@ def _headline(assessment: Assessment, labels: list[str]) -> str:
     for population in (Population.DATASETS, Population.CLASSES, Population.TASKS):
         report = assessment.populations[population]
         if isinstance(report, PopulationReport):
-            first, last = float(report.ranks.first[0]), int(report.ranks.high[0])
-            place = "place is settled" if last == 1 else f"true rank may be as low as {last}"
-            return (
-                f"Over {report.words}, {labels[0]} is first with probability {first:.2f}: "
-                f"with 95 % confidence its {place}."
-            )
+            last = int(report.ranks.high[0])
+            place = "first place is settled" if last == 1 else f"true rank may be as low as {last}"
+            return f"Over {report.words}: with 95 % confidence {labels[0]}'s {place}. {_best(report)}"
     return "Nothing can be said about another draw."
+
+
+def _best(report: PopulationReport) -> str:
+    """How likely the leader is truly the best, and leads again."""
+    if isinstance(report.model, Undefined):
+        return f"How probable that is cannot be known: {report.model.reason}."
+    return (
+        f"It is truly the best with probability {report.model.first[0]:.2f}, and would lead another phase of this size "
+        f"with probability {report.model.first_again:.2f}."
+    )

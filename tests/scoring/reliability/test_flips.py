@@ -81,3 +81,23 @@ def test_a_planned_number_of_new_units_keeps_flips_below_what_was_asked():
     assert count_flips(drawn, 0.02)[0] == pytest.approx(0.05, abs=0.01)
     assert isinstance(plan_size([0.1, 0.2], lead=0.0), Undefined)
     assert isinstance(plan_size([0.1], lead=0.1), Undefined)
+
+
+def test_exact_ties_are_no_flips_whatever_rounding_makes_of_them():
+    rng = np.random.default_rng(0)
+    hits = rng.integers(-3, 4, 20)
+    hits[0] += 2 - hits.sum()  # leads by two queries of 400
+    result = known(subset_flips(hits / 20.0, 10, subsets=20_000, seed=1))
+    drawn = np.array([rng.permutation(hits)[:10].sum() for _ in range(20_000)])
+    assert result.flip == pytest.approx((drawn < 0).mean(), abs=0.02)
+    assert result.tie == pytest.approx((drawn == 0).mean(), abs=0.02) and result.tie > 0.02
+    assert count_flips(np.array([1e-16, -1e-16, 0.1 + 0.2 - 0.3]), 0.1) == (0.0, 0.0)
+
+
+def test_all_halves_of_six_datasets_are_counted_once_each():
+    differences = [0.05, 0.03, -0.02, 0.01, -0.03, 0.02]
+    result = known(subset_flips(differences, 3))
+    assert (result.subsets, result.exact) == (20, True)
+    assert round(result.flip * 20, 9) == round(result.flip * 20)
+    strata = known(subset_flips([*differences, 0.4, -0.1], 1, strata=[0] * 6 + [1] * 2))
+    assert strata.subsets == 12 and strata.exact

@@ -1,0 +1,82 @@
+"""Probabilities on a board: calibrated where the truth is known, and withheld where it cannot be."""
+
+import numpy as np
+import pytest
+
+from anyshot_scoring.reliability import BoardModel, Population, assess, model_board, resample
+from anyshot_scoring.reliability.assessment import PopulationReport
+from anyshot_scoring.undefined import Undefined
+from anyshot_starting_kit.report import reliability_html
+from benchmarks.calibration.__main__ import judge
+from benchmarks.calibration.boards import FAMILIES, simulate
+
+
+def known(model: BoardModel | Undefined) -> BoardModel:
+    assert isinstance(model, BoardModel)
+    return model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_stated_is_as_often_true(family: str) -> None:
+    found = [judge(simulate(family, 20, 10, seed)) for seed in range(1000, 1080)]
+    first = np.concatenate([each["first"] for each in found])
+    stated, share, true = first.mean(axis=0)
+    error = np.sqrt(0.25 / len(first))
+    assert abs(stated - true) < 2 * error
+    assert share - true > 1.5 * error  # the share of bootstrap draws, which pages called a probability
+    ahead = np.concatenate([each["ahead"] for each in found])
+    assert abs(ahead[:, 0].mean() - ahead[:, 2].mean()) < 0.05
+
+
+def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_survive() -> None:
+    board = simulate("even", 20, 10, 7)
+    drawn = resample(board.matrix, Population.DATASETS, one_stage=True)
+    scores = board.matrix.run_means()[0]
+    model = known(model_board(scores, drawn, 10))
+    assert np.ptp(model.level) < np.ptp(scores)
+    assert np.mean((model.level - model.level.mean() - board.truth) ** 2) < np.mean(
+        (scores - scores.mean() - board.truth) ** 2
+    )
+    assert model.spread_interval[0] < model.spread < model.spread_interval[1]
+    assert model.first.sum() == pytest.approx(1)
+    np.testing.assert_allclose(model.better + model.better.T, 1)
+
+
+def test_a_lead_far_above_the_noise_is_certain_and_equal_ones_are_not() -> None:
+    rng = np.random.default_rng(0)
+    noise = 0.001 * rng.standard_normal((2000, 3))
+    model = known(model_board(np.array([0.9, 0.5, 0.4]), 0.6 + noise, 50))
+    assert model.first[0] > 0.999 and model.better[1, 2] > 0.999 and model.first_again > 0.999
+    even = known(model_board(np.array([0.5, 0.5, 0.5]), 0.5 + noise, 50))
+    assert even.first == pytest.approx([1 / 3] * 3, abs=0.05)
+
+
+def test_under_six_datasets_the_page_says_what_cannot_be_known() -> None:
+    board = simulate("even", 4, 5, 0)
+    report = assess(board.matrix, replicates=1000, combination="mean").populations[Population.DATASETS]
+    assert isinstance(report, PopulationReport) and isinstance(report.model, Undefined)
+    page = reliability_html(assess(board.matrix, replicates=1000, combination="mean"))
+    assert "5 units do not tell how much others would differ: probabilities need at least 6" in page
+    assert "is first with probability" not in page and "Truly best" in page and "not known" in page
+
+
+def test_a_page_speaks_of_probabilities_of_the_model_and_of_no_share_of_draws() -> None:
+    board = simulate("even", 6, 8, 3)
+    assessment = assess(board.matrix, replicates=1000, combination="mean")
+    report = assessment.populations[Population.DATASETS]
+    assert isinstance(report, PopulationReport)
+    model, page = known(report.model), reliability_html(assessment)
+    assert f"It is truly the best with probability {model.first[0]:.2f}" in page
+    assert abs(model.first[0] - report.ranks.first[0]) > 0.02  # else this test could not tell them apart
+
+
+def test_six_datasets_are_enumerated() -> None:
+    board = simulate("even", 3, 6, 0)
+    one, two = (
+        resample(board.matrix, Population.DATASETS, replicates=r, seed=r, one_stage=True) for r in (10, 1000)
+    )
+    assert len(one) == 6**6
+    np.testing.assert_array_equal(one, two)
+    means = board.matrix.dataset_means()
+    np.testing.assert_allclose(one.mean(axis=0), means.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(one.var(axis=0), means.var(axis=0) / 6, rtol=1e-9)
