@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from anyshot_analysis.jobs.inputs import BadAnalysis
-from anyshot_analysis.jobs.registry import JOBS, run
+from anyshot_analysis.jobs.registry import JOBS, again, run
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.results import BadResultsFile, read_kind
 
@@ -31,14 +31,18 @@ class Analyses(click.Group):
     """Builds the command of an analysis when it is asked for, so that help needs no torch."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(JOBS)
+        return sorted([*JOBS, *self.commands])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return command_of(cmd_name) if cmd_name in JOBS else None
+        return command_of(cmd_name) if cmd_name in JOBS else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, JOBS[name].about) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, _about(self, name)) for name in self.list_commands(ctx)])
+
+
+def _about(group: click.Group, name: str) -> str:
+    return JOBS[name].about if name in JOBS else group.commands[name].get_short_help_str(limit=80)
 
 
 @click.group(cls=Analyses)
@@ -73,6 +77,29 @@ def command_of(name: str) -> click.Command:
         " what can be said of other classes."
     )
     return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
+
+
+@analyse.command("again", short_help="Make a report again and say whether its numbers are the same.")
+@click.argument("report", type=click.Path(exists=True, path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--train", multiple=True, type=click.Path(exists=True, path_type=Path), help="Packs of meta-train."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("again"), show_default=True, help="Folder."
+)
+def again_command(report: Path, files: tuple[Path, ...], train: tuple[Path, ...], out: Path) -> None:
+    """Make REPORT (its folder or result.json) again from FILES, with the parameters that it says.
+
+    Exits with 1 where the files or versions are others, or the numbers differ.
+    """
+    try:
+        same = again(report, sort_files(files, train), out)
+    except (BadAnalysis, DataError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    if not same:
+        raise click.ClickException(f"the numbers differ: compare {report} with {out / 'result.json'}")
+    click.echo(f"The same numbers, byte for byte: {out / 'result.json'}")
 
 
 def option_of(field: Field[Any]) -> click.Option:

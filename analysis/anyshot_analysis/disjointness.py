@@ -39,13 +39,14 @@ def check_spread(classes: int, ways: int, gamma: float) -> float:
 def spread(inclusion: ArrayLike) -> float:
     """The largest gamma of a distribution: L min p_i / n, 1 for uniform tuples."""
     p = check_inclusion(inclusion)
-    return float(len(p) * p.min() / p.sum())
+    return min(1.0, float(len(p) * p.min() / p.sum()))
 
 
 def expected_classes(inclusion: ArrayLike, tasks: int) -> float:
     """E[Z] = L - sum (1 - p_i)^N: distinct classes in N independent tasks."""
     p = check_inclusion(inclusion)
-    return float(len(p) - ((1.0 - p) ** tasks).sum())
+    with np.errstate(divide="ignore"):
+        return float(-np.expm1(tasks * np.log1p(-p)).sum()) if tasks else 0.0
 
 
 def expected_classes_bound(classes: int, ways: int, gamma: float, tasks: int) -> float:
@@ -64,7 +65,8 @@ def disjoint_probability_bound(
 ) -> float:
     """P(no class of the test tasks in training, or the reverse) <= 4 (1 - gamma n / L)^min(N_tr, N_te)."""
     p = check_spread(classes, ways, gamma)
-    return min(1.0, 4.0 * (1.0 - p) ** min(train_tasks, test_tasks))
+    tasks = min(train_tasks, test_tasks)
+    return min(1.0, 4.0 * math.exp(tasks * math.log1p(-p))) if p < 1 else float(tasks == 0)
 
 
 def enough_tasks(classes: int, ways: int, gamma: float, rho: float) -> float:

@@ -119,9 +119,45 @@ def plain(value: Any) -> Any:
     return value
 
 
-def summary_of(report: Report) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Manifest:
+    """How a report was made: with this, `anyshot analyse again` makes it again from the same inputs.
+
+    `inputs` are name and digest of each file by role; `versions` of the packages that computed it.
+    """
+
+    parameters: Mapping[str, Any]
+    inputs: Mapping[str, Sequence[tuple[str, str]]]
+    versions: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        files = {role: [{"name": n, "digest": d} for n, d in rows] for role, rows in self.inputs.items()}
+        return {"parameters": plain(self.parameters), "inputs": files, "versions": dict(self.versions)}
+
+    def render(self) -> Markup:
+        """A section with tables of parameters, inputs and versions."""
+        inputs = [[role, name, digest] for role, rows in self.inputs.items() for name, digest in rows]
+        parts = [
+            Listing(
+                "Parameters", ("parameter", "value"), [[k, shown(v)] for k, v in self.parameters.items()]
+            ),
+            Listing("Inputs", ("role", "file", "digest"), inputs),
+            Listing("Versions", ("package", "version"), [[k, v] for k, v in self.versions.items()]),
+        ]
+        body = Markup("").join(listing_markup(part) for part in parts if part.rows)
+        return Markup("<details><summary>How this report was made</summary>{}</details>").format(body)
+
+
+def shown(value: Any) -> str:
+    """A parameter as one cell."""
+    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+
+
+def summary_of(report: Report, manifest: Manifest | None = None) -> dict[str, Any]:
     """The report without its rows, as plain data: what `result.json` holds."""
-    return {
+    made = {} if manifest is None else {"manifest": manifest.to_dict()}
+    return made | {
         "format": FORMAT,
         "analysis": report.name,
         "title": report.title,
@@ -132,11 +168,12 @@ def summary_of(report: Report) -> dict[str, Any]:
     }
 
 
-def write_report(report: Report, folder: Path) -> dict[str, Any]:
+def write_report(report: Report, folder: Path, manifest: Manifest | None = None) -> dict[str, Any]:
     """Write `page.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    summary = summary_of(report)
-    (folder / "page.html").write_text(wrap_page(report.title, render_section(report)), encoding="utf-8")
+    summary = summary_of(report, manifest)
+    body = render_section(report) + (Markup() if manifest is None else manifest.render())
+    (folder / "page.html").write_text(wrap_page(report.title, body), encoding="utf-8")
     text = json.dumps(summary, indent=1, sort_keys=True, allow_nan=False)
     (folder / "result.json").write_text(text + "\n", encoding="utf-8")
     columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}

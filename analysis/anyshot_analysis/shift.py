@@ -14,8 +14,10 @@ from anyshot_analysis.heads import Head, compact, problem_of
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_analysis.undefined import Quantity
 from anyshot_scoring.reliability import tau_b
-from anyshot_starting_kit.protocols.base_novel import mixture_classes
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.protocols.base_novel import BASE_VALID_NOVEL, mixture_classes
 from anyshot_starting_kit.protocols.draws import Draws
+from anyshot_starting_kit.protocols.splits import hold_back, split_classes
 
 LAMBDAS = tuple(round(0.1 * i, 1) for i in range(11))
 
@@ -54,6 +56,40 @@ def split_sides(
     )
 
 
+def split_sides_of_pool(
+    pool: Pool,
+    features: Features,
+    split_seed: int = 0,
+    shares: tuple[float, ...] = BASE_VALID_NOVEL,
+    held_back: float = 0.2,
+) -> Sides:
+    """The sides of the kit's protocol `class_side`: what was trained by it is novel here nowhere.
+
+    `features` are those of the pool's images in order.
+    """
+    rows: tuple[list[NDArray[np.int64]], ...] = ([], [], [], [])
+    start = 0
+    for pack in pool:
+        base, valid, novel = split_classes(pack, shares, split_seed)
+        for c in base.tolist():
+            for part, own in zip(rows, hold_back(pack, c, held_back, split_seed), strict=False):
+                part.append(start + own)
+        for part, side in zip(rows[2:], (valid, novel), strict=True):
+            part.extend(start + pack.class_rows[c] for c in side.tolist())
+        start += len(pack)
+    return Sides(*[_of_rows(features, part) for part in rows])
+
+
+def _of_rows(features: Features, classes: Sequence[NDArray[np.int64]]) -> Features:
+    """The features of some rows of classes, renumbered in their order."""
+    own = [rows for rows in classes if len(rows)]
+    if not own:
+        return Features(np.asarray(features.values[:0]), features.labels[:0], ())
+    labels = np.repeat(np.arange(len(own)), [len(rows) for rows in own])
+    names = tuple(features.datasets[features.labels[rows[0]]] for rows in own)
+    return Features(np.asarray(features.values[np.concatenate(own)]), labels, names)
+
+
 def joined(first: Features, second: Features) -> tuple[Features, NDArray[np.int64], NDArray[np.int64]]:
     """Both together, and the class numbers of either in the union."""
     values = np.concatenate([first.values, second.values])
@@ -73,18 +109,39 @@ def mixture_episodes(
     tasks: int,
     seed: int,
     mixing: str = "weighted",
+    within: bool = False,
 ) -> Episodes:
-    """Tasks of the mixture P_BN(lambda), `share` = lambda; classes drawn by the starting kit's sampler."""
+    """Tasks of the mixture P_BN(lambda), `share` = lambda; classes drawn by the starting kit's sampler.
+
+    With `within`, each task is of one dataset, datasets in turn, as in a competition; raises `BadEpisodes` where no
+    dataset has `ways` base and as many novel classes.
+    """
     one, two = np.asarray(base), np.asarray(novel)
+    sides = _sides_by_dataset(union, one, two, ways) if within else [(one, two)]
     tuples = np.stack(
         [
-            mixture_classes(Draws("mixture", seed, round(share * 1000), i), one, two, ways, share, mixing)
+            mixture_classes(
+                Draws("mixture", seed, round(share * 1000), i), *sides[i % len(sides)], ways, share, mixing
+            )
             for i in range(tasks)
         ]
     )
     return draw_rows(
         np.random.default_rng([seed, round(share * 1000)]), union.class_rows, tuples, shots, query
     )
+
+
+def _sides_by_dataset(
+    union: Features, base: NDArray[np.int64], novel: NDArray[np.int64], ways: int
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    names = np.asarray(union.datasets)
+    pairs = [
+        (base[names[base] == name], novel[names[novel] == name]) for name in dict.fromkeys(union.datasets)
+    ]
+    found = [pair for pair in pairs if min(map(len, pair)) >= ways]
+    if not found:
+        raise BadEpisodes(f"no dataset has {ways} base and {ways} novel classes; ask for fewer ways")
+    return found
 
 
 def accuracies(head: Head, values: NDArray[np.floating], episodes: Episodes) -> NDArray[np.float64]:
@@ -115,12 +172,15 @@ def lambda_curves(
     seed: int = 0,
     mixing: str = "weighted",
     progress: Callable[[int], None] = lambda done: None,
+    within: bool = False,
 ) -> list[LambdaPoint]:
     """Accuracy along lambda from BaseGen (0: base classes on images never trained on) to NovelGen (1)."""
     union, base, novel = joined(sides.held_back, sides.novel)
     points = []
     for share in lambdas:
-        episodes = mixture_episodes(union, base, novel, share, ways, shots, query, tasks, seed, mixing)
+        episodes = mixture_episodes(
+            union, base, novel, share, ways, shots, query, tasks, seed, mixing, within
+        )
         points.append(LambdaPoint(share, {h.name: accuracies(h, union.values, episodes) for h in heads}))
         progress(1)
     return points

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from anyshot_scoring.reliability import ScoreMatrix
 
 FAMILIES = ("even", "clustered", "heavy tails", "worst of three")
-LEVELS, DATASETS, TASKS = 0.01, 0.03, 0.1  # standard deviations, as in real competitions' boards
+LEVELS = (
+    0.005,
+    0.01,
+    0.02,
+    0.04,
+)  # standard deviation between submissions: from nearly equal ones to far apart
+DATASETS, TASKS = 0.03, 0.1  # of what a dataset and a task add
 TASKS_A_DATASET = 20
 
 
@@ -23,11 +29,13 @@ class SimulatedBoard:
     combination: str
 
 
-def simulate(family: str, submissions: int, datasets: int, seed: int) -> SimulatedBoard:
-    """A board of one family, its columns best first by the rule that counts."""
+def simulate(
+    family: str, submissions: int, datasets: int, seed: int, level: float | None = None
+) -> SimulatedBoard:
+    """A board of one family, its columns best first by the rule that counts; `level` None takes any of `LEVELS`."""
     rng = np.random.default_rng([seed, submissions, datasets, FAMILIES.index(family)])
     runs = 3 if family == "worst of three" else 1
-    truth = LEVELS * rng.standard_normal(submissions)
+    truth = (level or rng.choice(LEVELS)) * rng.standard_normal(submissions)
     shape = (datasets, submissions)
     noise = rng.standard_t(4, shape) / np.sqrt(2) if family == "heavy tails" else rng.standard_normal(shape)
     if family == "clustered":  # teams that took the same backbone fail and shine on the same datasets

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import torch
 from click.testing import CliRunner
 
 from anyshot_analysis.backbones import UnknownBackbone, make_backbone
@@ -33,7 +34,7 @@ METRICS = (
     "macro_recall",
 )
 SMALL: dict[str, dict[str, Any]] = {
-    "audit": {"ways": 3},
+    "audit": {"protocol": {"name": "fixed", "ways": 3, "shots": 1, "query": 1}, "tasks": 40},
     "plan": {},
     "diversity": {
         "tasks": 5,
@@ -42,7 +43,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "protocol": {"name": "fixed", "ways": 3, "shots": 3, "query": 3},
     },
     "shift": {
-        "backbone": "pixels",
+        "backbone": "conv4-4",
         "ways": 2,
         "shots": 2,
         "query": 2,
@@ -92,10 +93,12 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
             folder / f"{name}.parquet", TaskTable.from_columns(columns), {"submission": name, "tasks": 120}
         )
         np.savez(folder / f"{name}.npz", head=rng.normal(size=(90, 4)), body=rng.normal(size=(20, 3, 4, 4)))
+    torch.save(make_backbone("conv4-4", 32, seed=7).network.state_dict(), folder / "weights.pt")
     (folder / "curves").mkdir()
     write_snapshots(folder / "curves" / "run.npz")
     return {
         "curves": [folder / "curves" / "run.npz"],
+        "weights": [folder / "weights.pt"],
         "meta_test": packs,
         "results": sorted(folder.glob("*.parquet")),
         "arrays": sorted(folder.glob("*.npz")),
@@ -114,6 +117,11 @@ def write_snapshots(path: Path, **others: np.ndarray) -> None:
     np.savez(path, **{"train_loss": np.array([1.0, 0.5, 0.2, 0.1]), **arrays, **others})
 
 
+def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
+    """Small settings; the shift report takes trained weights only."""
+    return SMALL[name] | ({"weights": str(inputs["weights"][0])} if name == "shift" else {})
+
+
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     snapshots = {"arrays": inputs["curves"]}
     return {"plan": {}, "gaussian": {}, "snapshots": snapshots}.get(name, inputs)
@@ -123,7 +131,9 @@ def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
 def test_every_analysis_writes_the_same_bytes_twice(
     name: str, inputs: dict[str, list[Path]], tmp_path: Path
 ) -> None:
-    summaries = [run(name, given(name, inputs), SMALL[name], tmp_path / str(i)) for i in range(2)]
+    summaries = [
+        run(name, given(name, inputs), settings_of(name, inputs), tmp_path / str(i)) for i in range(2)
+    ]
     assert {p.name for p in (tmp_path / "0").iterdir()} == FILES
     for file in FILES:
         assert (tmp_path / "0" / file).read_bytes() == (tmp_path / "1" / file).read_bytes(), file
@@ -216,11 +226,11 @@ def test_commands_run_an_analysis_and_explain_themselves(
     assert "equivalent" in found.output
     assert (tmp_path / "r" / "page.html").exists()
     packs = [str(p) for p in inputs["meta_test"]]
-    found = runner.invoke(analyse, ["audit", *packs, "--ways", "3", "--out", str(tmp_path / "a")])
+    found = runner.invoke(analyse, ["audit", *packs, "--tasks", "30", "--out", str(tmp_path / "a")])
     assert found.exit_code == 0, found.output
     bad = runner.invoke(analyse, ["compare", files[0]])
     assert bad.exit_code == 1
-    assert "results of two runs" in bad.output
+    assert "takes the results of two runs" in bad.output
     listed = runner.invoke(analyse, ["--help"]).output
     assert all(name in listed for name in JOBS)
     assert "--margin" in runner.invoke(analyse, ["compare", "--help"]).output

@@ -99,7 +99,7 @@ def test_flips_become_rarer_with_more_classes_and_a_method_never_beats_itself() 
     assert few.first == many.first == "clean"
     assert few.differences.std() > many.differences.std()
     assert few.flip >= many.flip
-    assert few.flip == (few.differences < 0).mean()
+    assert few.flip == (few.differences < -1e-9).mean() < (few.differences < 0).mean()  # ties are none
     same = flip_over_class_draws(features, (methods[0], methods[0]), 6, 4, 3, 5, tasks_a_draw=2)
     assert (same.lead, same.flip, same.exaggeration) == (0, 0, 0)
     assert nearest_mean_methods(features)[1].name == "cosine"

@@ -7,120 +7,198 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_analysis.disjointness import (
-    disjoint_probability_bound,
     enough_tasks,
     expected_classes,
     ordered_tasks,
+    spread,
     unordered_tasks,
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.charts import Bar, draw_bars, draw_curves
+from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
+
+PROTOCOL = {"name": "fixed", "ways": 5, "shots": 1, "query": 1}
+DRAWN = 2_000  # tasks by which the chances of classes are estimated where no formula has them
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Tasks a dataset in training and in testing, all of `ways` ways; `rho` is the risk of disjoint class sets."""
+    """`tasks` of the whole phase, which its datasets share; `protocol` draws them; `rho` is the risk of disjoint sets.
 
-    ways: int = 5
-    train_tasks: int = 100
-    test_tasks: int = 100
+    `train_tasks` is how many tasks of the meta-train pool are drawn in training.
+    """
+
+    tasks: int = 100
+    train_tasks: int = 1000
+    protocol: dict[str, Any] = field(default_factory=lambda: dict(PROTOCOL))
     rho: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.ways < 1 or self.train_tasks < 1 or self.test_tasks < 1:
-            raise BadAnalysis("ways and tasks are positive")
+        if self.tasks < 1 or self.train_tasks < 1:
+            raise BadAnalysis("numbers of tasks are positive")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A dataset: the chance of each class to be in a task `[L]`, mean ways, and its share of the phase's tasks."""
+
+    name: str
+    inclusion: NDArray[np.float64]
+    tasks: int
+
+    @property
+    def ways(self) -> float:
+        """Mean number of ways."""
+        return float(self.inclusion.sum())
+
+    @property
+    def expected(self) -> float:
+        """Classes that the tasks are expected to see."""
+        return expected_classes(self.inclusion, self.tasks)
+
+    @property
+    def miss(self) -> float:
+        """Bound of the probability that the tasks miss a class: the sum over classes."""
+        return min(1.0, float(((1.0 - self.inclusion) ** self.tasks).sum()))
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     """Count, dataset by dataset."""
-    pool = inputs.test_pool
-    sizes = {pack.name: len(pack.classes) for pack in pool if len(pack.classes) >= parameters.ways}
-    if not sizes:
-        raise BadAnalysis(f"no dataset has {parameters.ways} classes")
-    left_out = [pack.name for pack in pool if len(pack.classes) < parameters.ways]
-    seen = {
-        name: expected_classes(np.full(n, parameters.ways / n), parameters.test_tasks)
-        for name, n in sizes.items()
-    }
-    needed = {
-        n: math.ceil(enough_tasks(size, parameters.ways, 1.0, parameters.rho)) for n, size in sizes.items()
-    }
-    risk = {
-        name: disjoint_probability_bound(
-            size, parameters.ways, 1.0, parameters.train_tasks, parameters.test_tasks
-        )
-        for name, size in sizes.items()
-    }
-    rows = [
-        [
-            n,
-            size,
-            ordered_tasks(size, parameters.ways),
-            unordered_tasks(size, parameters.ways),
-            seen[n],
-            needed[n],
-            risk[n],
-        ]
-        for n, size in sizes.items()
+    pool, protocol = inputs.test_pool, protocol_from_dict(parameters.protocol)
+    protocol.check(pool)
+    found = [
+        Seen(
+            pack.name, inclusion_of(protocol, pool, place), parameters.tasks // len(pool)
+        )  # datasets come in turn
+        for place, pack in enumerate(pool)
     ]
-    share = {name: seen[name] / sizes[name] for name in sizes}
-    grid = sorted({*np.unique(np.geomspace(1, max(10, parameters.test_tasks), 16).astype(int)).tolist()})
+    return describe(found, parameters, overlap_words(inputs))
+
+
+def inclusion_of(protocol: Protocol, pool: Pool, dataset: int) -> NDArray[np.float64]:
+    """Chance of each class of a dataset to be in a task of it: by formula for uniform tuples, else by drawing."""
+    classes = len(pool[dataset].classes)
+    if type(protocol) in (AnyWayAnyShot, FixedWaysShots):
+        ways = protocol.ways.capped(classes, least=2)  # pyright: ignore[reportAttributeAccessIssue]
+        return np.full(classes, (ways.low + ways.high) / 2 / classes)
+    own = pool.subset([dataset])
+    drawn = np.concatenate([protocol.task(own, 0, index).classes for index in range(DRAWN)])
+    chances = np.bincount(drawn, minlength=classes) / DRAWN
+    return chances[chances > 0]  # the classes of other parts of a split are in no task
+
+
+def overlap_words(inputs: Inputs) -> str:
+    """Whether training and test tasks can have classes in common at all."""
+    if not (inputs.files.get("meta_train") and inputs.files.get("meta_test")):
+        return ""
+    both = sorted(set(inputs.train_pool.names) & set(inputs.test_pool.names))
+    if both:
+        return f"In both pools by name: {', '.join(both)}. Only a protocol that splits classes keeps these apart."
+    return "Out of distribution by construction: no dataset is in the meta-train and in the meta-test pool."
+
+
+def describe(found: list[Seen], parameters: Parameters, overlap: str) -> Report:
+    """The page."""
+    needed = {s.name: tasks_needed(s, parameters.rho) for s in found}
+    rows = [
+        [s.name, len(s.inclusion), s.ways, s.tasks, s.expected, small(s.miss), needed[s.name], *counts(s)]
+        for s in found
+    ]
+    least = max(s.tasks for s in found)
+    grid = sorted({*np.unique(np.geomspace(1, max(10, least), 16).astype(int)).tolist()})
     curves = {
-        name: [Group(t, expected_classes(np.full(n, parameters.ways / n), t) / n, None, t) for t in grid]
-        for name, n in sizes.items()
+        s.name: [Group(t, expected_classes(s.inclusion, t) / len(s.inclusion), None, t) for t in grid]
+        for s in found
     }
     return Report(
         name="audit",
         title="Which classes the tasks see",
-        finding=finding_of(share, parameters.test_tasks),
-        population="uniform tasks of distinct classes of each dataset; unit of resampling: the task.",
+        finding=finding_of(found, parameters.tasks),
+        population="tasks that this protocol draws from these datasets; unit of resampling: the task.",
         charts=[
-            draw_curves(curves, "Share of the classes seen", "tasks", "Share of classes"),
+            draw_curves(curves, "Share of the classes seen", "tasks of the dataset", "Share of classes"),
             draw_bars(
                 [Bar(n, v) for n, v in needed.items()],
-                f"Tasks that make a miss rarer than {parameters.rho}",
+                f"Tasks from which on disjoint sets of classes are rarer than {parameters.rho}",
                 "Tasks",
             ),
         ],
-        listings=[
-            Listing(
-                "By dataset",
-                (
-                    "dataset",
-                    "classes",
-                    "ordered tasks",
-                    "sets of classes",
-                    "classes seen",
-                    "enough tasks",
-                    "P(disjoint) at most",
-                ),
-                rows,
-            )
+        listings=[Listing("By dataset", HEADER, rows)],
+        notes=[
+            f"{parameters.tasks} tasks, datasets in turn; protocol: {protocol_words(parameters.protocol)}.",
+            "Disjoint: two samples of tasks of one dataset that share no class. That is far rarer than that a sample "
+            "misses some class, whose probability has a column of its own (a bound: the sum over classes).",
+            *([overlap] if overlap else []),
         ],
-        notes=[f"Left out, with fewer than {parameters.ways} classes: {', '.join(left_out)}."]
-        if left_out
-        else [],
-        result={"classes": sizes, "expected_seen": seen, "enough_tasks": needed, "disjoint_bound": risk},
+        result={
+            "tasks": {s.name: s.tasks for s in found},
+            "classes": {s.name: len(s.inclusion) for s in found},
+            "ways": {s.name: s.ways for s in found},
+            "expected_seen": {s.name: s.expected for s in found},
+            "miss_bound": {s.name: s.miss for s in found},
+            "enough_tasks": needed,
+            "pools": overlap,
+        },
         table={
-            "dataset": list(sizes),
-            "classes": list(sizes.values()),
-            "expected_seen": list(seen.values()),
-            "enough_tasks": list(needed.values()),
-            "disjoint_bound": list(risk.values()),
+            "dataset": [s.name for s in found],
+            "classes": [len(s.inclusion) for s in found],
+            "tasks": [s.tasks for s in found],
+            "expected_seen": [s.expected for s in found],
+            "enough_tasks": [needed[s.name] for s in found],
         },
     )
 
 
-def finding_of(share: Mapping[str, float], tasks: int) -> str:
+HEADER = (
+    "dataset",
+    "classes",
+    "ways, mean",
+    "tasks",
+    "classes seen, expected",
+    "P(a class is missed) at most",
+    "tasks against disjoint sets",
+    "ordered tasks",
+    "sets of classes",
+)
+
+
+def tasks_needed(seen: Seen, rho: float) -> int:
+    """ln(4 / rho) L / (gamma n), with the spread gamma of the classes' chances."""
+    ways = max(1, round(seen.ways))
+    return math.ceil(enough_tasks(len(seen.inclusion), ways, spread(seen.inclusion), rho))
+
+
+def counts(seen: Seen) -> list[int]:
+    """How many different tasks there are, ordered and as sets, at the mean number of ways."""
+    ways = max(1, round(seen.ways))
+    return [ordered_tasks(len(seen.inclusion), ways), unordered_tasks(len(seen.inclusion), ways)]
+
+
+def small(probability: float) -> float | str:
+    """A probability; below a millionth its digits say nothing."""
+    return "under 1e-6" if probability < 1e-6 else probability
+
+
+def protocol_words(protocol: Mapping[str, Any]) -> str:
+    """Name and settings, without the secrets that tasks and splits are drawn from."""
+    return ", ".join(f"{key} {value}" for key, value in sorted(protocol.items()) if not key.endswith("_seed"))
+
+
+def finding_of(found: list[Seen], tasks: int) -> str:
     """Which dataset's classes are seen least."""
-    least = min(share, key=lambda name: share[name])
-    if share[least] > 0.9995:
-        return f"{tasks} tasks a dataset are expected to see all classes of every dataset."
-    return f"{tasks} tasks a dataset are expected to see {share[least]:.1%} of the classes of {least}, the least seen."
+    least = min(found, key=lambda s: s.expected / len(s.inclusion))
+    part = least.expected / len(least.inclusion)
+    each = f"{tasks} tasks over {len(found)} datasets are {least.tasks} a dataset"
+    if part > 0.9995:
+        return f"{each}, which are expected to see all classes of every dataset."
+    return f"{each}, which are expected to see {part:.1%} of the classes of {least.name}, the least seen."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from anyshot_analysis.equivalence import MARGIN, Verdict, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report, points
 from anyshot_analysis.undefined import Undefined
+from anyshot_scoring.reliability import Interval, NotComparable, align, compare
+from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.charts import draw_distributions
 
 WORDS = {
@@ -27,13 +29,15 @@ class Parameters:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
-    """Paired differences of the first two results files."""
-    tables = inputs.results
-    if len(tables) != 2:
-        raise BadAnalysis(f"a comparison takes the results of two runs, found {len(tables)}")
-    (first, one), (second, two) = [(name, runs[0]) for name, runs in tables.items()]
-    if not np.array_equal(one.task, two.task) or not np.array_equal(one.dataset, two.dataset):
-        raise BadAnalysis("the two runs were not tested on the same tasks")
+    """Paired differences of two submissions over all their runs."""
+    tables = two_of(inputs)
+    try:
+        matrix = align(tables)
+    except NotComparable as error:
+        raise BadAnalysis(f"the two were not tested on the same tasks: {error}") from error
+    first, second = tables
+    one, two = (TaskTable.concatenate([run.sorted() for run in tables[name]]) for name in (first, second))
+    wider = compare(matrix, first, second, replicates=1000).by_dataset
     found = compare_paired(one.normalized_accuracy, two.normalized_accuracy, parameters.margin)
     if isinstance(found, Undefined):
         raise BadAnalysis(found.reason)
@@ -44,17 +48,47 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     ]
     finding = (
         f"{WORDS[found.verdict]}: {first} minus {second} is {points(found.mean)} ± {points(found.half_width)} points "
-        f"over {found.tasks} tasks (margin {points(found.margin)})."
+        f"over {found.tasks} tasks like these (margin {points(found.margin)}). {over_datasets(wider)}"
     )
     return Report(
         name="compare",
         title=f"{first} against {second}",
         finding=finding,
-        population="other tasks drawn as these were; unit of resampling: the task, paired.",
+        population="other tasks drawn as these were; unit of resampling: the task, paired. Beside it: other datasets.",
         charts=[
             draw_distributions({f"{first} minus {second}": gaps}, "Paired differences", "Difference a task")
         ],
         listings=[Listing("By dataset (points)", ("dataset", "tasks", "difference"), rows)],
-        result=found.to_dict(),
+        notes=[
+            f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}."
+        ],
+        result={**found.to_dict(), "by_dataset": wider if isinstance(wider, Undefined) else asdict(wider)},
         table={"task": one.task, "difference": gaps},
+    )
+
+
+def two_of(inputs: Inputs) -> dict[str, list[TaskTable]]:
+    """Two submissions with all their runs, or the two runs of a single one."""
+    runs = inputs.runs
+    if len(runs) == 1 and len(next(iter(runs.values()))) == 2:
+        ((name, pair),) = runs.items()
+        return {
+            f"{name}, run {run.identity.run_key or place}": [run.table] for place, run in enumerate(pair, 1)
+        }
+    if len(runs) != 2:
+        raise BadAnalysis(
+            f"a comparison takes the results of two runs or two submissions, found {len(runs)} submission(s): "
+            f"{', '.join(runs)}"
+        )
+    return inputs.results
+
+
+def over_datasets(wider: Interval | Undefined) -> str:
+    """What the same difference says of other datasets."""
+    if isinstance(wider, Undefined):
+        return f"About other datasets nothing can be said: {wider.reason}."
+    settled = "leaves out" if not wider.holds(0.0) else "holds"
+    return (
+        f"Over other datasets the 95 % interval is {points(wider.low)} to {points(wider.high)} "
+        f"({wider.units} datasets): it {settled} 0."
     )

@@ -9,9 +9,9 @@ import numpy as np
 
 from anyshot_analysis.equivalence import Verdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
-from anyshot_analysis.jobs.inputs import Inputs, Progress, counter
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report, points
-from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides
+from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
@@ -20,7 +20,10 @@ from anyshot_starting_kit.charts import draw_curves
 
 @dataclass(frozen=True)
 class Parameters:
-    """`mixing` is `weighted` (the papers' code, the default) or `coin` (their text)."""
+    """`weights` were trained on the base classes of the kit's split by `split_seed`.
+
+    `mixing` is `weighted` (the papers' code, the default) or `coin` (their text).
+    """
 
     heads: tuple[str, ...] = ("protonet", "r2d2", "metaoptnet-svm")
     backbone: str = "conv4"
@@ -32,15 +35,22 @@ class Parameters:
     query: int = 5
     tasks: int = 200
     mixing: str = "weighted"
+    split_seed: int = 0
     seed: int = 0
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
-    """Draw the curves."""
+    """Draw the curves. Raises `BadAnalysis` without trained weights."""
     p = parameters
+    if p.weights is None:
+        raise BadAnalysis(
+            "nothing was trained: base and novel classes are the same to an untrained backbone, and a gap between them "
+            "would be the luck of the split. Give weights that were trained on the base classes of the protocol "
+            '{"name": "class_side", "side": "base", "images": "trained", "split_seed": SPLIT_SEED}'
+        )
     features = features_of(inputs.test_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
     curve = lambda_curves(
-        split_sides(features, seed=p.seed),
+        split_sides_of_pool(inputs.test_pool, features, p.split_seed),
         heads_of(p.heads),
         LAMBDAS,
         p.ways,
@@ -50,6 +60,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         p.seed,
         p.mixing,
         counter(progress, "Mixtures", len(LAMBDAS)),
+        within=True,
     )
     return describe(curve, parameters)
 
@@ -77,18 +88,23 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
         finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}).",
         population="other tasks of these base and novel classes; unit of resampling: the task. Not: other classes.",
         charts=[
-            draw_curves(series, "Accuracy from BaseGen (0) to NovelGen (10)", "ten times lambda", "Accuracy")
+            draw_curves(
+                series,
+                "Accuracy from BaseGen (0) to NovelGen (10)",
+                "share of novel classes in tenths (lambda)",
+                "Accuracy",
+            )
         ],
         listings=[
             Listing(
                 "In-distribution and out-of-distribution score (points)",
-                ("head", "BaseGen", "NovelGen", "lost"),
+                ("head", "BaseGen (base classes)", "NovelGen (new classes)", "lost, 95 % interval"),
                 [
                     [
                         n,
                         points(base[n].mean()),
                         points(novel[n].mean()),
-                        points(base[n].mean() - novel[n].mean()),
+                        lost_words(base[n], novel[n]),
                     ]
                     for n in names
                 ],
@@ -96,7 +112,9 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
             Listing("Pairs, from paired differences", ("first", "second", "BaseGen", "NovelGen"), verdicts),
         ],
         notes=[
-            "The backbone may have been trained on the base classes or none: it decides what the gap means.",
+            "Each task is of one dataset. BaseGen: tasks of the classes that the backbone was trained on, with images "
+            "that it has not seen; NovelGen: tasks of other classes of these datasets; lambda: share of novel ones.",
+            f"The split is the kit's (protocol `class_side`), split seed {parameters.split_seed}.",
             f"Mixtures drawn by the rule {parameters.mixing!r}; support and query are disjoint.",
         ],
         result={
@@ -113,6 +131,12 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
             "accuracy": np.concatenate([p.hits[n] for p in curve for n in names]),
         },
     )
+
+
+def lost_words(base: np.ndarray, novel: np.ndarray) -> str:
+    """BaseGen minus NovelGen in points; the tasks are different ones, so the errors add up."""
+    error = np.sqrt(base.var(ddof=1) / len(base) + novel.var(ddof=1) / len(novel))
+    return f"{points(base.mean() - novel.mean())} ± {points(1.96 * error)}"
 
 
 def group(point: LambdaPoint, name: str) -> Group:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.diversity.coefficient import (
+    Interval,
     Pairing,
     diversity,
     diversity_pairs_as_independent,
@@ -22,7 +23,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report
 from anyshot_analysis.undefined import Undefined
 from anyshot_starting_kit.charts import draw_distributions, draw_heat_map
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_starting_kit.data.overlap import SharedImages, find_shared_images
 from anyshot_starting_kit.protocols import protocol_from_dict
 
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
@@ -30,7 +31,7 @@ PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
 
 @dataclass(frozen=True)
 class Parameters:
-    """`overlap` adds the meta-train pool to look for tasks that two phases share.
+    """`overlap` looks for images of the meta-test pool that are in the meta-train pool too, by their digests.
 
     `weights` is a file of the operator's.
     """
@@ -51,10 +52,8 @@ class Parameters:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
-    """Embed the pool's tasks and compare them."""
-    both = bool(parameters.overlap and inputs.files.get("meta_test") and inputs.files.get("meta_train"))
-    pool = Pool([*inputs.test_pool, *inputs.train_pool]) if both else inputs.test_pool
-    hidden = {pack.name for pack in inputs.test_pool}
+    """Embed the tasks of the meta-test pool, and of no other, and compare them."""
+    pool = inputs.test_pool
     probe = make_backbone(
         parameters.probe, parameters.pixels, Path(parameters.weights) if parameters.weights else None
     )
@@ -71,15 +70,22 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         parameters.distance,
         counter(progress, "Embedding tasks", total),
     )
-    phases = np.array(["meta-test" if name in hidden else "meta-train" for name in found.datasets])
-    return describe(found, phases, parameters)
+    return describe(found, shared_images(inputs, parameters), parameters)
 
 
-def describe(found: PoolDiversity, phases: np.ndarray, parameters: Parameters) -> Report:
+def shared_images(inputs: Inputs, parameters: Parameters) -> list[SharedImages] | Undefined:
+    """Datasets of the two pools with images in common; undefined where there are no two pools."""
+    if not parameters.overlap:
+        return Undefined("not looked for")
+    if not (inputs.files.get("meta_test") and inputs.files.get("meta_train")):
+        return Undefined("one pool was given, so there is no other to share images with")
+    return find_shared_images(inputs.test_pool, inputs.train_pool)
+
+
+def describe(found: PoolDiversity, shared: list[SharedImages] | Undefined, parameters: Parameters) -> Report:
     """The page of measured distances."""
     coefficient, published = diversity(found.distances), diversity_pairs_as_independent(found.distances)
     floor, nearest = noise_floor(found.floor), nearest_pair(found.distances)
-    across = nearest_pair(found.distances, phases)
     names, between = group_distances(found.distances, found.datasets)
     pairs = np.triu_indices(len(found.distances), 1)
     share = float((found.distances[pairs] <= floor.mean).mean())
@@ -99,10 +105,6 @@ def describe(found: PoolDiversity, phases: np.ndarray, parameters: Parameters) -
             "Distance",
         ),
     ]
-    rows = [
-        pair_row("nearest pair", nearest, found, floor.mean),
-        pair_row("nearest across phases", across, found, floor.mean),
-    ]
     weights = "weights from a file" if parameters.weights else "random weights"
     return Report(
         name="diversity",
@@ -110,12 +112,21 @@ def describe(found: PoolDiversity, phases: np.ndarray, parameters: Parameters) -
         finding=finding,
         population="other tasks that this protocol draws from these datasets; unit of resampling: the task.",
         charts=charts,
-        listings=[Listing("Pairs to look at", ("what", "datasets", "distance", "verdict"), rows)],
+        listings=[
+            Listing(
+                "Images in both pools, exactly",
+                ("meta-test", "meta-train", "shared", "of"),
+                shared_rows(shared),
+            )
+        ],
         notes=[
             f"Probe {parameters.probe} with {weights} at {parameters.pixels} pixels; distances of different "
             f"probes do not "
-            "compare. Published values use ImageNet weights and are not reproduced here.",
-            "The floor is measured on halves of a task's images, so it is, if anything, too high.",
+            "compare, and the draw of random weights has an error that is not in the interval.",
+            "The floor: tasks whose classes were drawn once and their images twice. It differs by dataset, so a "
+            "distance below it is no sign of shared data; shared images are found by their digests.",
+            f"95 % interval over tasks as the papers have it, pairs as if independent: {published_words(published)}.",
+            *shared_words(shared),
         ],
         result={
             "coefficient": coefficient.to_dict(),
@@ -123,7 +134,7 @@ def describe(found: PoolDiversity, phases: np.ndarray, parameters: Parameters) -
             "floor": floor.to_dict(),
             "share_below_floor": share,
             "nearest": pair_data(nearest, found),
-            "nearest_across_phases": pair_data(across, found),
+            "shared_images": shared if isinstance(shared, Undefined) else [asdict(row) for row in shared],
             "datasets": names,
             "between_datasets": between,
             "tasks": len(found.distances),
@@ -138,12 +149,25 @@ def describe(found: PoolDiversity, phases: np.ndarray, parameters: Parameters) -
     )
 
 
-def pair_row(what: str, pair: Pairing | Undefined, found: PoolDiversity, floor: float) -> list[Any]:
-    """A line on two tasks that lie close together."""
-    if isinstance(pair, Undefined):
-        return [what, "", pair, ""]
-    verdict = "below the floor: the same data?" if pair.distance < floor else "above the floor"
-    return [what, f"{found.datasets[pair.first]}, {found.datasets[pair.second]}", pair.distance, verdict]
+def shared_rows(shared: list[SharedImages] | Undefined) -> list[list[Any]]:
+    """A line for each pair of datasets that share images."""
+    if isinstance(shared, Undefined):
+        return [["", "", shared, ""]]
+    return [[row.first, row.second, row.shared, row.images] for row in shared] or [["none", "none", 0, ""]]
+
+
+def shared_words(shared: list[SharedImages] | Undefined) -> list[str]:
+    """What the digests say, and what they cannot."""
+    if isinstance(shared, Undefined):
+        return []
+    found = f"{len(shared)} pair(s) of datasets share images" if shared else "No image is in both pools"
+    return [f"{found}. Copies that were cropped, scaled or stored anew have other digests and are not found."]
+
+
+def published_words(mean: Interval) -> str:
+    """Mean and half-width."""
+    half = mean.half_width
+    return f"{mean.mean:.4f}" if isinstance(half, Undefined) else f"{mean.mean:.4f} ± {half:.4f}"
 
 
 def pair_data(pair: Pairing | Undefined, found: PoolDiversity) -> Any:

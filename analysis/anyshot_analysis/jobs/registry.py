@@ -8,15 +8,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
-from anyshot_analysis.pages import Report, write_report
+from anyshot_analysis.pages import Manifest, Report, write_report
+from anyshot_starting_kit.data.pack import SUFFIX, Pack
 
-VERSION = 1  # raise when an analysis computes something else from the same inputs
+VERSION = 2  # raise when an analysis computes something else from the same inputs
 
 
 class Audience(StrEnum):
@@ -94,7 +96,57 @@ def run(
     """
     make, settings = read_parameters(name, parameters)
     report: Report = make(Inputs(inputs), settings, progress)
-    return write_report(report, Path(out_folder))
+    return write_report(report, Path(out_folder), manifest_of(inputs, settings))
+
+
+def manifest_of(inputs: Mapping[str, Sequence[Path]], settings: Any) -> Manifest:
+    """Parameters, inputs by digest, and versions of a report."""
+    files = {
+        role: [(Path(path).name, file_digest(Path(path))) for path in paths]
+        for role, paths in sorted(inputs.items())
+        if paths
+    }
+    versions = {name: version(name) for name in ("anyshot-analysis", "anyshot-scoring", "numpy", "scipy")}
+    return Manifest(asdict(settings), files, {"analysis format": str(VERSION)} | versions)
+
+
+def file_digest(path: Path) -> str:
+    """The content digest of a pack, which it holds; of any other file the sha256."""
+    if path.suffix == SUFFIX:
+        return Pack.open(path, verify=False).content_digest
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def again(
+    report: Path, inputs: Mapping[str, Sequence[Path]], out_folder: Path, progress: Progress = silent
+) -> bool:
+    """Make a stored report again from the same inputs; returns whether the numbers are the same, byte for byte.
+
+    `report` is its folder or `result.json`. Raises `BadAnalysis` where the inputs or the versions are not the same.
+    """
+    stored = report / "result.json" if report.is_dir() else report
+    try:
+        old = json.loads(stored.read_text(encoding="utf-8"))
+        name, manifest = old["analysis"], old["manifest"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadAnalysis(f"{stored}: not a report that says how it was made ({error})") from error
+    own = manifest_of(inputs, read_parameters(name, manifest["parameters"])[1]).to_dict()
+    for part, words in (
+        ("inputs", "the files given are not those of the report"),
+        ("versions", "other versions"),
+    ):
+        if (old_part := _digests(manifest[part])) != (new := _digests(own[part])):
+            raise BadAnalysis(f"{words}: the report has {old_part}, found {new}")
+    run(name, inputs, manifest["parameters"], out_folder, progress)
+    return (Path(out_folder) / "result.json").read_bytes() == stored.read_bytes()
+
+
+def _digests(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs by their digests, whatever the files are called now; versions as they are."""
+    return {
+        key: [row["digest"][:12] for row in value] if isinstance(value, list) else value
+        for key, value in part.items()
+    }
 
 
 def digest(name: str, input_digests: Mapping[str, Sequence[str]], parameters: Mapping[str, Any]) -> str:

@@ -50,17 +50,19 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     """Advice from the first file of `arrays`."""
     scores = read_scores(inputs.paths("arrays", 1)[0])
+    choosing, judging = scores["validation"][:, ::2], scores["validation"][:, 1::2]
     means = {name: scores[name].mean(axis=1) for name in SCORES if name in scores}
+    means["validation"] = choosing.mean(axis=1)
     judged = means.get("novel", means["validation"])
     choices = choose_snapshots(Snapshots(scores["train_loss"], means["base"], means["validation"], judged))
     best = next(choice.snapshot for choice in choices if choice.rule == RULES["validation"])
-    verdicts = {c.rule: against(scores["validation"], best, c.snapshot, parameters.margin) for c in choices}
+    verdicts = {c.rule: against(judging, best, c.snapshot, parameters.margin) for c in choices}
     progress("Comparing snapshots", 1, 1)
     return describe(scores, means, choices, verdicts, best)
 
 
 def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) -> Equivalence | Undefined:
-    """The advised snapshot against another, on the validation tasks."""
+    """The advised snapshot against another, on validation tasks that had no part in choosing it."""
     if best == other:
         return Undefined("the same snapshot")
     return compare_paired(tasks[best], tasks[other], margin)
@@ -108,7 +110,14 @@ def describe(
         listings=[
             Listing(
                 "Rules (points)",
-                ("rule", "snapshot", "BaseGen", "ValGen", "novel lost", "advised minus this, on validation"),
+                (
+                    "rule",
+                    "snapshot",
+                    "BaseGen",
+                    "ValGen",
+                    "novel lost",
+                    "advised minus this, on other validation tasks",
+                ),
                 rows,
             ),
             Listing(
@@ -119,8 +128,9 @@ def describe(
         ],
         notes=[
             "Base classes are those that were trained on, with images that were not; a snapshot that is best there can "
-            "be past its best on new classes. The earliest snapshot wins ties. Neighbouring snapshots depend on each "
-            "other, so tau-b comes without a p value.",
+            "be past its best on new classes. Every second validation task chooses, the others judge: on the tasks "
+            "that chose it, the best of many equal snapshots would look better than the rest. The earliest snapshot "
+            "wins ties. Neighbouring snapshots depend on each other, so tau-b comes without a p value.",
         ],
         result={
             "advised": best + 1,

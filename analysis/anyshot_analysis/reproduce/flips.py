@@ -59,7 +59,6 @@ def make(material: Material) -> Report:
             "the finding is the share of flips that this noise alone makes.",
             "Published: flips are frequent at few novel classes and fall with their number; methods "
             "and data there differ.",
-            "falling with their number.",
         ],
         result={
             "control": control,

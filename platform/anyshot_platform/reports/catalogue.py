@@ -89,8 +89,8 @@ KINDS: dict[str, Kind] = {
         Kind(
             "diversity",
             "Diversity of the pool",
-            "How far apart the phase's tasks are (Task2Vec), against the distance of one task drawn twice, and "
-            "whether meta-training and meta-testing share data.",
+            "How far apart the tasks of the meta-test pool are (Task2Vec), against the distance of one task drawn "
+            "twice, and whether the meta-train pool holds images of it.",
             Subject.POOL,
             (
                 Setting("tasks", "Tasks", 60, 4, 1_000),
@@ -103,19 +103,6 @@ KINDS: dict[str, Kind] = {
             "Classes that the tasks see",
             "Which share of each dataset's classes the phase's tasks are expected to see.",
             Subject.POOL,
-            (Setting("ways", "Ways", 5, 2, 100),),
-        ),
-        Kind(
-            "shift",
-            "In and out of distribution",
-            "Accuracy of simple learners on base and on novel classes of the pool, and on mixtures of both.",
-            Subject.POOL,
-            (
-                Setting("tasks", "Tasks a mixture", 200, 10, 5_000),
-                Setting("ways", "Ways", 5, 2, 20),
-                Setting("shots", "Shots", 3, 1, 20),
-                _SEED,
-            ),
         ),
     )
 }

@@ -196,5 +196,5 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
     if name == "diversity":
         return {**settings, "protocol": version.protocol}
     if name == "audit":
-        return {**settings, "test_tasks": version.tasks, "train_tasks": version.tasks}
+        return {**settings, "tasks": version.tasks, "protocol": version.protocol}
     return dict(settings)

@@ -35,7 +35,7 @@ from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.workers.models import Worker
 from anyshot_starting_kit.wire.worker_api import JobKind
 
-VERSION = 1  # raise when an analysis computes something else from the same inputs
+VERSION = 2  # raise when an analysis computes something else from the same inputs
 FILES = {
     "page.html": "text/html; charset=utf-8",
     "result.json": "application/json",

@@ -203,7 +203,7 @@ def test_a_pool_is_looked_at_before_its_phase(embedded_site: Site, tmp_path: Pat
     site, owner = embedded_site, embedded_site.owner()
     site.set_phase(starts_at=now().replace(year=now().year + 1), ends_at=None)
     use_real_pool(site, tmp_path)
-    for name, settings in (("audit", {"ways": "3"}), ("diversity", {"tasks": "4", "floor_tasks": "2"})):
+    for name, settings in (("audit", {}), ("diversity", {"tasks": "4", "floor_tasks": "2"})):
         post(owner, f"{BASE}/reports", analysis=name, phase="feedback", **settings)
     assert work_off(site, tmp_path) == 2
     listed = owner.call("GET", API).json()

@@ -18,7 +18,7 @@ def known(model: BoardModel | Undefined) -> BoardModel:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_stated_is_as_often_true(family: str) -> None:
-    found = [judge(simulate(family, 20, 10, seed)) for seed in range(1000, 1080)]
+    found = [judge(simulate(family, 20, 10, seed, level=0.01)) for seed in range(1000, 1080)]
     first = np.concatenate([each["first"] for each in found])
     stated, share, true = first.mean(axis=0)
     error = np.sqrt(0.25 / len(first))
@@ -29,7 +29,7 @@ def test_what_is_stated_is_as_often_true(family: str) -> None:
 
 
 def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_survive() -> None:
-    board = simulate("even", 20, 10, 7)
+    board = simulate("even", 20, 10, 7, level=0.01)
     drawn = resample(board.matrix, Population.DATASETS, one_stage=True)
     scores = board.matrix.run_means()[0]
     model = known(model_board(scores, drawn, 10))
@@ -61,7 +61,7 @@ def test_under_six_datasets_the_page_says_what_cannot_be_known() -> None:
 
 
 def test_a_page_speaks_of_probabilities_of_the_model_and_of_no_share_of_draws() -> None:
-    board = simulate("even", 6, 8, 3)
+    board = simulate("even", 6, 8, 3, level=0.01)
     assessment = assess(board.matrix, replicates=1000, combination="mean")
     report = assessment.populations[Population.DATASETS]
     assert isinstance(report, PopulationReport)
