@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_scoring.reliability import POPULATIONS, Population, model_board, resample
-from anyshot_scoring.reliability.resampling import join_runs
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
 from benchmarks.calibration.boards import FAMILIES, SimulatedBoard, simulate
 
@@ -28,10 +28,9 @@ def judge(board: SimulatedBoard) -> dict[str, NDArray[np.float64]]:
 
     Columns: the model's probability, the share of bootstrap draws, and what is true.
     """
-    drawn = resample(
-        board.matrix, Population.DATASETS, replicates=2_000, combination=board.combination, one_stage=True
-    )
-    scores = join_runs(board.matrix.run_means(), board.combination)
+    drawn = resample(board.matrix, Population.DATASETS, replicates=2_000, rule=board.rule, one_stage=True)
+    matrix = board.matrix
+    scores = find_rule(board.rule).points(matrix.run_means(), matrix.run_dataset_means())
     model = model_board(scores, drawn, len(board.matrix.datasets))
     assert not isinstance(model, Undefined)
     best = float(board.truth.argmax() == 0)

@@ -26,7 +26,7 @@ class SimulatedBoard:
 
     matrix: ScoreMatrix
     truth: NDArray[np.float64]
-    combination: str
+    rule: str
 
 
 def simulate(
@@ -47,7 +47,7 @@ def simulate(
     own = 0.005 * rng.standard_normal((runs, submissions))
     scores = level[dataset] + own[run] + TASKS * rng.standard_normal((len(run), submissions))
     scores += TASKS * rng.standard_normal((len(run), 1))
-    return _sorted(_matrix(scores, dataset, run, datasets), truth, "worst" if runs > 1 else "mean")
+    return _sorted(_matrix(scores, dataset, run, datasets), truth, "worst_run" if runs > 1 else "mean_run")
 
 
 def _matrix(scores: NDArray, dataset: NDArray, run: NDArray, datasets: int) -> ScoreMatrix:
@@ -64,7 +64,7 @@ def _matrix(scores: NDArray, dataset: NDArray, run: NDArray, datasets: int) -> S
     )
 
 
-def _sorted(matrix: ScoreMatrix, truth: NDArray, combination: str) -> SimulatedBoard:
+def _sorted(matrix: ScoreMatrix, truth: NDArray, rule: str) -> SimulatedBoard:
     means = matrix.run_means()
-    order = np.argsort(-(means.min(axis=0) if combination == "worst" else means.mean(axis=0)))
-    return SimulatedBoard(matrix.submissions(order), truth[order], combination)
+    order = np.argsort(-(means.min(axis=0) if rule == "worst_run" else means.mean(axis=0)))
+    return SimulatedBoard(matrix.submissions(order), truth[order], rule)

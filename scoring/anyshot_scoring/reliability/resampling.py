@@ -184,7 +184,9 @@ def _of_datasets(
     sizes = np.zeros((matrix.runs, n))
     np.add.at(sizes, (matrix.run, matrix.dataset), 1.0)
     sums = np.nan_to_num(means) * sizes[:, :, None]
-    runs = np.stack([times @ own / (times @ size)[:, None] for own, size in zip(sums, sizes, strict=True)], axis=1)
+    runs = np.stack(
+        [times @ own / (times @ size)[:, None] for own, size in zip(sums, sizes, strict=True)], axis=1
+    )
     datasets = means[:, picked].transpose(1, 0, 2, 3) if rule.by_dataset else None
     return Draws(runs, datasets).points(rule)
 

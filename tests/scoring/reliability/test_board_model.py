@@ -53,16 +53,16 @@ def test_a_lead_far_above_the_noise_is_certain_and_equal_ones_are_not() -> None:
 
 def test_under_six_datasets_the_page_says_what_cannot_be_known() -> None:
     board = simulate("even", 4, 5, 0)
-    report = assess(board.matrix, replicates=1000, combination="mean").populations[Population.DATASETS]
+    report = assess(board.matrix, replicates=1000, rule="mean_run").populations[Population.DATASETS]
     assert isinstance(report, PopulationReport) and isinstance(report.model, Undefined)
-    page = reliability_html(assess(board.matrix, replicates=1000, combination="mean"))
+    page = reliability_html(assess(board.matrix, replicates=1000, rule="mean_run"))
     assert "5 units do not tell how much others would differ: probabilities need at least 6" in page
     assert "is first with probability" not in page and "Truly best" in page and "not known" in page
 
 
 def test_a_page_speaks_of_probabilities_of_the_model_and_of_no_share_of_draws() -> None:
     board = simulate("even", 6, 8, 3, level=0.01)
-    assessment = assess(board.matrix, replicates=1000, combination="mean")
+    assessment = assess(board.matrix, replicates=1000, rule="mean_run")
     report = assessment.populations[Population.DATASETS]
     assert isinstance(report, PopulationReport)
     model, page = known(report.model), reliability_html(assessment)
