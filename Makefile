@@ -43,6 +43,10 @@ test-all: $(READY)  ## Run the test suite with the whole of the lists of which C
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(ARGS)
 
+coverage: $(READY)  ## Measure branch coverage of scoring and of the modules that decide; fails below the share in pyproject.toml
+	@$(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" --cov=anyshot_scoring \
+		--cov=anyshot_platform --cov-report=term tests/scoring tests/platform/core tests/platform/entries tests/contract $(ARGS)
+
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)
 	@$(BIN)/python -m tests.mutants $(NAME)
 
@@ -76,4 +80,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile mutants compose bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile coverage mutants compose bench lint format docs migration image reproduce clean

@@ -19,7 +19,7 @@ VERDICTS = {
 
 def run_tests(tests: Sequence[str], mutant: Mutant | None) -> subprocess.CompletedProcess[str]:
     """Run the tests in a process of their own, whose imports see the mutant."""
-    env = dict(os.environ)
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     if mutant is not None:
         path = [str(FOLDER / "startup"), *filter(None, [env.get("PYTHONPATH")])]
         env |= {"PYTHONPATH": os.pathsep.join(path), "ANYSHOT_MUTANT": mutant.as_setting()}

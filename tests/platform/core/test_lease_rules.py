@@ -97,7 +97,9 @@ def test_back_off_doubles(embedded_site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "demand", [{"gpus": 1}, {"image": "special"}, {"available_at": now() + timedelta(days=1)}], ids=str
+    "demand",
+    [{"gpus": 1}, {"image": "special"}, {"available_at": now() + timedelta(days=1)}],
+    ids=["GPUs", "image", "later"],
 )
 def test_a_run_waits_for_a_worker_that_fits_it(
     embedded_site: Site, worker: PaperWorker, demand: dict[str, object]
