@@ -128,6 +128,7 @@ def test_whatever_is_still_evaluated_holds_its_place(
 def test_smoke_tests_have_a_quota_of_their_own_each_day(
     embedded_site: Site, alice: Person, worker: PaperWorker
 ) -> None:
+    embedded_site.offer_smoke_tests()
     embedded_site.set_phase(smoke_quota_day=2)
     for number in range(2):
         assert refusal(alice, f"smoke {number}", smoke=True) == ""
