@@ -6,10 +6,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import ConsentIn
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.phases import finals, publication
+from anyshot_platform.phases import final_acts, finals
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.web.services import SessionDep
 
@@ -33,10 +36,8 @@ class CandidateOut(BaseModel):
     reasons: list[str]
 
 
-class LaunchIn(BaseModel):
+class LaunchIn(ConsentIn):
     """`expected` is how many entries the preview showed as entering and not launched."""
-
-    model_config = ConfigDict(extra="forbid")
 
     expected: int | None = Field(default=None, ge=0)
     replace: list[Annotated[str, Field(max_length=32)]] = Field(
@@ -52,10 +53,8 @@ class EntriesOut(BaseModel):
     submissions: list[str]
 
 
-class PublishIn(BaseModel):
+class PublishIn(ConsentIn):
     """`winners`: of how many of each league's best the code is published."""
-
-    model_config = ConfigDict(extra="forbid")
 
     winners: int = Field(default=0, ge=0, le=100)
 
@@ -89,25 +88,34 @@ def preview(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> 
 
 @router.post("/launch")
 def launch(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: LaunchIn) -> EntriesOut:
-    """Queue the runs of all who enter; those launched before stay as they are."""
+    """Queue the runs of all who enter; those launched before stay as they are.
+
+    409 `confirm` while the phase that feeds this one is open or its runs have not ended.
+    """
     phase = find_phase(session, access.competition, phase_slug)
-    entered = finals.launch(session, phase, access.viewer.id, expected=body.expected, replace=body.replace)
-    return EntriesOut(submissions=[submission.id for submission in entered])
+    deed = Deed(access.viewer.id, body.reason, {"expected": body.expected, "replace": body.replace})
+    done = carry_out(session, final_acts.LAUNCH, phase, deed, body.consent())
+    return EntriesOut(submissions=[submission.id for submission in done.result or []])
 
 
 @router.post("/publish")
 def publish(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PublishIn
 ) -> PublishedOut:
-    """Show the results to everyone and, where asked, the winners' code."""
+    """Show the results to everyone and, where asked, the winners' code; told once, harmless again.
+
+    409 `confirm`, with podium and number of messages, until the phase's short name is in `confirm`.
+    """
     phase = find_phase(session, access.competition, phase_slug)
-    shown = publication.publish(session, phase, access.viewer.id, winners=body.winners)
-    return PublishedOut(published_at=phase.published_at, code_of=[submission.id for submission in shown])
+    deed = Deed(access.viewer.id, body.reason, {"winners": body.winners})
+    done = carry_out(session, final_acts.PUBLISH, phase, deed, body.consent())
+    code = [submission.id for submission in done.result or []]
+    return PublishedOut(published_at=phase.published_at, code_of=code)
 
 
 @router.post("/unpublish")
 def unpublish(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PublishedOut:
     """Take a publication back."""
     phase = find_phase(session, access.competition, phase_slug)
-    publication.unpublish(session, phase, access.viewer.id)
+    carry_out(session, final_acts.HIDE, phase, Deed(access.viewer.id))
     return PublishedOut(published_at=None, code_of=[])

@@ -6,17 +6,18 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import perform
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
-    act,
     manage_path,
     render_manage,
 )
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.organizing import list_leagues
-from anyshot_platform.phases import finals, publication
+from anyshot_platform.phases import final_acts, finals
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
 from anyshot_platform.submissions.models import Submission
@@ -56,29 +57,22 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
     return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
 
 
+_ACTS = {"launch": final_acts.LAUNCH, "publish": final_acts.PUBLISH, "unpublish": final_acts.HIDE}
+
+
 @router.post("/{phase_slug}/{deed}")
 def act_on_final(
-    access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
     """Launch, publish, take a publication back."""
-    phase = find_phase(session, access.competition, phase_slug)
-    actor = access.viewer.id
-
-    def launch() -> str:
-        entered = finals.launch(
-            session, phase, actor, expected=form.number("expected"), replace=form.all("replace")
-        )
-        return f"{len(entered)} entries are queued."
-
-    def publish() -> str:
-        shown = publication.publish(session, phase, actor, winners=form.number("winners") or 0)
-        return f"The results are public; the code of {len(shown)} submissions too."
-
-    deeds = {
-        "launch": launch,
-        "publish": publish,
-        "unpublish": lambda: publication.unpublish(session, phase, actor) or "The results are hidden again.",
-    }
-    if deed not in deeds:
+    if deed not in _ACTS:
         raise Invalid("There is no such act.")
-    return act(session, manage_path(access, f"/final?phase={phase.slug}"), "", deeds[deed])
+    phase = find_phase(session, access.competition, phase_slug)
+    options = {
+        "expected": form.number("expected"),
+        "replace": form.all("replace"),
+        "winners": form.number("winners") or 0,
+    }
+    wish = Deed(access.viewer.id, form.text("reason"), options)
+    back = manage_path(access, f"/final?phase={phase.slug}")
+    return perform(request, session, form, _ACTS[deed], phase, wish, back)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.entries.service import TeamEntry, list_entries
@@ -176,22 +175,15 @@ def launch(
     Raises `Conflict` where other than `expected` entries would be launched: the preview has changed.
     """
     require_evaluable(live_version(session, phase))
-    waiting = [
-        row for row in preview(session, phase) if row.waits or (row.replaces and row.team.id in replace)
-    ]
+    waiting = to_launch(preview(session, phase), replace)
     if expected is not None and expected != len(waiting):
         raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
-    entered = [_enter(session, phase, row, actor_id) for row in waiting]
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="final.launch",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=phase.competition_id,
-        after={"entries": len(entered)},
-    )
-    return entered
+    return [_enter(session, phase, row, actor_id) for row in waiting]
+
+
+def to_launch(rows: Iterable[Candidate], replace: Collection[str] = ()) -> list[Candidate]:
+    """What a launch queues: those who enter, and of those who were launched before the teams in `replace`."""
+    return [row for row in rows if row.waits or (row.replaces and row.team.id in replace)]
 
 
 def _keep_decision(session: Session, origin: Submission, entry: LeagueEntry) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
@@ -21,17 +20,25 @@ from anyshot_platform.submissions.published import list_published
 from anyshot_platform.webhooks.service import emit
 
 
-def publish(session: Session, phase: Phase, actor_id: str, *, winners: int = 0) -> list[Submission]:
-    """Show the results to everyone; `winners` is how many of each league's best have their code published."""
-    version = live_version(session, phase)
-    phase.published_at = now()
+def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submission]:
+    """Show the results to everyone; `winners` is how many of each league's best have their code published.
+
+    Members are told when the results become public, and not again.
+    """
+    again, phase.published_at = phase.published_at is not None, phase.published_at or now()
     phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
-    shown = _best(session, version.id, phase, winners) if winners else []
+    shown = best_of_leagues(session, phase, winners)
     for submission in shown:
         submission.code_published_at = submission.code_published_at or now()
     competition = session.get_one(Competition, phase.competition_id)
     if shown:
         competition.code_published_at = now()
+    if not again:
+        _tell_everybody(session, competition, phase)
+    return shown
+
+
+def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:
     members = session.scalars(
         select(Membership.user_id).where(
             Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
@@ -40,19 +47,13 @@ def publish(session: Session, phase: Phase, actor_id: str, *, winners: int = 0) 
     url = f"/competitions/{competition.slug}/leaderboard?phase={phase.slug}"
     notify(session, members, kind="phase", title=f"{competition.title}: results of {phase.name}", url=url)
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="final.publish",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=competition.id,
-        after={"code_of": [submission.id for submission in shown]},
-    )
-    return shown
 
 
-def _best(session: Session, version_id: str, phase: Phase, winners: int) -> list[Submission]:
+def best_of_leagues(session: Session, phase: Phase, winners: int) -> list[Submission]:
+    """The submissions of so many of the best of each league, each once."""
+    if not winners:
+        return []
+    version_id = live_version(session, phase).id
     leagues = select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
     found: dict[str, Submission] = {}
     for league in session.scalars(leagues):
@@ -67,7 +68,7 @@ def _best(session: Session, version_id: str, phase: Phase, winners: int) -> list
     return list(found.values())
 
 
-def unpublish(session: Session, phase: Phase, actor_id: str) -> None:
+def unpublish(session: Session, phase: Phase) -> None:
     """Undo a publication: only organizers see the board again, and no code is published."""
     phase.published_at = None
     phase.board_audience, phase.scores_visible = Audience.ORGANIZERS, False
@@ -77,11 +78,3 @@ def unpublish(session: Session, phase: Phase, actor_id: str) -> None:
     competition = session.get_one(Competition, phase.competition_id)
     if not list_published(session, competition):
         competition.code_published_at = None
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action="final.unpublish",
-        object_type="phase",
-        object_id=phase.id,
-        competition_id=phase.competition_id,
-    )

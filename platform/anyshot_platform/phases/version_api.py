@@ -9,11 +9,15 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import ConsentIn
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.phases import side_by_side, versions
+from anyshot_platform.phases import side_by_side, version_acts, versions
 from anyshot_platform.phases.checks import require_sound
+from anyshot_platform.phases.joining import not_queued
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import RescoreMode, VersionState
@@ -70,8 +74,12 @@ class ComparedOut(BaseModel):
 
 
 class VersionDetail(VersionOut):
-    """A version beside the live one; `ways` says for each way of re-scoring why it cannot be taken, or null."""
+    """A version beside the live one; `ways` says for each way of re-scoring why it cannot be taken, or null.
 
+    `missing` counts the scored submissions that nobody has scored under it.
+    """
+
+    missing: int
     ways: dict[RescoreMode, str | None]
     compared: list[ComparedOut]
 
@@ -111,7 +119,7 @@ def show_version(
 def rescore(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam, body: RescoreIn
 ) -> VersionDetail:
-    """Score all submissions of the phase under a draft, in the background."""
+    """Score under a version what is not scored under it yet, in the background; later ones join by themselves."""
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
     versions.start_rescoring(session, phase, version, body.mode, access.viewer.id)
@@ -121,12 +129,22 @@ def rescore(
 
 @router.post("/{number}/make-live")
 def make_live(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    number: NumberParam,
+    body: ConsentIn | None = None,
 ) -> VersionOut:
-    """From now on this version's scores count; the one before can be made live again."""
+    """From now on this version's scores count; the one before can be made live again.
+
+    409 `confirm`, with what changes, until the phase's short name is in `confirm`; 409 `act_refused` while
+    submissions that have a score now are not scored under it.
+    """
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
-    versions.make_live(session, phase, version, access.viewer.id)
+    said = body or ConsentIn()
+    deed = Deed(access.viewer.id, said.reason)
+    carry_out(session, version_acts.MAKE_LIVE, version, deed, said.consent())
     return _show(session, phase, version)
 
 
@@ -134,10 +152,10 @@ def make_live(
 def discard(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam
 ) -> VersionOut:
-    """Give a draft up."""
+    """Discard a draft."""
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
-    versions.discard(session, phase, version, access.viewer.id)
+    carry_out(session, version_acts.DISCARD, version, Deed(access.viewer.id))
     return _show(session, phase, version)
 
 
@@ -162,6 +180,7 @@ def _show_detail(session: Session, phase: Phase, version: PhaseVersion) -> Versi
     rows = side_by_side.compare(session, phase, live, version) if other else []
     return VersionDetail(
         **_show(session, phase, version).model_dump(),
+        missing=len(not_queued(session, phase, version)) if other else 0,
         ways=versions.ways_of_rescoring(session, phase, version) if other else {},
         compared=[
             ComparedOut(

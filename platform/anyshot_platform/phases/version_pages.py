@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import perform
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -15,8 +15,9 @@ from anyshot_platform.competitions.manage_frame import (
     render_manage,
 )
 from anyshot_platform.errors import Invalid
-from anyshot_platform.phases import side_by_side, versions
+from anyshot_platform.phases import side_by_side, version_acts, versions
 from anyshot_platform.phases.checks import open_protocol
+from anyshot_platform.phases.joining import not_queued
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.web.forms import FormDep
@@ -45,17 +46,27 @@ def show_version(
         protocol=open_protocol(version.protocol),
         live=live,
         ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},
+        missing=len(not_queued(session, phase, version)) if version is not live else 0,
         progress=side_by_side.progress_of(session, version),
         failures=side_by_side.why_without_score(session, version) if version is not live else [],
         rows=side_by_side.compare(session, phase, live, version) if version is not live else [],
     )
 
 
+_ACTS = {"live": version_acts.MAKE_LIVE, "discard": version_acts.DISCARD}
+
+
 @router.post("/{phase_slug}/versions/{number}/{deed}")
 def act_on_version(
-    access: AsOrganizer, session: SessionDep, phase_slug: str, number: int, deed: str, form: FormDep
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: str,
+    number: int,
+    deed: str,
+    form: FormDep,
 ) -> Response:
-    """Re-score, make live, give up."""
+    """Score again, make live, discard."""
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
     actor = access.viewer.id
@@ -67,15 +78,9 @@ def act_on_version(
         queued = versions.start_rescoring(session, phase, version, RescoreMode(form.text("mode")), actor)
         return f"{queued} runs are queued."
 
-    deeds: dict[str, tuple[Any, str]] = {
-        "rescore": (rescore, ""),
-        "live": (lambda: versions.make_live(session, phase, version, actor), f"Version {number} is live."),
-        "discard": (
-            lambda: versions.discard(session, phase, version, actor),
-            f"Version {number} is given up.",
-        ),
-    }
-    if deed not in deeds:
+    if deed == "rescore":
+        return act(session, target, "", rescore)
+    if deed not in _ACTS:
         raise Invalid("There is no such act.")
-    work, message = deeds[deed]
-    return act(session, target, message, work)
+    wish = Deed(actor, form.text("reason"))
+    return perform(request, session, form, _ACTS[deed], version, wish, target)

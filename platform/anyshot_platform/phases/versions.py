@@ -13,23 +13,16 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
 from anyshot_platform.phases.differences import keep_secrets, scoring_changes
+from anyshot_platform.phases.joining import not_queued, queue_under
 from anyshot_platform.phases.key_acts import give_new_key
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.organizing import find_pools
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.phases.side_by_side import progress_of
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.phases.states import RescoreMode, VersionState
-from anyshot_platform.queue import priorities
-from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import Urgency, has_source, queue_from_source, queue_runs
-from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_starting_kit.wire.worker_api import JobKind
 
-_BULK = Urgency(priorities.BULK, bulk=True)
 # What may differ when earlier results are used again: predictions belong to their tasks, learners to their training.
 _FREE_FOR_SCORING = {"scoring.ranking", "machine.hardware"}
 _FREE_FOR_META_TEST = _FREE_FOR_SCORING | {
@@ -115,55 +108,27 @@ def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]
 def start_rescoring(
     session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode, actor_id: str
 ) -> int:
-    """Score all submissions of the phase under a drafted version, in the background; how many runs were queued."""
-    if version.state != VersionState.DRAFT:
-        raise Conflict("This version is not a draft.")
+    """Score under a version, in the background, what is not scored under it yet; how many runs were queued.
+
+    What is scored under the live version later joins by itself until this one is live or discarded.
+    """
+    if version.number == phase.live_version:
+        raise Conflict("This version is live.")
     why_not = ways_of_rescoring(session, phase, version).get(mode)
     if why_not:
         raise CannotReuse(f"Not possible: {why_not}.")
     version.state, version.rescore_mode = VersionState.SCORING, mode
-    queued = 0
-    for submission in _to_rescore(session, phase):
-        if mode == RescoreMode.EVERYTHING:
-            queued += len(queue_runs(session, submission, version, _BULK))
-        else:
-            kind = JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
-            for source in _finished_runs(session, submission, live_version(session, phase)):
-                if has_source(source, kind):
-                    queue_from_source(session, source, version, kind, _BULK)
-                    queued += 1
+    live = live_version(session, phase)
+    queued = sum(
+        queue_under(session, submission, version, mode, live)
+        for submission in not_queued(session, phase, version)
+    )
     _record(session, phase, version, actor_id, "version.rescore", mode.value)
     return queued
 
 
-def _to_rescore(session: Session, phase: Phase) -> list[Submission]:
-    query = select(Submission).where(
-        Submission.phase_id == phase.id,
-        Submission.kind != SubmissionKind.SMOKE,
-        Submission.deleted_at.is_(None),
-        Submission.score.is_not(None),
-    )
-    return list(session.scalars(query.order_by(Submission.created_at)))
-
-
-def _finished_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
-    query = select(Run).where(
-        Run.submission_id == submission.id,
-        Run.phase_version_id == version.id,
-        Run.state == RunState.FINISHED,
-    )
-    runs = list(session.scalars(query.order_by(Run.generation, Run.seed_index)))
-    newest = max((run.generation for run in runs), default=0)
-    return [run for run in runs if run.generation == newest]
-
-
-def make_live(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> None:
-    """From now on this version's scores count; the one before is kept and can be made live again."""
-    if version.number == phase.live_version:
-        raise Conflict("This version is live already.")
-    progress = progress_of(session, version)
-    if progress.ended < progress.total:
-        raise Conflict(f"{progress.total - progress.ended} runs of this version have not ended yet.")
+def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion:
+    """From now on this version's scores count; returns the one before, which is kept and can be made live again."""
     old = live_version(session, phase)
     old.state = VersionState.RETIRED
     version.state, version.live_at = VersionState.LIVE, now()
@@ -179,16 +144,13 @@ def make_live(session: Session, phase: Phase, version: PhaseVersion, actor_id: s
         submission.score, submission.half_width = (row.value, row.half_width) if row else (None, None)
     session.flush()
     rebuild_boards(session, version)
-    _record(session, phase, version, actor_id, "version.make_live", f"instead of {old.number}")
+    return old
 
 
-def discard(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> None:
-    """Give a draft up; its scores are kept, its boards go."""
-    if version.number == phase.live_version:
-        raise Conflict("The live version cannot be given up.")
+def discard(session: Session, phase: Phase, version: PhaseVersion) -> None:
+    """Retire a draft; its scores are kept, its boards go."""
     version.state = VersionState.RETIRED
     forget_boards(session, version)
-    _record(session, phase, version, actor_id, "version.discard", "")
 
 
 def _record(

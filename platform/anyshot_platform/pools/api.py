@@ -12,7 +12,10 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.pools import organizing
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import ConsentIn
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.pools import acts, organizing
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool
@@ -84,10 +87,11 @@ class VersionIn(BaseModel):
     note: str = Field(default="", max_length=2000)
 
 
-class PublishIn(BaseModel):
-    """Whether participants may download the pool, now or by the clock when all that use it is over."""
+class PublishIn(ConsentIn):
+    """Whether participants may download the pool, now or by the clock when all that use it is over.
 
-    model_config = ConfigDict(extra="forbid")
+    Publishing asks for the pool's short name in `confirm`; 409 `confirm` shows what would happen.
+    """
 
     published: bool
     when_over: bool = False
@@ -172,7 +176,8 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
     """Let participants download a pool, now or when it is over, or take that back."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if body.published != (pool.published_at is not None):
-        organizing.set_published(session, pool, body.published, viewer.id)
+        act = acts.PUBLISH if body.published else acts.HIDE
+        carry_out(session, act, pool, Deed(viewer.id, body.reason), body.consent())
     if body.when_over != pool.publish_when_over:
         organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
     return _show(pool)
@@ -182,7 +187,7 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
 def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
     """Hide a pool that no phase uses; `restore` undoes it."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.delete_pool(session, pool, viewer.id)
+    carry_out(session, acts.DELETE, pool, Deed(viewer.id))
     return _show(pool)
 
 

@@ -13,12 +13,15 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import perform
 from anyshot_platform.competitions.manage_frame import act
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.pools import organizing
+from anyshot_platform.pools import acts, organizing
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
+from anyshot_platform.pools.uses import uses_of
 from anyshot_platform.reports.catalogue import find_kind
 from anyshot_platform.reports.service import list_pool_reports
 from anyshot_platform.web.access import find_access, signed_in_as
@@ -74,7 +77,7 @@ def show_pool(request: Request, session: SessionDep, viewer: Owner, slug: str) -
         section="competitions",
         pool=pool,
         versions=versions,
-        uses=organizing.uses_of(session, pool) if owns else [],
+        uses=uses_of(session, pool) if owns else [],
         owns=owns,
         reports=[
             (report, find_kind(report.analysis).title, competition)
@@ -126,29 +129,33 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     return ids
 
 
+_ACTS = {"publish": acts.PUBLISH, "unpublish": acts.HIDE, "delete": acts.DELETE}
+
+
 @router.post("/{slug}/{deed}")
-def act_on_pool(session: SessionDep, viewer: Owner, slug: str, deed: str) -> Response:
+def act_on_pool(
+    request: Request, session: SessionDep, viewer: Owner, slug: str, deed: str, form: FormDep
+) -> Response:
     """Publish, take back, combine, delete, restore."""
     pool = organizing.find_pool(session, viewer, slug, to_change=True)
+    target = "/organize/pools" if deed == "delete" else f"/organize/pools/{slug}"
+    if deed in _ACTS:
+        return perform(
+            request, session, form, _ACTS[deed], pool, Deed(viewer.id, form.text("reason")), target
+        )
     deeds = {
-        "publish": lambda: organizing.set_published(session, pool, True, viewer.id),
-        "unpublish": lambda: organizing.set_published(session, pool, False, viewer.id),
         "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
         "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
         "combine": lambda: organizing.combine(session, pool, viewer),
-        "delete": lambda: organizing.delete_pool(session, pool, viewer.id),
         "restore": lambda: organizing.restore_pool(session, pool, viewer.id),
     }
     if deed not in deeds:
         raise Invalid("There is no such act.")
     words = {
-        "publish": "Participants can download it.",
-        "unpublish": "It is hidden again.",
         "publish-when-over": "It will be published when every phase that uses it is over.",
         "wait-for-nothing": "It stays hidden until you publish it.",
         "combine": "Combined.",
     }
-    target = "/organize/pools" if deed == "delete" else f"/organize/pools/{slug}"
 
     def work() -> None:
         deeds[deed]()

@@ -16,25 +16,17 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.storage import FolderStorage, Storage
 from anyshot_platform.audit import service as audit
-from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import status_of
-from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.pools.uses import competitions_using, is_over, phases_testing_on, phases_using
 from anyshot_platform.web.viewer import Viewer
 from anyshot_starting_kit.data import pack as packs
 
 SHEET_CLASSES = 20
 SHEET_IMAGES = 8
 _THUMB = 48
-# A version of a pool that a version of a phase trains or tests on.
-_ASSIGNED = or_(
-    PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
-    PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
-)
 
 
 def list_pools(session: Session, viewer: Viewer) -> list[Pool]:
@@ -58,19 +50,6 @@ def list_versions(session: Session, pool: Pool) -> list[PoolVersion]:
     """The versions of a pool, newest first."""
     query = select(PoolVersion).where(PoolVersion.pool_id == pool.id).order_by(PoolVersion.number.desc())
     return list(session.scalars(query))
-
-
-def uses_of(session: Session, pool: Pool) -> list[tuple[str, str, int]]:
-    """Where a pool is assigned: (competition, phase, version of the pool)."""
-    rows = session.execute(
-        select(Competition.title, Phase.name, PoolVersion.number)
-        .join(Phase, Phase.competition_id == Competition.id)
-        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolVersion, _ASSIGNED)
-        .where(PoolVersion.pool_id == pool.id)
-        .distinct()
-    )
-    return [(title, phase, number) for title, phase, number in rows]
 
 
 def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, actor_id: str) -> PoolVersion:
@@ -116,14 +95,6 @@ def combine(session: Session, pool: Pool, viewer: Viewer) -> PoolVersion:
     return put_packs(session, pool, rows, f"combines {', '.join(pool.combines)}", viewer.id)
 
 
-def set_published(session: Session, pool: Pool, published: bool, actor_id: str) -> None:
-    """Let participants download a pool, or take that back."""
-    if published and not any(version.entries for version in list_versions(session, pool)):
-        raise Conflict("The pool has no packs yet.")
-    pool.published_at = now() if published else None
-    _record(session, pool, actor_id, "pool.publish" if published else "pool.unpublish")
-
-
 def publish_by_the_clock(session: Session, pool: Pool, wanted: bool, actor_id: str) -> None:
     """Publish a pool by itself when every competition that uses it is over, or no longer do so."""
     pool.publish_when_over = wanted
@@ -142,38 +113,19 @@ def publish_if_over(session: Session, pool_id: str) -> bool:
     A phase is over when its time is, and its results are published where they have to be.
     """
     pool = session.get_one(Pool, pool_id)
-    if not _is_over(session, pool):
+    if not _may_be_public(session, pool):
         return False
     pool.published_at = now()
-    _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"})
+    for where in competitions_using(session, pool):
+        _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"}, where=where)
     return True
 
 
-def _is_over(session: Session, pool: Pool) -> bool:
-    phases = session.scalars(
-        select(Phase)
-        .join(Competition, Competition.id == Phase.competition_id)
-        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
-        .join(PoolVersion, _ASSIGNED)
-        .where(PoolVersion.pool_id == pool.id, Phase.deleted_at.is_(None), Competition.deleted_at.is_(None))
-        .distinct()
-    ).all()
+def _may_be_public(session: Session, pool: Pool) -> bool:
+    phases = phases_using(session, pool)
     with_packs = any(version.entries for version in list_versions(session, pool))
-    return with_packs and bool(phases) and all(_phase_is_over(phase) for phase in phases)
-
-
-def _phase_is_over(phase: Phase) -> bool:
-    hidden = phase.needs_publishing and phase.published_at is None
-    return status_of(phase) == PhaseStatus.CLOSED and not hidden
-
-
-def delete_pool(session: Session, pool: Pool, actor_id: str) -> None:
-    """Hide a pool that no phase uses; can be undone."""
-    uses = uses_of(session, pool)
-    if uses:
-        raise Conflict(f"{uses[0][1]} of {uses[0][0]} uses this pool.")
-    pool.deleted_at = now()
-    _record(session, pool, actor_id, "pool.delete")
+    secret = phases_testing_on(session, pool)
+    return with_packs and bool(phases) and not secret and all(is_over(phase) for phase in phases)
 
 
 def restore_pool(session: Session, pool: Pool, actor_id: str) -> None:
@@ -211,7 +163,12 @@ def contact_sheet(storage: Storage, digest: str) -> bytes:
 
 
 def _record(
-    session: Session, pool: Pool, actor_id: str, action: str, after: dict[str, object] | None = None
+    session: Session,
+    pool: Pool,
+    actor_id: str,
+    action: str,
+    after: dict[str, object] | None = None,
+    where: str | None = None,
 ) -> None:
     audit.record(
         session,
@@ -219,5 +176,6 @@ def _record(
         action=action,
         object_type="pool",
         object_id=pool.id,
+        competition_id=where,
         after={"slug": pool.slug, **(after or {})},
     )

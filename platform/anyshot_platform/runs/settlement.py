@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.operations.metrics import RUNS_ENDED
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.joining import join_versions
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.reports.announcing import announce
 from anyshot_platform.runs.models import Run
@@ -44,7 +45,9 @@ def settle(session: Session, run: Run) -> None:
         _cancel_hopeless(session, run, siblings)
     if all(sibling.state == RunState.FINISHED for sibling in counting):
         combine_scores(session, submission, run.phase_version_id, siblings)
-    if _is_live(session, submission, run):
+        if find_score(session, submission.id, run.phase_version_id) is not None:
+            join_versions(session, submission, run.phase_version)
+    if _decides_status(session, submission, run):
         _write_status(session, submission, counting)
 
 
@@ -61,7 +64,8 @@ def list_siblings(session: Session, run: Run) -> Sequence[Run]:
     ).all()
 
 
-def _is_live(session: Session, submission: Submission, run: Run) -> bool:
+def _decides_status(session: Session, submission: Submission, run: Run) -> bool:
+    """Whether a run is of the newest ones under the live version, or under one that was live when they began."""
     phase = session.get_one(Phase, submission.phase_id)
     newest = session.scalar(
         select(Run.generation)
@@ -69,7 +73,17 @@ def _is_live(session: Session, submission: Submission, run: Run) -> bool:
         .order_by(Run.generation.desc())
         .limit(1)
     )
-    return run.phase_version.number == phase.live_version and run.generation == newest
+    live = run.phase_version.number == phase.live_version or not _has_live_runs(session, submission, phase)
+    return live and run.generation == newest
+
+
+def _has_live_runs(session: Session, submission: Submission, phase: Phase) -> bool:
+    found = (
+        select(Run.id)
+        .join(PhaseVersion, PhaseVersion.id == Run.phase_version_id)
+        .where(Run.submission_id == submission.id, PhaseVersion.number == phase.live_version)
+    )
+    return session.scalar(found.limit(1)) is not None
 
 
 def _ring_waiting_shards(session: Session, run: Run, siblings: Sequence[Run]) -> None:

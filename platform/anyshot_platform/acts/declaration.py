@@ -1,0 +1,78 @@
+"""The parts of an act. Pages, the JSON API, the command line and the audit log all read them from here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.states import Role
+
+Options = Mapping[str, Any]
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an act meets on its object now. All are sentences for the person who is about to do it."""
+
+    done: str = ""  # not empty: it is so already, and doing it again changes nothing
+    refused: Sequence[str] = ()  # nobody can do it while this holds
+    blocked: Sequence[str] = ()  # done all the same only by somebody who says so; the log names it
+    warnings: Sequence[str] = ()
+    does: Sequence[str] = ()  # to what and to how many
+    told: int = 0  # people who get a message
+
+
+@dataclass(frozen=True)
+class Deed:
+    """Who does it, with which wishes."""
+
+    actor_id: str
+    reason: str = ""
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done: the sentence for the page, and what the log keeps."""
+
+    message: str
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    result: Any = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """What an act is done to, in words: `name` is what has to be typed, `competitions` keep it in their logs."""
+
+    kind: str
+    id: str
+    name: str
+    title: str
+    competitions: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Act(Generic[S]):
+    """Something that organizers do. `key` is its name in the log; `{}` in the title is its object's."""
+
+    key: str
+    title: str
+    target: Callable[[Session, S], Target]
+    look: Callable[[Session, S, Deed], Findings]
+    do: Callable[[Session, S, Deed], Done]
+    undo: str  # a sentence
+    dangerous: bool = False  # asks for the name of its object
+    role: Role = Role.ORGANIZER
+
+
+@dataclass(frozen=True)
+class Consent:
+    """What somebody says before a dangerous act: the name of its object, and whether it is done all the same."""
+
+    name: str = ""
+    override: bool = False

@@ -1,0 +1,69 @@
+"""Acts on pages and over JSON: the form that asks first, and what a request says by itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Act, Consent, Deed
+from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.web.forms import SentForm
+from anyshot_platform.web.rendering import redirect, render
+
+S = TypeVar("S")
+_OWN = frozenset({"csrf_token", "confirm", "override", "reason"})
+
+
+class ConsentIn(BaseModel):
+    """`confirm` is the name of the object, typed; `override` does it although something stands in the way."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    confirm: Annotated[str, Field(max_length=320)] = ""
+    override: bool = False
+    reason: Annotated[str, Field(max_length=2000)] = ""
+
+    def consent(self) -> Consent:
+        """What was said."""
+        return Consent(self.confirm, self.override)
+
+
+def perform(
+    request: Request, session: Session, form: SentForm, act: Act[S], subject: S, deed: Deed, target: str
+) -> Response:
+    """Do it and go to `target`; ask first where the act asks; a refusal changes nothing and is shown there."""
+    consent = Consent(form.text("confirm"), form.flag("override"))
+    try:
+        outcome = carry_out(session, act, subject, deed, consent)
+        session.flush()
+    except NeedsConsent as error:
+        session.rollback()
+        return ask(request, form, error, target)
+    except PlatformError as error:
+        if error.status not in (409, 422):
+            raise
+        session.rollback()
+        return redirect(target, flash=error.message, tone="bad")
+    return redirect(target, flash=outcome.message)
+
+
+def ask(request: Request, form: SentForm, error: NeedsConsent, back: str) -> Response:
+    """The page with the preview, what stands in the way, and the field for the name."""
+    shown: Preview = error.preview
+    kept = [(name, value) for name, value in form.data.multi_items() if name not in _OWN]
+    return render(
+        request,
+        "acts/confirm.html",
+        section="competitions",
+        preview=shown,
+        problem=error.message if form.text("confirm") else "",
+        kept=kept,
+        reason=form.text("reason"),
+        back=back,
+        status_code=409 if form.text("confirm") else 200,
+    )

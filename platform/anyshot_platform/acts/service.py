@@ -1,0 +1,124 @@
+"""Carries acts out: looks first, asks where it has to, does nothing twice, writes the log."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Consent, Deed, Done, Findings, Target
+from anyshot_platform.audit import service as audit
+from anyshot_platform.errors import Conflict
+
+S = TypeVar("S")
+NO_CONSENT = Consent()
+
+
+@dataclass(frozen=True)
+class Preview:
+    """An act on its object, before it is done."""
+
+    act: str
+    title: str
+    name: str  # to be typed; empty: nothing is asked
+    done: str
+    refused: tuple[str, ...]
+    blocked: tuple[str, ...]
+    warnings: tuple[str, ...]
+    does: tuple[str, ...]
+    told: int
+    undo: str
+
+
+class Refused(Conflict):
+    """The act is impossible now; the details hold the preview."""
+
+    code = "act_refused"
+
+
+class NeedsConsent(Conflict):
+    """The act asks for the name of its object, or for an override; the details hold the preview."""
+
+    code = "confirm"
+
+    def __init__(self, message: str, preview: Preview) -> None:
+        super().__init__(message, preview=asdict(preview))
+        self.preview = preview
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an act; `changed` is false where it was so already."""
+
+    message: str
+    changed: bool
+    result: Any = None
+
+
+def preview(session: Session, act: Act[S], subject: S, deed: Deed) -> Preview:
+    """What the act would do."""
+    return _show(act, act.target(session, subject), act.look(session, subject, deed))
+
+
+def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
+    return Preview(
+        act=act.key,
+        title=act.title.format(target.title),
+        name=target.name if act.dangerous or found.blocked else "",
+        done=found.done,
+        refused=tuple(found.refused),
+        blocked=tuple(found.blocked),
+        warnings=tuple(found.warnings),
+        does=tuple(found.does),
+        told=found.told,
+        undo=act.undo,
+    )
+
+
+def carry_out(
+    session: Session, act: Act[S], subject: S, deed: Deed, consent: Consent = NO_CONSENT
+) -> Outcome:
+    """Do it in the caller's transaction, and note it in the log of every competition that it concerns.
+
+    Raises:
+        Refused: it is impossible now.
+        NeedsConsent: the name of the object was not given, or something stands in the way and is not overridden.
+    """
+    target = act.target(session, subject)
+    shown = _show(act, target, act.look(session, subject, deed))
+    if shown.done:
+        return Outcome(shown.done, changed=False)
+    if shown.refused:
+        raise Refused(" ".join(shown.refused), preview=asdict(shown))
+    _require_consent(shown, consent)
+    done = act.do(session, subject, deed)
+    session.flush()
+    _note(session, act.key, target, deed, done, shown.blocked)
+    return Outcome(done.message, changed=True, result=done.result)
+
+
+def _require_consent(shown: Preview, consent: Consent) -> None:
+    if shown.blocked and not consent.override:
+        raise NeedsConsent(f"{' '.join(shown.blocked)} Override it by name to do it all the same.", shown)
+    if shown.name and consent.name != shown.name:
+        found = f", not “{consent.name[:64]}”" if consent.name else ""
+        raise NeedsConsent(f"{shown.title}: type “{shown.name}”{found} to confirm.", shown)
+
+
+def _note(
+    session: Session, key: str, target: Target, deed: Deed, done: Done, overridden: tuple[str, ...]
+) -> None:
+    after = {**done.after, **({"overridden": list(overridden)} if overridden else {})}
+    for competition_id in target.competitions or (None,):
+        audit.record(
+            session,
+            actor_id=deed.actor_id,
+            action=key,
+            object_type=target.kind,
+            object_id=target.id,
+            competition_id=competition_id,
+            reason=deed.reason,
+            before=dict(done.before),
+            after=after,
+        )

@@ -1,0 +1,139 @@
+"""Submissions come under every version that needs them: all when it is scored, late ones as they finish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import RescoreMode, VersionState
+from anyshot_platform.queue import priorities
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import (
+    Urgency,
+    has_source,
+    next_generation,
+    queue_from_source,
+    queue_runs,
+)
+from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_starting_kit.wire.worker_api import JobKind
+
+_BULK = Urgency(priorities.BULK, bulk=True)
+
+
+def join_versions(session: Session, submission: Submission, scored: PhaseVersion) -> None:
+    """Queue a submission that has just been scored under the other versions that would miss it.
+
+    That is a draft that is being scored, and the live version where `scored` was live when the runs began.
+    """
+    if submission.kind == SubmissionKind.SMOKE or submission.deleted_at is not None:
+        return
+    phase = submission.phase
+    for version in phase.versions:
+        live = version.number == phase.live_version
+        follows = live or (version.state == VersionState.SCORING and scored.number == phase.live_version)
+        if follows and version.id != scored.id and _needs(session, submission, version, scored):
+            queue_under(session, submission, version, _mode(version), scored)
+
+
+def _mode(version: PhaseVersion) -> RescoreMode:
+    known = version.rescore_mode != RescoreMode.NOTHING
+    return version.rescore_mode if known else RescoreMode.EVERYTHING
+
+
+def _needs(session: Session, submission: Submission, version: PhaseVersion, scored: PhaseVersion) -> bool:
+    """Whether a submission has no runs under a version, or such of a result that was replaced since."""
+    runs = list(
+        session.scalars(
+            select(Run).where(Run.submission_id == submission.id, Run.phase_version_id == version.id)
+        )
+    )
+    if not runs or _mode(version) == RescoreMode.EVERYTHING:
+        return not runs
+    sources = {run.id for run in finished_runs(session, submission, scored)}
+    return sources.isdisjoint({run.source_run_id for run in runs})
+
+
+def queue_under(
+    session: Session,
+    submission: Submission,
+    version: PhaseVersion,
+    mode: RescoreMode,
+    source: PhaseVersion,
+) -> int:
+    """Queue the runs that score a submission under a version; how many. `source` has the results used again."""
+    phase = submission.phase
+    urgency = Urgency(phase.priority) if version.number == phase.live_version else _BULK
+    if mode == RescoreMode.EVERYTHING:
+        return len(queue_runs(session, submission, version, urgency))
+    kind = JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
+    generation = next_generation(session, submission, version)
+    usable = [run for run in finished_runs(session, submission, source) if has_source(run, kind)]
+    for run in usable:
+        queue_from_source(session, run, version, kind, urgency).generation = generation
+    return len(usable)
+
+
+def finished_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
+    """The newest runs of a submission under a version that finished."""
+    query = select(Run).where(
+        Run.submission_id == submission.id,
+        Run.phase_version_id == version.id,
+        Run.state == RunState.FINISHED,
+    )
+    runs = list(session.scalars(query.order_by(Run.generation, Run.seed_index)))
+    newest = max((run.generation for run in runs), default=0)
+    return [run for run in runs if run.generation == newest]
+
+
+def scored_submissions(session: Session, phase: Phase) -> Sequence[Submission]:
+    """What has a score under the live version, and so would have to have one under another."""
+    query = select(Submission).where(
+        Submission.phase_id == phase.id,
+        Submission.kind != SubmissionKind.SMOKE,
+        Submission.deleted_at.is_(None),
+        Submission.score.is_not(None),
+    )
+    return session.scalars(query.order_by(Submission.created_at)).all()
+
+
+def without_score(session: Session, phase: Phase, version: PhaseVersion) -> list[Submission]:
+    """The scored submissions of the phase that have none under this version: they would leave the boards."""
+    there = set(
+        session.scalars(
+            select(SubmissionScore.submission_id).where(SubmissionScore.phase_version_id == version.id)
+        )
+    )
+    return [row for row in scored_submissions(session, phase) if row.id not in there]
+
+
+def not_queued(session: Session, phase: Phase, version: PhaseVersion) -> list[Submission]:
+    """Those of them that nobody has tried to score under this version, or whose runs were cancelled."""
+    tried = set(
+        session.scalars(
+            select(Run.submission_id).where(
+                Run.phase_version_id == version.id, Run.state != RunState.CANCELLED
+            )
+        )
+    )
+    return [row for row in without_score(session, phase, version) if row.id not in tried]
+
+
+def still_running(session: Session, phase: Phase, version: PhaseVersion) -> int:
+    """How many submissions of the phase are being scored under a version now."""
+    query = (
+        select(Run.submission_id)
+        .where(
+            Run.phase_version_id == version.id,
+            Run.state.not_in(ENDED),
+            Run.kind.not_in([JobKind.ANALYSE, JobKind.SMOKE]),
+        )
+        .distinct()
+    )
+    return len(session.scalars(query).all())

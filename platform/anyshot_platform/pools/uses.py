@@ -1,0 +1,87 @@
+"""Where the data of a pool are in use, and which phase keeps them secret still."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import status_of
+from anyshot_platform.phases.states import PhaseStatus, VersionState
+from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
+
+# A version of a pool that a version of a phase trains or tests on.
+ASSIGNED = or_(
+    PoolVersion.id == PhaseVersion.meta_train_pool_version_id,
+    PoolVersion.id == PhaseVersion.meta_test_pool_version_id,
+)
+
+
+def uses_of(session: Session, pool: Pool) -> list[tuple[str, str, int]]:
+    """Where a pool is assigned: (competition, phase, version of the pool)."""
+    rows = session.execute(
+        select(Competition.title, Phase.name, PoolVersion.number)
+        .join(Phase, Phase.competition_id == Competition.id)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(PoolVersion, ASSIGNED)
+        .where(PoolVersion.pool_id == pool.id)
+        .distinct()
+    )
+    return [(title, phase, number) for title, phase, number in rows]
+
+
+def competitions_using(session: Session, pool: Pool) -> list[str]:
+    """The ids of the competitions that a phase of which trains or tests on the pool."""
+    rows = session.scalars(
+        select(Phase.competition_id)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(PoolVersion, ASSIGNED)
+        .where(PoolVersion.pool_id == pool.id)
+        .distinct()
+    )
+    return list(rows)
+
+
+def phases_using(session: Session, pool: Pool) -> Sequence[Phase]:
+    """The phases that train or test on the pool; deleted ones and those of deleted competitions are left out."""
+    return session.scalars(
+        select(Phase)
+        .join(Competition, Competition.id == Phase.competition_id)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(PoolVersion, ASSIGNED)
+        .where(PoolVersion.pool_id == pool.id, Phase.deleted_at.is_(None), Competition.deleted_at.is_(None))
+        .distinct()
+    ).all()
+
+
+def phases_testing_on(session: Session, pool: Pool) -> Sequence[Phase]:
+    """The phases that have not ended and test on a dataset of the pool, by this pool or by another that holds it."""
+    held = (
+        select(PoolPack.pack_id)
+        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .where(PoolVersion.pool_id == pool.id)
+    )
+    tested = (
+        select(Phase)
+        .join(Competition, Competition.id == Phase.competition_id)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(PoolPack, PoolPack.pool_version_id == PhaseVersion.meta_test_pool_version_id)
+        .where(
+            PoolPack.pack_id.in_(held),
+            PhaseVersion.state != VersionState.RETIRED,
+            or_(Phase.accepts_uploads, Phase.gate_phase_id.is_not(None)),
+            Phase.deleted_at.is_(None),
+            Competition.deleted_at.is_(None),
+        )
+        .distinct()
+    )
+    return [phase for phase in session.scalars(tested) if not is_over(phase)]
+
+
+def is_over(phase: Phase) -> bool:
+    """Whether a phase's time is over, and its results are published where they have to be."""
+    hidden = phase.needs_publishing and phase.published_at is None
+    return status_of(phase) == PhaseStatus.CLOSED and not hidden
