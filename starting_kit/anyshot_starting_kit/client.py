@@ -72,9 +72,13 @@ class Client:
         """Make an account; sign in with `log_in` afterwards."""
         return self._ask("POST", "/users", json={"username": username, "email": email, "password": password})
 
-    def log_in(self, username: str, password: str, token_name: str = "anyshot command") -> str:
-        """A new API token."""
-        body = {"username": username, "password": password, "token_name": token_name}
+    def log_in(
+        self, username: str, password: str, token_name: str = "anyshot command", *, organize: bool = False
+    ) -> str:
+        """A new API token, for organizers' commands too where asked for."""
+        body: dict[str, Any] = {"username": username, "password": password, "token_name": token_name}
+        if organize:  # older platforms do not know the word
+            body["organize"] = True
         return self._ask("POST", "/tokens/log-in", json=body)["secret"]
 
     def me(self) -> dict[str, Any]:
@@ -211,8 +215,12 @@ class Client:
         self, method: str, competition: str, path: str, body: Any = None, params: dict[str, Any] | None = None
     ) -> Any:
         """A request under an organizer's addresses; `path` begins after `/competitions/COMPETITION/manage`."""
+        return self.ask(method, f"/competitions/{competition}/manage{path}", body, params)
+
+    def ask(self, method: str, path: str, body: Any = None, params: dict[str, Any] | None = None) -> Any:
+        """A request under `/api/v1`."""
         options = {"json": body} if body is not None else {}
-        return self._ask(method, f"/competitions/{competition}/manage{path}", params=params, **options)
+        return self._ask(method, path, params=params, **options)
 
     def fetch(self, path: str, target: Path) -> None:
         """Write a file of the API to `target`."""

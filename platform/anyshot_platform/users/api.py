@@ -37,12 +37,11 @@ def sign_up(request: Request, body: SignUp, session: SessionDep, services: Servi
 
 @router.post("/tokens/log-in", status_code=201, dependencies=[Depends(public)])
 def log_in_for_token(request: Request, body: LogIn, session: SessionDep, services: ServicesDep) -> TokenMade:
-    """Exchange user name and password for an API token that reads and submits: what `anyshot login` does."""
+    """Exchange user name and password for an API token that reads and submits, or organizes too: `anyshot login`."""
     limit_log_ins(request, services, body.username)
     user = service.authenticate(session, body.username, body.password)
-    made = service.create_token(
-        session, user.id, name=body.token_name, scopes=[Scope.READ, Scope.SUBMIT, Scope.ACCOUNT]
-    )
+    scopes = [Scope.READ, Scope.SUBMIT, Scope.ACCOUNT, *([Scope.ORGANIZE] if body.organize else [])]
+    made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)
     return TokenMade.model_validate(
         {**TokenOut.model_validate(made.token).model_dump(), "secret": made.secret}
     )

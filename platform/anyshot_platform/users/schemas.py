@@ -28,6 +28,7 @@ class LogIn(BaseModel):
     username: str = Field(max_length=320)
     password: str = Field(max_length=200)
     token_name: str = Field(default="log-in", max_length=100)
+    organize: bool = Field(default=False, description="the token may also steer competitions")
 
 
 class UserOut(BaseModel):

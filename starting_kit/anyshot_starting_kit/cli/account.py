@@ -69,7 +69,8 @@ def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         except Unreachable as error:
             _give_up(str(error), Exit.UNAVAILABLE)
         except NotAllowed as error:
-            _give_up(f"{error} Log in again: anyshot login --server {address}", Exit.UNAVAILABLE)
+            more = " --organize" if "organize" in str(error) else ""
+            _give_up(f"{error} Log in again: anyshot login --server {address}{more}", Exit.UNAVAILABLE)
         except Refused as error:
             _give_up(_refusal(error), Exit.FAILED)
 
@@ -88,6 +89,8 @@ def _refusal(error: Refused) -> str:
     lines = [str(error)]
     if error.code == "cannot_join" and "join" in str(error).lower():
         lines.append("  -> add --join, which accepts the competition's terms, or press Join on its page")
+    for problem in error.details.get("problems", []):
+        lines.append(f"  {problem['where']}: {problem['problem']}")
     for check in error.details.get("checks", []):
         if check.get("outcome") == "failed":
             lines.append(f"  {check['title']}: {check['found']}\n  -> {check['remedy']}")

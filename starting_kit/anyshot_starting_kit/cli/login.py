@@ -20,14 +20,15 @@ from anyshot_starting_kit.client import Client, PlatformError
 @click.option(
     "--token", envvar="ANYSHOT_TOKEN", help="Use this API token (made on the account page) instead."
 )
-def login(server: str, username: str | None, password: str | None, token: str | None) -> None:
+@click.option("--organize", is_flag=True, help="The token may also steer competitions: anyshot organize.")
+def login(server: str, username: str | None, password: str | None, token: str | None, organize: bool) -> None:
     """Get an API token from a platform and keep it for the other commands."""
     try:
         with Client(server, token) as client:
             if token is None:
                 username = username or click.prompt("User name")
                 password = password or click.prompt("Password", hide_input=True)
-                token = client.log_in(str(username), str(password))
+                token = client.log_in(str(username), str(password), organize=organize)
         with Client(server, token) as client:
             name = client.me()["username"]
     except PlatformError as error:

@@ -11,6 +11,7 @@ import click
 
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.exits import Exit
+from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
 from anyshot_starting_kit.client import Client
 
@@ -138,37 +139,6 @@ def act(
 @organize.command()
 @click.argument("competition")
 @click.argument("phase")
-@click.argument("step", type=click.Choice(["preview", "launch", "publish", "unpublish"]))
-@click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@connection_options
-def final(client: Client, competition: str, phase: str, step: str, winners: int, yes: bool) -> None:
-    """Preview who enters the final PHASE, launch their runs, publish the results."""
-    path = f"/phases/{phase}/final"
-    if step in ("preview", "launch"):
-        rows = client.organize("GET", competition, path)
-        for row in rows:
-            state = "launched" if row["launched"] else "enters" if row["enters"] else "stays out"
-            click.echo(
-                f"{row['team']:24} {state:10} {', '.join(row['leagues'])} {'; '.join(row['reasons'])}".rstrip()
-            )
-        waiting = sum(row["enters"] and not row["launched"] for row in rows)
-        if step == "preview":
-            return
-        _ask_first(f"Launch {waiting} entries?", yes)
-        made = client.organize("POST", competition, f"{path}/launch", {"expected": waiting})
-        click.echo(f"{len(made['submissions'])} entries are queued.")
-        return
-    _ask_first(f"{step.capitalize()} the results of {phase}?", yes)
-    body = {"winners": winners} if step == "publish" else None
-    found = client.organize("POST", competition, f"{path}/{step}", body)
-    words = "are public" if found["published_at"] else "are hidden"
-    click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
-
-
-@organize.command()
-@click.argument("competition")
-@click.argument("phase")
 @click.argument("analysis")
 @click.option("--league", help="Of a board; the first one if left out.")
 @click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="A setting of the report.")
@@ -202,10 +172,5 @@ def report(
         click.echo(f"Written to {out}.")
 
 
-def _ask_first(question: str, yes: bool) -> None:
-    if not yes:
-        click.confirm(question, abort=True)
-
-
-for command in COMMANDS:
+for command in (*ACT_COMMANDS, *COMMANDS):
     organize.add_command(command)

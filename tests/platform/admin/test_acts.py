@@ -62,7 +62,7 @@ def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(embedd
     assert (job["kind"], job["learner"]) == ("score", None)
     assert job["predictions"]["size"] > 0
     worker.complete(job, 0.55)
-    post(owner, f"{version}/live")
+    post(owner, f"{version}/live", confirm="feedback")
     assert site.submission(submission).score == 0.55
 
 
@@ -78,7 +78,7 @@ def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(embedded_si
     assert (job["kind"], job["tasks"], job["predictions"]) == ("meta_test", 20, None)
     assert job["learner"]["size"] > 0
     worker.complete(job, 0.6)
-    post(owner, f"{version}/live")
+    post(owner, f"{version}/live", confirm="feedback")
     assert site.submission(submission).score == 0.6
 
 
@@ -188,7 +188,7 @@ def test_the_winners_code_is_published_on_request_and_taken_back(embedded_site: 
     final |= {"shown.board": "organizers", "shown.after_publishing": "1"}
     del final["accepts_uploads"]
     post(owner, f"{BASE}/phases/new", **final)
-    post(owner, f"{BASE}/final/final/launch", expected="2")
+    post(owner, f"{BASE}/final/final/launch", expected="2", confirm="final", override="1")
     with site.services.database.reading() as session:
         origins = {row.id: row.name for row in session.scalars(select(League))}
         assert len(origins) == 2
@@ -200,7 +200,7 @@ def test_the_winners_code_is_published_on_request_and_taken_back(embedded_site: 
     listed = f"/api/v1/competitions/{SLUG}/code"
     assert site.client.get(listed).json() == []
     assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
-    assert flash(post(owner, f"{BASE}/final/final/publish", winners="1")).endswith(
+    assert flash(post(owner, f"{BASE}/final/final/publish", winners="1", confirm="final")).endswith(
         "the code of 1 submissions too."
     )
     (code,) = site.client.get(listed).json()

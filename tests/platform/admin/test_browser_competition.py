@@ -282,6 +282,9 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     assert board[0].startswith("1 ben 0.520")
     assert board[1].startswith("2 anna 0.500")
     visitor.press("Publish the results")
+    assert "1. ben (0.520)" in visitor.text
+    browser.find_element(By.ID, "confirm").send_keys("final")
+    visitor.press("Publish the results of “Final”")
     browser.delete_all_cookies()
     visitor.go("/competitions/tiny/leaderboard?phase=final")
     assert "0.520" in visitor.text

@@ -203,6 +203,17 @@ def test_results_are_published_early_by_name_and_the_log_names_it(final: tuple[S
     assert entry.reason == "the prize-giving is today"
 
 
+def test_code_that_is_published_later_tells_nobody_again(final: tuple[Site, Person]) -> None:
+    site, owner = final
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+    post(owner, f"{BASE}/final/final/launch", expected="3")
+    finish(site.worker("second"), 0.8, 0.7, 0.1)
+    for winners, told in (("0", 4), ("1", 4)):
+        post(owner, f"{BASE}/final/final/publish", confirm="final", winners=winners)
+        assert mails(site, "results of Final") == told
+    assert "pia" in site.client.get(f"/competitions/{SLUG}/code", headers={"accept": "text/html"}).text
+
+
 # A version
 
 

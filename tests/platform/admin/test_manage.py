@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import zipfile
+from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,7 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.submissions.models import Submission
@@ -156,13 +158,13 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     assert "Not possible: the predictions were made under other tasks.count" in page(owner, version).text
     assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
     assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 runs are queued."
-    assert "have not ended" in flash(post(owner, f"{version}/live"))
+    assert "have not ended" in flash(post(owner, f"{version}/live", confirm="feedback"))
     finish(worker, 0.25)
     assert site.submission(submission).score == 0.5
     side_by_side = page(owner, version).text
     assert "0.500" in side_by_side
     assert "0.250" in side_by_side
-    assert flash(post(owner, f"{version}/live")) == "Version 2 is live."
+    assert flash(post(owner, f"{version}/live", confirm="feedback")) == "Version 2 is live."
     assert site.submission(submission).score == 0.25
     assert site.board("free")["rows"][0]["score"] == pytest.approx(0.25)
 
@@ -237,9 +239,13 @@ def test_a_final_phase_from_preview_to_publication(embedded_site: Site) -> None:
     preview = page(owner, f"{BASE}/final").text
     assert "Launch 2 entries" in preview
     assert "0.200 does not beat the gate of 0.500" in preview
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
     assert "Launch" not in flash(post(owner, f"{BASE}/final/final/launch", expected="7"))
     assert flash(post(owner, f"{BASE}/final/final/launch", expected="2")) == "2 entries are queued."
-    assert flash(post(owner, f"{BASE}/final/final/launch", expected="0")) == "0 entries are queued."
+    assert (
+        flash(post(owner, f"{BASE}/final/final/launch", expected="0"))
+        == "All 2 entries are launched already."
+    )
     by_team = {0.9: (0.8, 0.7, 0.75), 0.6: (0.65, 0.72, 0.71)}
     with site.services.database.reading() as session:
         finals = session.scalars(select(Submission).where(Submission.kind == "final")).all()
@@ -253,7 +259,7 @@ def test_a_final_phase_from_preview_to_publication(embedded_site: Site) -> None:
     looked = page(owner, f"{BASE}/final").text
     assert "0.700" in looked
     assert "0.650" in looked
-    flash(post(owner, f"{BASE}/final/final/publish", winners="1"))
+    flash(post(owner, f"{BASE}/final/final/publish", winners="1", confirm="final"))
     board = site.client.get(path).json()["rows"]
     assert [row["score"] for row in board] == [pytest.approx(0.7), pytest.approx(0.65)]
     post(owner, f"{BASE}/final/final/unpublish")

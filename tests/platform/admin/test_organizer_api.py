@@ -130,10 +130,10 @@ def test_other_settings_need_a_version_and_everything_is_scored_again(embedded_s
     finish(worker, 0.25)
     (row,) = ask(owner, "GET", again)["compared"]
     assert (row["old"], row["new"], row["submission"]) == (0.5, 0.25, submission)
-    assert ask(owner, "POST", f"{again}/make-live")["live"]
+    assert ask(owner, "POST", f"{again}/make-live", {"confirm": "feedback"})["live"]
     assert site.submission(submission).score == 0.25
     assert [v["live"] for v in ask(owner, "GET", "/phases/feedback/versions")] == [False, True]
-    ask(owner, "POST", "/phases/feedback/versions/1/make-live")
+    ask(owner, "POST", "/phases/feedback/versions/1/make-live", {"confirm": "feedback"})
     assert site.submission(submission).score == 0.5
     ask(owner, "DELETE", "/phases/feedback/versions/1", status=409)
     ask(owner, "DELETE", again)
@@ -227,11 +227,12 @@ def test_leagues_gates_and_the_final_phase(embedded_site: Site) -> None:
     candidates = {row["team"]: row for row in ask(owner, "GET", "/phases/final/final")}
     assert candidates["pia"]["enters"]
     assert "0.300 does not beat the gate of 0.500" in candidates["quin"]["reasons"][0]
+    ask(owner, "POST", "/phases/feedback/acts/close")
     ask(owner, "POST", "/phases/final/final/launch", {"expected": 7}, status=409)
     (entry,) = ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})["submissions"]
     finish(worker, 0.55, 0.5, 0.6)
     assert site.submission(entry).score == 0.5
-    published = ask(owner, "POST", "/phases/final/final/publish", {"winners": 1})
+    published = ask(owner, "POST", "/phases/final/final/publish", {"winners": 1, "confirm": "final"})
     assert published["code_of"] == [entry]
     assert ask(owner, "POST", "/phases/final/final/unpublish")["published_at"] is None
     assert ask(owner, "PUT", "/gates/final/free", {"score": None}) is None
@@ -277,7 +278,7 @@ def test_pools_are_filled_versioned_and_published(embedded_site: Site, tmp_path:
     assert [pack["name"] for pack in made["versions"][0]["packs"]] == [sent.json()["name"]]
     ask(owner, "POST", "/api/v1/pools/mine/versions", {"packs": ["0" * 64]}, status=422)
     ask(stranger, "GET", "/api/v1/pools/mine", status=404)
-    ask(owner, "PUT", "/api/v1/pools/mine/publication", {"published": True})
+    ask(owner, "PUT", "/api/v1/pools/mine/publication", {"published": True, "confirm": "mine"})
     assert ask(stranger, "GET", "/api/v1/pools/mine")["published_at"]
     ask(stranger, "PUT", "/api/v1/pools/mine/publication", {"published": False}, status=404)
     ask(owner, "DELETE", "/api/v1/pools/small-pool", status=409)

@@ -45,7 +45,7 @@ def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(e
     finish(worker, 0.6, WEIGHTS)
     decide(owner, alice, admit=True)
     make_final(owner)
-    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})
+    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1, "confirm": "final", "override": True})
     finish(worker, 0.6, WEIGHTS)
     assert final_board(site, "scratch") == ["alice"]
 
@@ -65,7 +65,7 @@ def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(embedded_sit
     finish(worker, 0.6, CLEAN)
     make_final(owner)
     ask(owner, "PUT", "/gates/final/scratch", {"score": 0.9})
-    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1})
+    ask(owner, "POST", "/phases/final/final/launch", {"expected": 1, "confirm": "final", "override": True})
     finish(worker, 0.6, CLEAN)
     assert (final_board(site, "scratch"), final_board(site, "free")) == ([], ["alice"])
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.service import add_member
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.users.models import User
 from anyshot_starting_kit.client import Client, NotAllowed
-from tests.platform.site import SLUG, Site, make_zip
+from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,
     call,
@@ -55,9 +60,44 @@ def test_a_competition_is_steered_from_a_script(
     (tmp_path / "final.json").write_text(json.dumps(final))
     assert call("organize", "settings", SLUG, "final", str(tmp_path / "final.json")).exit_code == 0
     assert "pia                      enters" in call("organize", "final", SLUG, "final", "preview").output
-    assert "1 entries are queued." in call("organize", "final", SLUG, "final", "launch", "--yes").output
-    published = call("organize", "final", SLUG, "final", "publish", "--winners", "1", "--yes").output
-    assert "are public" in published
+    launch = ("organize", "final", SLUG, "final", "launch")
+    early = call(*launch, "--yes", "final")
+    assert early.exit_code == 1 and "takes uploads until 2090-01-01" in early.output
+    assert "1 entries are queued." in call(*launch, "--yes", "final", "--override").output
+    publish = ("organize", "final", SLUG, "final", "publish", "--winners", "1")
+    early = call(*publish, "--yes", "final")
+    assert early.exit_code == 1 and "In the way: One run of this phase has not ended yet." in early.output
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.5)
+    asked = call(*publish, input="fin\n")
+    assert asked.exit_code == 1 and "1. pia (0.500)" in asked.output and "not “fin”" in asked.output
+    assert "are public" in call(*publish, input="final\n").output
+    assert "are public" in call(*publish).output  # again: nothing is asked, nobody is told
+    assert "small-pool is hidden." in call("organize", "pool", "small-pool", "show").output
+    kept = call("organize", "pool", "small-pool", "publish", "--yes", "small-pool", "--override")
+    assert kept.exit_code == 1 and "would give its labels away" in kept.output
+    assert "1 live" in call("organize", "version", SLUG, "feedback").output
+
+
+def test_logging_in_can_give_the_right_to_organize(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    site.person("otto", password=PASSWORD)
+    with site.services.database.writing() as session:
+        add_member(session, site.competition(session), _user(session, "otto"), Role.ORGANIZER)
+    said = ("login", "--server", address, "--username", "otto", "--password", PASSWORD)
+    assert call(*said).exit_code == 0
+    refused = call("organize", "phase", SLUG, "feedback", "pause")
+    assert f"anyshot login --server {address} --organize" in refused.output
+    assert call(*said, "--organize").exit_code == 0
+    assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
+
+
+def _user(session: Session, name: str) -> User:
+    return session.query(User).filter_by(username=name).one()
 
 
 def test_a_participant_steers_nothing(site: Site, address: str) -> None:  # noqa: F811

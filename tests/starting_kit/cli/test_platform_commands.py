@@ -44,8 +44,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "mine"
 
 
-def call(*words: str) -> Result:
-    return CliRunner().invoke(main, list(words), catch_exceptions=False)
+def call(*words: str, input: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(words), input=input, catch_exceptions=False)
 
 
 def logged_in(site: Site, address: str, name: str = "ann") -> None:

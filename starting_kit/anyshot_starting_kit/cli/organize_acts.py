@@ -1,0 +1,99 @@
+"""The commands of `anyshot organize` for acts that ask first: final phases, pools, versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.client import Client
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("step", type=click.Choice(["preview", "launch", "publish", "unpublish"]))
+@click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
+@consent_options
+@connection_options
+def final(client: Client, competition: str, phase: str, step: str, winners: int, **said: Any) -> None:
+    """Preview who enters the final PHASE, launch their runs, publish the results."""
+    path = f"/phases/{phase}/final"
+    if step in ("preview", "launch"):
+        waiting = _show_candidates(client.organize("GET", competition, path))
+        if step == "launch":
+            body = {"expected": waiting}
+            send = lambda more: client.organize("POST", competition, f"{path}/launch", {**body, **more})  # noqa: E731
+            click.echo(f"{len(ask_first(send, **said)['submissions'])} entries are queued.")
+        return
+    if step == "publish":
+        body = {"winners": winners}
+        send = lambda more: client.organize("POST", competition, f"{path}/publish", {**body, **more})  # noqa: E731
+        found = ask_first(send, **said)
+    else:
+        found = client.organize("POST", competition, f"{path}/unpublish")
+    words = "are public" if found["published_at"] else "are hidden"
+    click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
+
+
+def _show_candidates(rows: list[dict[str, Any]]) -> int:
+    """Print who enters and why the others do not; how many are to be launched."""
+    for row in rows:
+        state = "launched" if row["launched"] else "enters" if row["enters"] else "stays out"
+        words = f"{', '.join(row['leagues'])} {'; '.join(row['reasons'])}"
+        click.echo(f"{row['team']:24} {state:10} {words}".rstrip())
+    return sum(row["enters"] and not row["launched"] for row in rows)
+
+
+@click.command()
+@click.argument("name")
+@click.argument("step", type=click.Choice(["show", "publish", "hide"]))
+@consent_options
+@connection_options
+def pool(client: Client, name: str, step: str, **said: Any) -> None:
+    """Show the pool NAME, publish it for download, or hide it again."""
+    if step != "show":
+        body = {"published": step == "publish"}
+        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
+    found = client.ask("GET", f"/pools/{name}")
+    click.echo(f"{found['slug']} is {'public' if found['published_at'] else 'hidden'}.")
+    for pack in found["versions"][0]["packs"] if found["versions"] else []:
+        click.echo(
+            f"{pack['name']:32} {pack['images']:8} images {pack['classes']:5} classes  {pack['digest'][:12]}"
+        )
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("number", type=int, required=False)
+@click.argument(
+    "step", required=False, type=click.Choice(["show", "rescore", "live", "discard"]), default="show"
+)
+@click.option(
+    "--mode", default="everything", show_default=True, help="With rescore: score, meta_test or everything."
+)
+@consent_options
+@connection_options
+def version(
+    client: Client, competition: str, phase: str, number: int | None, step: str, mode: str, **said: Any
+) -> None:
+    """List the versions of PHASE, or score the submissions under version NUMBER, make it live, discard it."""
+    path = f"/phases/{phase}/versions"
+    one = f"{path}/{number}"
+    if number is not None and step == "rescore":
+        client.organize("POST", competition, f"{one}/rescore", {"mode": mode})
+    elif number is not None and step == "live":
+        ask_first(lambda more: client.organize("POST", competition, f"{one}/make-live", more), **said)
+    elif number is not None and step == "discard":
+        client.organize("DELETE", competition, one)
+    for row in client.organize("GET", competition, path):
+        mark = "live" if row["live"] else row["state"]
+        click.echo(
+            f"{row['number']:4} {mark:10} {row['ended']} of {row['runs']} runs ended  {row['reason']}".rstrip()
+        )
+
+
+ACT_COMMANDS = (final, pool, version)
