@@ -9,12 +9,14 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from anyshot_platform.acts.declaration import Consent, Deed
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.bundles.service import import_competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.organizing import set_published
+from anyshot_platform.pools.acts import PUBLISH
 from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.users import service as users
@@ -64,4 +66,4 @@ def _make_pool(
         pool = create_pool(session, slug=slug, name=name, owner_id=actor.id)
         create_pool_version(session, pool, find_packs(session, actor, digests), created_by=actor.id)
         if public:
-            set_published(session, pool, True, actor.id)
+            carry_out(session, PUBLISH, pool, Deed(actor.id), Consent(slug))

@@ -12,7 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.organizing import publish_what_is_over
+from anyshot_platform.pools.organizing import publish_if_over
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.site import SLUG, Person, Site, make_zip
@@ -106,10 +106,11 @@ def test_the_clock_does_not_publish_what_another_phase_tests_on(embedded_site: S
         old.versions = [PhaseVersion(number=1, meta_test_pool_version_id=version.id)]
         session.add(old)
         session.flush()
-        assert publish_what_is_over(session) == []
+        copy = pool.id
+        assert not publish_if_over(session, copy)
         phase.ends_at = now() - timedelta(minutes=1)
         session.flush()
-        assert [row.slug for row in publish_what_is_over(session)] == ["copy"]
+        assert publish_if_over(session, copy)
 
 
 # A final phase
