@@ -64,7 +64,8 @@ def preview(owner: Person) -> dict[str, dict[str, Any]]:
 
 
 def launch(owner: Person, **body: Any) -> list[str]:
-    answer = owner.call("POST", f"{FINAL}/launch", json=body)
+    said = {"confirm": "final", "override": True, **body}  # whatever of the feedback phase still runs
+    answer = owner.call("POST", f"{FINAL}/launch", json=said)
     assert answer.status_code == 200, answer.text
     return answer.json()["submissions"]
 
