@@ -96,7 +96,7 @@ def read_board_view(
             own_team=team_id,
             hrefs=_hrefs(places, access, team_id),
             gate=gate,
-            in_rank_order=sort == "rank" and not text,
+            in_rank_order=sort == "rank" and not text and not version.rule.relative,
         ),
         datasets=columns,
         extra=read_extra_columns(session, version, league, places),
@@ -110,7 +110,7 @@ def read_board_view(
         keep=(*chosen, ("sort", sort)),
         clear_href=f"{base}?{urlencode(chosen)}",
         own_href=_own_href(base, chosen, rank, team_id),
-        own_words=f"Your team is on rank {rank:,} of {page.total:,}." if rank else "",
+        own_words=_own_words(session, version, league, state, rank) if rank else "",
         neighbours=_neighbours(session, storage, version, league, state, rank)
         if rank and phase.scores_visible
         else (),
@@ -147,6 +147,11 @@ def _read(
         session, version, league, state, sort=sort, text=text, offset=start, limit=PAGE_SIZE
     )
     return found, page_of(number, PAGE_SIZE, total)
+
+
+def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
+    ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
+    return f"Your team is on rank {rank:,} of {ranked:,}."
 
 
 def _neighbours(

@@ -103,7 +103,7 @@ def make_rows(
     own_team: str | None,
     hrefs: dict[str, str],
     gate: float | None,
-    in_rank_order: bool,
+    in_rank_order: bool,  # by the score: brackets join neighbours
 ) -> tuple[RowView, ...]:
     """The rows of a page."""
     brackets = find_brackets(places) if in_rank_order else [""] * len(places)

@@ -55,6 +55,7 @@ def show_board(
 
 
 def _default_phase(every: Sequence[Phase]) -> Phase | None:
+    """The phase that is open, else the last that began, else the first to begin."""
     phases = [phase for phase in every if phase.kind != PhaseKind.PUBLIC]
     begun = [phase for phase in phases if status_of(phase) != PhaseStatus.UPCOMING]
-    return open_for_uploads(phases) or (begun or phases or [None])[-1]
+    return open_for_uploads(phases) or next(iter([*begun[-1:], *phases]), None)

@@ -111,7 +111,7 @@ def _set_score_limits(axes: Axes, groups: Sequence[Group]) -> None:
 def _paint_curve(axes: Axes, i: int, name: str, groups: Sequence[Group]) -> None:
     ordered = sorted(groups, key=lambda g: float(g.key))
     x, y = [float(g.key) for g in ordered], [g.mean for g in ordered]
-    half = [g.half_width or 0.0 for g in ordered]
+    half = [np.nan if g.half_width is None else g.half_width for g in ordered]  # undefined: no band there
     colour, marker, dashes = style(i)
     axes.plot(x, y, color=colour, marker=marker, markersize=4, linestyle=dashes, label=_legend(name))
     low = [m - h for m, h in zip(y, half, strict=True)]

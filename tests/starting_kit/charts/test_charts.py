@@ -177,3 +177,16 @@ def test_bands_do_not_flatten_the_curves():
         if element.tag.endswith("text") and element.text and "." in element.text
     ]
     assert min(ticks) >= 0.0 and max(ticks) <= 0.9
+
+
+def test_an_undefined_interval_has_no_band():
+    """A band that pinches to a point would say that a single task is the surest."""
+
+    def bands(*half_widths: float | None) -> int:
+        groups = [Group(key, 0.5, half, 1) for key, half in enumerate(half_widths, 2)]
+        svg = draw_curves({"a": groups}, "Bands", "ways").svg
+        return len([e for e in ET.fromstring(svg).iter() if e.attrib.get("fill-opacity") == "0.18"])
+
+    assert bands(0.1, 0.1, 0.1, 0.1) == 1
+    assert bands(None, None, None, None) == 0
+    assert bands(0.1, 0.1, None, 0.1, 0.1) == 2

@@ -1,0 +1,71 @@
+"""The leaderboard's page in the states that people meet first: a search without a hit, no interval, no phase yet."""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import timedelta
+
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.states import PhaseKind
+from tests.platform.site import SLUG, PaperWorker, Person, Site, summary
+
+BOARD = f"/competitions/{SLUG}/leaderboard"
+
+
+def read(person: Person, query: str = "") -> str:
+    answer = person.call("GET", f"{BOARD}?{query}", headers={"accept": "text/html"})
+    assert answer.status_code == 200, answer.text
+    return html.unescape(answer.text)
+
+
+def play(site: Site, worker: PaperWorker, name: str, mean: float, half_width: float | None = 0.02) -> Person:
+    person = site.member(name)
+    assert person.submit().status_code == 201
+    job = worker.claim()
+    assert job is not None
+    assert (
+        worker.complete(job, mean, summary={**summary(mean, 10), "half_width": half_width}).status_code == 204
+    )
+    return person
+
+
+def test_a_search_without_a_hit_keeps_the_search_and_ones_own_rank(embedded_site: Site) -> None:
+    worker = embedded_site.worker()
+    play(embedded_site, worker, "first", 0.8)
+    pia = play(embedded_site, worker, "pia", 0.5)
+    shown = read(pia, "q=nobody")
+    assert "No team has “nobody” in its name" in shown
+    assert 'type="search"' in shown
+    assert ">Clear</a>" in shown
+    assert "No rows yet" not in shown
+    for query in ("", "q=nobody", "q=first"):
+        assert "Your team is on rank 2 of 2." in read(pia, query)
+
+
+def test_an_interval_that_is_undefined_is_not_drawn_as_one_of_no_width(embedded_site: Site) -> None:
+    worker = embedded_site.worker()
+    pia = play(embedded_site, worker, "pia", 0.5, half_width=None)
+    assert "whisker__dot" in read(pia)
+    assert "whisker__line" not in read(pia)
+    play(embedded_site, worker, "rob", 0.4)
+    assert len(re.findall("whisker__line", read(pia))) == 1
+
+
+def test_before_any_phase_begins_the_board_is_that_of_the_next_one(embedded_site: Site) -> None:
+    site = embedded_site
+    later = now() + timedelta(days=90)
+    with site.services.database.writing() as session:
+        feedback = session.get_one(Phase, site.phase_id)
+        feedback.starts_at = now() + timedelta(days=1)
+        final = Phase(
+            competition_id=feedback.competition_id,
+            slug="final",
+            name="Final",
+            kind=PhaseKind.FINAL,
+            position=1,
+            starts_at=later,
+        )
+        session.add(final)
+    assert "Feedback, " in read(site.owner())
