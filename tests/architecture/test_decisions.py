@@ -43,3 +43,18 @@ def test_a_decision_has_one_home_and_tests_that_exist(row: list[str]) -> None:
 def test_no_decision_stands_there_twice() -> None:
     times = Counter(row[0].casefold() for row in read_rows())
     assert [name for name, count in times.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "homes"),
+    [
+        # The name of a rule is stored and described; everybody else asks the rule itself, `PhaseVersion.rule`.
+        ("ranking_rule", {"bundles/columns.py", "bundles/giving_out.py", "phases/models.py"}),
+        # What a row is ranked by is written and read by the boards alone; others take `BOARD_ORDER` and ranks.
+        ("sort_value", {f"leaderboards/{name}.py" for name in ("models", "reading", "service", "sorting")}),
+    ],
+)
+def test_nobody_decides_beside_the_ranking_rule(word: str, homes: set[str]) -> None:
+    platform = ROOT / "platform/anyshot_platform"
+    found = {str(path.relative_to(platform)) for path in platform.rglob("*.py") if word in path.read_text()}
+    assert found == homes
