@@ -29,6 +29,7 @@ from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.planning import demands, require_evaluable
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import RunScore
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
@@ -137,7 +138,7 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.BASELINE,
         Submission.number == 0,
-        Submission.deleted_at.is_(None),
+        kept(),
     )
     found = []
     for submission in session.scalars(query.order_by(Submission.created_at.desc())):

@@ -9,6 +9,7 @@ from sqlalchemy import null
 
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.sight.phases import shown_columns
 from anyshot_starting_kit.protocols.keys import draw_root
 
 
@@ -78,13 +79,7 @@ def phase_values(spec: PhaseSpec, zone: str) -> dict[str, Any]:
         "priority": spec.priority,
         "board_shows": spec.scoring.board_shows,
         "team_chooses": spec.scoring.team_chooses,
-        "board_audience": spec.shown.board,
-        "scores_visible": spec.shown.scores,
-        "log_policy": spec.shown.logs,
-        "hide_dataset_names": not spec.shown.dataset_names,
-        "show_confusion": spec.shown.confusion,
-        "submissions_visible": spec.shown.others,
-        "needs_publishing": spec.shown.after_publishing,
+        **shown_columns(spec.shown.model_dump()),
         "smoke_tasks": spec.smoke.tasks,
         "smoke_seconds": spec.smoke.budget,
         "smoke_quota_day": _or_null(spec.smoke.per_day),

@@ -17,6 +17,7 @@ from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.sight.phases import shown_settings
 
 
 def describe(
@@ -177,15 +178,7 @@ def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpe
             running=phase.quota_concurrent,
             cancelled_counts=phase.cancelled_counts,
         ),
-        shown=schema.ShownSpec(
-            logs=phase.log_policy,
-            scores=phase.scores_visible,
-            dataset_names=not phase.hide_dataset_names,
-            board=phase.board_audience,
-            others=phase.submissions_visible,
-            confusion=phase.show_confusion,
-            after_publishing=phase.needs_publishing,
-        ),
+        shown=schema.ShownSpec(**shown_settings(phase)),
         smoke=schema.SmokeSpec(
             pool=smoke.pool.slug if smoke else None,
             tasks=phase.smoke_tasks,

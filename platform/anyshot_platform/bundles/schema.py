@@ -242,6 +242,11 @@ class ShownSpec(Part):
 
     logs: LogPolicy = LogPolicy.META_TRAIN
     scores: bool = True
+    tasks: bool = Field(
+        default=False,
+        description="rows of single tasks, not only figures by dataset, ways and shots; "
+        "closed phases show them always",
+    )
     dataset_names: bool = False
     board: Audience = Audience.EVERYONE
     others: bool = Field(default=False, description="others' submissions are listed")

@@ -22,8 +22,9 @@ from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.secrets import weaknesses
-from anyshot_platform.phases.smoke import shown_logs, smoke_problem
+from anyshot_platform.phases.smoke import smoke_problem
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.sight.logs import shown_logs, wanted_logs
 from anyshot_platform.users.models import User
 
 MEDIA_TYPES = {
@@ -192,7 +193,7 @@ class Intake:
         problem = smoke_problem(self.session, phase)
         if problem is not None:
             self.notices.append(f"{phase.name} has no smoke test yet: {problem}")
-        if shown_logs(phase, phase.versions[0]) != phase.log_policy:
+        if shown_logs(phase, phase.versions[0]) != wanted_logs(phase):
             self.notices.append(
                 f"{phase.name} shows no logs of meta-testing while its meta-test pool is hidden."
             )

@@ -14,6 +14,8 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus,
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.sight.code import has_code_page
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
@@ -145,7 +147,7 @@ def read_head(
             member=standing in ("member", "must_accept"),
             team=access.membership is not None and access.membership.team_id is not None,
             terms=bool(competition.terms),
-            code=competition.code_published_at is not None,
+            code=has_code_page(competition),
         ),
     )
 
@@ -177,7 +179,7 @@ def read_cards(session: Session, competitions: Sequence[Competition]) -> list[Co
         Submission.competition_id,
         ids,
         Submission.kind == SubmissionKind.ENTRY,
-        Submission.deleted_at.is_(None),
+        kept(),
     )
     phases: dict[str, list[Phase]] = {identity: [] for identity in ids}
     found = session.scalars(

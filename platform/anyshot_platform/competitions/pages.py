@@ -57,7 +57,7 @@ def show_home(request: Request, session: SessionDep, viewer: ViewerDep) -> Respo
         "home.html",
         mine=read_cards(session, mine),
         open=read_cards(session, [competition for competition in found if competition.id not in own]),
-        recent=recent_rows(session, viewer.id, 5) if viewer.is_signed_in else [],
+        recent=recent_rows(session, viewer, 5) if viewer.is_signed_in else [],
     )
 
 

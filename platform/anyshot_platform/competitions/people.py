@@ -17,6 +17,7 @@ from anyshot_platform.entries.acts import ask_again
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import refresh_boards
 from anyshot_platform.submissions.states import SubmissionKind
@@ -149,9 +150,10 @@ def _follow_ban(session: Session, membership: Membership, *, banned: bool, reaso
         Submission.competition_id == membership.competition_id, Submission.user_id == membership.user_id
     )
     for submission in session.scalars(query):
-        if banned and submission.disqualified_at is None:
+        reason_now = standing_of(submission).disqualified
+        if banned and reason_now is None:
             submission.disqualified_at, submission.disqualified_reason = now(), BAN_REASON + reason
-        elif not banned and submission.disqualified_reason.startswith(BAN_REASON):
+        elif not banned and (reason_now or "").startswith(BAN_REASON):
             submission.disqualified_at, submission.disqualified_reason = None, ""
         else:
             continue

@@ -21,6 +21,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
+from anyshot_platform.sight.standing import standing_of, was_withdrawn_late
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
@@ -40,18 +41,30 @@ class Candidate:
     @property
     def obstacle(self) -> tuple[EntryState, str] | None:
         """What keeps this submission from standing, in the order in which a person would name it."""
-        submission, admission = self.submission, self.admission
-        if submission.deleted_at is not None:
+        standing, admission = standing_of(self.submission), self.admission
+        if standing.deleted:
             return EntryState.GONE, "The submission was deleted."
-        if submission.disqualified_at is not None:
-            return EntryState.DISQUALIFIED, submission.disqualified_reason
-        if submission.withdrawn_at is not None:
+        if standing.disqualified is not None:
+            return EntryState.DISQUALIFIED, standing.disqualified
+        if standing.withdrawn:
             return EntryState.WITHDRAWN, "Your team withdrew the submission."
         if admission.status == EntryStatus.REFUSED:
             return EntryState.REFUSED, admission.reason
         if admission.status == EntryStatus.DECLARED:
             return EntryState.HELD_BACK, admission.reason or "The organizers have not decided yet."
         return None
+
+    @property
+    def may_be_chosen(self) -> bool:
+        """Whether the rule chooses among it: also one that was withdrawn when the phase had closed.
+
+        Then nobody stands for the team. Otherwise withdrawing would move an earlier submission up, and turn "the last
+        counts" into "the best counts".
+        """
+        if self.obstacle is None:
+            return True
+        admitted = self.admission.status == EntryStatus.ADMITTED
+        return admitted and was_withdrawn_late(self.submission)
 
 
 @dataclass(frozen=True)
@@ -86,12 +99,14 @@ def choose(
     candidates = _candidates(session, version, team, league, leaving)
     if not candidates:
         return None
-    good = [candidate for candidate in candidates if candidate.obstacle is None]
+    good = [candidate for candidate in candidates if candidate.may_be_chosen]
     if not good:
         newest = max(candidates, key=_age)
         state, reason = newest.obstacle or (EntryState.STANDING, "")
         return Standing(newest, Choice.LAST, state, reason)
     chosen, choice = _pick(session, phase, version, team, league, good)
+    if chosen.obstacle is not None:
+        return Standing(chosen, choice, *chosen.obstacle)
     if team.deleted_at is not None:
         return Standing(chosen, choice, EntryState.GONE, "The team was dissolved.")
     return _weigh(chosen, choice, eligibility_of(session, league, team))

@@ -10,7 +10,6 @@ from starlette.responses import StreamingResponse
 
 from anyshot_platform.events.stream import Look, look, stream
 from anyshot_platform.events.watching import watching_of
-from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.web.access import SubmissionAccess, find_submission_access, submission_reader
 from anyshot_platform.web.numbers import line_id
 from anyshot_platform.web.services import Services, ServicesDep
@@ -48,5 +47,4 @@ def _look(request: Request, services: Services, submission_id: str, after: int) 
     """What there is after a line, if the one who asked may still read it; raises `PlatformError`."""
     viewer = get_viewer(request, services)
     with services.database.reading() as session:
-        found = find_submission_access(session, viewer, submission_id)
-        return look(session, submission_id, log_policy_for(found), after)
+        return look(session, find_submission_access(session, viewer, submission_id).sight, after)

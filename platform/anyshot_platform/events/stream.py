@@ -22,8 +22,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import ENDED
-from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.wire.worker_api import LogPolicy
+from anyshot_platform.sight.submissions import Sight
 
 BATCH = 500
 
@@ -37,9 +36,9 @@ class Look:
     lines: list[RunEvent]
 
 
-def look(session: Session, submission_id: str, policy: LogPolicy, after: int, limit: int = BATCH) -> Look:
-    """The submission's state, and its log lines after an id."""
-    submission = session.get_one(Submission, submission_id)
+def look(session: Session, sight: Sight, after: int, limit: int = BATCH) -> Look:
+    """The submission's state, and its log lines after an id, as far as the viewer sees them."""
+    submission = sight.submission
     runs = [
         run
         for run in list_runs(session, submission)
@@ -47,12 +46,13 @@ def look(session: Session, submission_id: str, policy: LogPolicy, after: int, li
     ]
     newest = max((run.generation for run in runs), default=0)
     current = [run for run in runs if run.generation == newest]
-    lines = read_events(session, [run.id for run in current], policy=policy, after=after, limit=limit)
-    return Look(describe(session, submission, current), all(run.state in ENDED for run in current), lines)
+    lines = read_events(session, [run.id for run in current], policy=sight.logs, after=after, limit=limit)
+    return Look(describe(session, sight, current), all(run.state in ENDED for run in current), lines)
 
 
-def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[str, object]:
+def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, object]:
     """The state of a submission for the page: overall, and of each run."""
+    submission = sight.submission
     places = [place for run in runs if (place := find_place(session, run)) is not None]
     first = min(places, key=lambda place: place.ahead, default=None)
     return {
@@ -76,7 +76,7 @@ def describe(session: Session, submission: Submission, runs: list[Run]) -> dict[
                 "tasks_total": run.tasks_total,
                 "seconds_used": round(run.seconds_used, 1),
                 "budget_seconds": run_budget(run),
-                "message": run.message or run.progress_message,
+                "message": sight.fault(run).message or sight.progress(run),
                 "cancelling": run.cancel_requested_at is not None and run.state not in ENDED,
             }
             for run in runs

@@ -28,6 +28,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.tables import find_results, read_table
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
@@ -122,6 +123,7 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
         .execution_options(yield_per=2000)
     )
     for submission, phase, team, user in rows:
+        standing = standing_of(submission)
         yield {
             "id": submission.id,
             "phase": phase,
@@ -137,9 +139,9 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
             "leagues": " ".join(sorted(leagues.get(submission.id, []))),
             "uploaded": _iso(submission.created_at),
             "finished": _iso(submission.finished_at),
-            "disqualified": submission.disqualified_reason if submission.disqualified_at else None,
-            "withdrawn": submission.withdrawn_at is not None,
-            "deleted": submission.deleted_at is not None,
+            "disqualified": standing.disqualified,
+            "withdrawn": standing.withdrawn,
+            "deleted": standing.deleted,
             "costs_quota": submission.counts_quota,
             "digest": submission.digest,
             "size": submission.size,

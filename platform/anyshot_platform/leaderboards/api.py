@@ -12,7 +12,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import read_state
@@ -20,15 +19,13 @@ from anyshot_platform.leaderboards.reading import Place, read_board, read_histor
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, live_version
-from anyshot_platform.phases.states import Audience
-from anyshot_platform.scores.tables import DatasetNames, dataset_names
+from anyshot_platform.sight.names import DatasetNames, name_datasets
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
 Access = Annotated[CompetitionAccess, Depends(visible_competition)]
 PhaseParam = Annotated[str, Path(max_length=64)]
-_ROLE_OF_AUDIENCE = {Audience.PARTICIPANTS: Role.PARTICIPANT, Audience.ORGANIZERS: Role.REVIEWER}
 
 
 class RowOut(BaseModel):
@@ -84,7 +81,7 @@ def show_board(
     board = read_board(session, version, found, offset=offset, limit=limit, state=state)
     extra = read_extra_columns(session, version, found, board.places)
     team_id = access.membership.team_id if access.membership else None
-    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
+    names = name_datasets(session, access.sight_of(phase), version)
     return BoardOut(
         league=found.slug,
         total=board.total,
@@ -111,11 +108,9 @@ def show_history(
 
 def require_board(access: CompetitionAccess, phase: Phase) -> None:
     """Raise `Forbidden` unless the viewer may see the phase's boards."""
-    unpublished = phase.needs_publishing and phase.published_at is None
-    audience = Audience.ORGANIZERS if unpublished else phase.board_audience
-    role = _ROLE_OF_AUDIENCE.get(audience)
-    if role is not None and not access.may(role):
-        raise Forbidden("The board of this phase is not public.")
+    hidden = access.sight_of(phase).board_hidden
+    if hidden:
+        raise Forbidden(hidden)
 
 
 def find_league(session: Session, competition: Competition, slug: str | None) -> League:

@@ -29,8 +29,8 @@ from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.states import Audience, PhaseKind, PhaseStatus
-from anyshot_platform.scores.tables import dataset_names
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import Page, page_of
 from anyshot_starting_kit.charts import HistoryPoint, draw_history
@@ -61,9 +61,10 @@ def read_board_view(
         raise NotFound("There is no such league.")
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
-    hidden = _why_hidden(phase, access)
+    sight = access.sight_of(phase)
+    hidden = sight.board_hidden
     state = read_state(session, version, league)
-    names = dataset_names(session, phase, version, sees_all=access.may(Role.REVIEWER))
+    names = name_datasets(session, sight, version)
     places, page = (
         ([], page_of(1, PAGE_SIZE, 0))
         if hidden
@@ -87,7 +88,7 @@ def read_board_view(
         ),
         league_key=league.slug,
         league_name=league.name,
-        note=_note(phase, access),
+        note=sight.board_note,
         hidden=hidden,
         rows=make_rows(
             places,
@@ -112,7 +113,7 @@ def read_board_view(
         own_href=_own_href(base, chosen, rank, team_id),
         own_words=_own_words(session, version, league, state, rank) if rank else "",
         neighbours=_neighbours(session, storage, version, league, state, rank)
-        if rank and phase.scores_visible
+        if rank and sight.scores
         else (),
         updated_at=state.at if not hidden else None,
         score_title="Score",
@@ -159,26 +160,6 @@ def _neighbours(
 ) -> tuple[Neighbour, ...]:
     key = ("neighbours", rank)
     return recall(state, key, lambda: read_neighbours(session, storage, version, league, rank))
-
-
-def _why_hidden(phase: Phase, access: CompetitionAccess) -> str:
-    if access.may(Role.REVIEWER):
-        return ""
-    if phase.needs_publishing and phase.published_at is None:
-        return "The organizers look at the results first. They appear here when they are published."
-    if phase.board_audience == Audience.ORGANIZERS:
-        return "In this phase only the organizers see the leaderboard."
-    if phase.board_audience == Audience.PARTICIPANTS and not access.may(Role.PARTICIPANT):
-        return "Only participants of the competition see it. Join to have a look."
-    return ""
-
-
-def _note(phase: Phase, access: CompetitionAccess) -> str:
-    if phase.frozen_at is not None:
-        return f"The board is frozen since {phase.frozen_at:%d %b %Y, %H:%M} UTC: new scores do not appear on it."
-    if access.may(Role.REVIEWER) and phase.needs_publishing and phase.published_at is None:
-        return "Only organizers see this board: it is not published yet."
-    return ""
 
 
 def _phase_choices(

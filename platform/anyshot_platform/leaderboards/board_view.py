@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from anyshot_platform.leaderboards.reading import Place
-from anyshot_platform.scores.tables import DatasetNames
+from anyshot_platform.sight.names import DatasetNames, natural
 from anyshot_scoring.rankings import passes_gate
 
 
@@ -86,13 +86,8 @@ def make_scale(places: Sequence[Place], gate: float | None) -> Scale:
 def make_columns(places: Sequence[Place], names: DatasetNames) -> tuple[Column, ...]:
     """A column for each dataset that any row has, under the names that the viewer may see."""
     keys = {key for place in places for key in place.row.by_dataset}
-    titled = sorted(((names.label(key), key) for key in keys), key=lambda pair: _natural(pair[0]))
-    return tuple(Column(title, title.replace("Dataset ", "D"), title, name) for title, name in titled)
-
-
-def _natural(title: str) -> tuple[str, int]:
-    words, _, number = title.rpartition(" ")
-    return (words, int(number)) if number.isdigit() else (title, 0)
+    titled = sorted(((names.label(key), key) for key in keys), key=lambda pair: natural(pair[0]))
+    return tuple(Column(title, title.replace("Hidden ", "H"), title, name) for title, name in titled)
 
 
 def make_rows(

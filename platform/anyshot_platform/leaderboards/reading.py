@@ -13,6 +13,7 @@ from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
@@ -175,6 +176,7 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
             BoardChange.league_id == league_id,
             BoardChange.value.is_not(None),
             BoardChange.team_id.not_in(outside),
+            BoardChange.submission_id.in_(select(Submission.id).where(counting())),
         )
         .subquery()
     )

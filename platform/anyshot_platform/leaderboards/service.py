@@ -18,6 +18,8 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
@@ -44,7 +46,7 @@ def refresh_team(
     """
     phase = session.get_one(Phase, version.phase_id)
     standings = stand(session, phase, version, session.get_one(Team, team_id), leaving=leaving)
-    if phase.frozen_at is not None:
+    if publication_of(phase).frozen is not None:
         return
     wanted = {
         (candidate.league_id, candidate.row_key): candidate
@@ -132,9 +134,7 @@ def _baselines(
             SubmissionScore.phase_version_id == version.id,
             SubmissionScore.team_id == team_id,
             Submission.kind == SubmissionKind.BASELINE,
-            Submission.disqualified_at.is_(None),
-            Submission.withdrawn_at.is_(None),
-            Submission.deleted_at.is_(None),
+            counting(),
             LeagueEntry.status == EntryStatus.ADMITTED,
             League.deleted_at.is_(None),
         )

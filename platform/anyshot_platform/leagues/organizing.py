@@ -19,6 +19,7 @@ from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -92,7 +93,7 @@ def list_entries(
         .where(
             League.competition_id == competition.id,
             League.deleted_at.is_(None),
-            Submission.deleted_at.is_(None),
+            kept(),
         )
         .where(League.admission.in_(["approval", "from_scratch"]))
         .order_by(LeagueEntry.status != EntryStatus.DECLARED, Submission.created_at.desc())

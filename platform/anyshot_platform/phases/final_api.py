@@ -14,6 +14,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.phases import final_acts, finals
 from anyshot_platform.phases.service import find_phase
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(
@@ -110,7 +111,7 @@ def publish(
     deed = Deed(access.viewer.id, body.reason, {"winners": body.winners})
     done = carry_out(session, final_acts.PUBLISH, phase, deed, body.consent())
     code = [submission.id for submission in done.result or []]
-    return PublishedOut(published_at=phase.published_at, code_of=code)
+    return PublishedOut(published_at=publication_of(phase).published, code_of=code)
 
 
 @router.post("/unpublish")

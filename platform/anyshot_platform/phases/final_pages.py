@@ -20,6 +20,7 @@ from anyshot_platform.leagues.organizing import list_leagues
 from anyshot_platform.phases import final_acts, finals
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.forms import FormDep
@@ -41,7 +42,7 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
         entered = select(Submission).where(
             Submission.phase_id == chosen.id,
             Submission.kind == SubmissionKind.FINAL,
-            Submission.deleted_at.is_(None),
+            kept(),
         )
         boards = [
             (league, read_board(session, version, league))

@@ -20,6 +20,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.planning import require_evaluable
 from anyshot_platform.runs.service import cancel_submission
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import Wishes, Zip, create_submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -99,7 +100,7 @@ def _launched(session: Session, phase: Phase) -> dict[tuple[str, str], Submissio
         .where(
             Submission.phase_id == phase.id,
             Submission.kind == SubmissionKind.FINAL,
-            Submission.deleted_at.is_(None),
+            kept(),
             LeagueEntry.status == EntryStatus.ADMITTED,
         )
     )
@@ -236,7 +237,7 @@ def _find_final(session: Session, phase: Phase, origin: Submission) -> Submissio
         Submission.phase_id == phase.id,
         Submission.kind == SubmissionKind.FINAL,
         Submission.origin_id == origin.id,
-        Submission.deleted_at.is_(None),
+        kept(),
     )
     return session.scalars(query.limit(1)).first()
 

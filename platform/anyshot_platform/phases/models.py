@@ -55,6 +55,7 @@ class Phase(Base):
     team_chooses: Mapped[bool] = mapped_column(default=False)  # which of its submissions counts
     board_audience: Mapped[Audience] = mapped_column(Word(Audience), default=Audience.EVERYONE)
     scores_visible: Mapped[bool] = mapped_column(default=True)  # to the submission's own team
+    tasks_visible: Mapped[bool] = mapped_column(default=False)  # rows of single tasks while the phase is open
     log_policy: Mapped[LogPolicy] = mapped_column(Word(LogPolicy), default=LogPolicy.META_TRAIN)
     hide_dataset_names: Mapped[bool] = mapped_column(default=True)
     show_confusion: Mapped[bool] = mapped_column(default=False)

@@ -20,6 +20,7 @@ from anyshot_platform.phases.checks import open_protocol, require_sound
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.services import SessionDep
 
@@ -176,7 +177,7 @@ def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhasePar
 
 def show(session: Session, phase: Phase) -> PhaseState:
     """A phase without its secret seeds."""
-    spec = describe_phase(session, phase, "")
+    spec, publication = describe_phase(session, phase, ""), publication_of(phase)
     protocol = open_protocol(spec.tasks.protocol)
     open_part = {"train_seeds": [], "test_seeds": [], "key": None, "query_order": QueryOrder.KEY}
     open_part["protocol"] = protocol
@@ -185,8 +186,8 @@ def show(session: Session, phase: Phase) -> PhaseState:
         status=status_of(phase),
         submissions=organizing.count_submissions(session, phase),
         live_version=phase.live_version,
-        frozen=phase.frozen_at is not None,
-        published_at=phase.published_at,
+        frozen=publication.frozen is not None,
+        published_at=publication.published,
         deleted_at=phase.deleted_at,
         settings=spec.model_copy(update={"tasks": spec.tasks.model_copy(update=open_part)}),
     )

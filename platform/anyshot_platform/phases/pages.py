@@ -12,8 +12,9 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.secrets import committed, weaknesses
 from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.phases.smoke import shown_logs
 from anyshot_platform.phases.states import BOARD_WORDS, PhaseStatus
+from anyshot_platform.sight.logs import shown_logs
+from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.filters import duration, size
@@ -90,7 +91,7 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
     if any(True for _ in weaknesses(version)):
         rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
-    rows.append(("Dataset names", "hidden" if phase.hide_dataset_names else "shown"))
+    rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))
     return rows
 
 

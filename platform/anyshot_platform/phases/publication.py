@@ -15,6 +15,7 @@ from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.published import list_published
 from anyshot_platform.webhooks.service import emit
@@ -29,7 +30,7 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
     phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
     shown = best_of_leagues(session, phase, winners)
     for submission in shown:
-        submission.code_published_at = submission.code_published_at or now()
+        submission.code_published_at = standing_of(submission).code_published or now()
     competition = session.get_one(Competition, phase.competition_id)
     if shown:
         competition.code_published_at = now()

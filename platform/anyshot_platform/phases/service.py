@@ -30,6 +30,15 @@ def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 
 
+def closed_since(phase: Phase, moment: datetime | None = None) -> datetime | None:
+    """When a phase closed, by the clock or by hand; None for one that has not, or was opened again."""
+    moment = moment or now()
+    if status_of(phase, moment) != PhaseStatus.CLOSED:
+        return None
+    ends = [end for end in (phase.closed_at, phase.ends_at) if end is not None and end <= moment]
+    return min(ends, default=phase.closed_at)
+
+
 def require_open(phase: Phase, moment: datetime | None = None) -> None:
     """Raise `PhaseNotOpen` unless submissions can be uploaded."""
     status = status_of(phase, moment)

@@ -9,6 +9,7 @@ from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import VersionState
 from anyshot_platform.pools.models import PoolPack, PoolVersion
+from anyshot_platform.sight.logs import is_public, wanted_logs
 from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
@@ -16,11 +17,6 @@ class NoSmokeTest(Conflict):
     """The phase has no public data to try a submission on."""
 
     code = "no_smoke_test"
-
-
-def is_public(pool: PoolVersion | None) -> bool:
-    """Whether participants can download the packs of a pool."""
-    return pool is not None and pool.pool.published_at is not None and pool.pool.deleted_at is None
 
 
 def smoke_pool(session: Session, phase: Phase) -> PoolVersion | None:
@@ -72,24 +68,12 @@ def require_nothing_hidden_shown(
     problem = smoke_problem(session, phase, may_wait=phase.smoke_pool_version_id == before)
     if problem is not None:
         raise Invalid(problem, field="smoke.pool")
-    if phase.log_policy == LogPolicy.EVERYTHING and not is_public(_tested(session, version)):
+    if wanted_logs(phase) == LogPolicy.EVERYTHING and not is_public(_tested(session, version)):
         raise Invalid(
             "Logs of everything show the hidden tasks, and the meta-test pool is not public. Show the output of "
             "meta-training, or publish the pool.",
             field="shown.logs",
         )
-
-
-def shown_logs(phase: Phase, version: PhaseVersion | None = None) -> LogPolicy:
-    """What participants see of their output under a version, or the live one: everything only of public data."""
-    if version is None:
-        version = next((found for found in phase.versions if found.number == phase.live_version), None)
-    return _at_most(phase.log_policy, version is not None and is_public(version.meta_test))
-
-
-def smoke_logs(phase: Phase) -> LogPolicy:
-    """What participants see of the output of their smoke tests: everything, unless the pool was hidden again."""
-    return LogPolicy.EVERYTHING if is_public(phase.smoke_pool) else _at_most(phase.log_policy, False)
 
 
 def shared_with(session: Session, phase: Phase, pool: PoolVersion) -> str:
@@ -117,7 +101,3 @@ def _named(session: Session, phase: Phase) -> PoolVersion | None:
 def _tested(session: Session, version: PhaseVersion) -> PoolVersion | None:
     found = version.meta_test_pool_version_id
     return session.get(PoolVersion, found) if found else None
-
-
-def _at_most(policy: LogPolicy, public: bool) -> LogPolicy:
-    return LogPolicy.META_TRAIN if policy == LogPolicy.EVERYTHING and not public else policy

@@ -12,6 +12,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.phases.states import PhaseStatus, VersionState
 from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
+from anyshot_platform.sight.phases import publication_of
 
 # A version of a pool that a version of a phase trains or tests on.
 ASSIGNED = or_(
@@ -83,5 +84,4 @@ def phases_testing_on(session: Session, pool: Pool) -> Sequence[Phase]:
 
 def is_over(phase: Phase) -> bool:
     """Whether a phase's time is over, and its results are published where they have to be."""
-    hidden = phase.needs_publishing and phase.published_at is None
-    return status_of(phase) == PhaseStatus.CLOSED and not hidden
+    return status_of(phase) == PhaseStatus.CLOSED and not publication_of(phase).waits

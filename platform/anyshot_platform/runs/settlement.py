@@ -19,6 +19,7 @@ from anyshot_platform.runs.parts import deciding
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.scores.service import combine_scores, find_score, forget_score
+from anyshot_platform.sight.faults import fault_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
@@ -185,7 +186,7 @@ def _announce(session: Session, submission: Submission, failure: Run | None) -> 
         submission.team_id,
         kind=kind,
         title=f"Submission {submission.number} ({submission.filename}) {words}"[:200],
-        body=failure.message if failure else "",
+        body=fault_of(failure, details=False).message if failure else "",
         url=f"/submissions/{submission.id}",
     )
     emit(

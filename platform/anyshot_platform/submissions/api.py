@@ -13,6 +13,7 @@ from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.runs.service import cancel_submission
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions import service, uploads, views
 from anyshot_platform.submissions.downloads import find_artifact, open_stored, send_everything
 from anyshot_platform.submissions.models import Upload
@@ -125,7 +126,7 @@ def submit(
         access = _require_may_submit(request, session, viewer, slug, phase_slug)
         phase = find_phase(session, access.competition, phase_slug)
         submission = service.submit(session, access.competition, phase, access.membership, archive, wishes)
-        shown = views.show_detail(session, submission, reviewer=access.may(Role.REVIEWER))
+        shown = views.show_detail(session, Sight(submission, access.sight_of(phase)))
     uploads.drop_upload(services, body.upload_id)
     return shown
 
@@ -166,9 +167,8 @@ def list_submissions(
 ) -> SubmissionPage:
     """One's own team's submissions, newest first; reviewers see everybody's with `everyone`."""
     found = find_phase(session, access.competition, phase) if phase else None
-    reviewer = access.may(Role.REVIEWER)
     membership = access.membership
-    all_teams = everyone and reviewer
+    all_teams = everyone and access.may(Role.REVIEWER)
     own_team = (membership.team_id if membership else None) or "none"
     return views.list_submissions(
         session,
@@ -177,14 +177,14 @@ def list_submissions(
         phase=found,
         offset=offset,
         limit=limit,
-        reviewer=reviewer,
+        role=access.role,
     )
 
 
 @router.get("/submissions/{submission_id}")
 def show_submission(found: Reader, session: SessionDep) -> SubmissionDetail:
     """A submission with its runs."""
-    return views.show_detail(session, found.submission, reviewer=found.access.may(Role.REVIEWER))
+    return views.show_detail(session, found.sight)
 
 
 @router.post("/submissions/{submission_id}/cancel")
@@ -193,14 +193,14 @@ def cancel(
 ) -> SubmissionDetail:
     """Cancel all runs that have not ended."""
     cancel_submission(session, found.submission, by=found.viewer.id)
-    return views.show_detail(session, found.submission, reviewer=found.access.may(Role.REVIEWER))
+    return views.show_detail(session, found.sight)
 
 
 @router.post("/submissions/{submission_id}/withdraw")
 def withdraw(found: Owner, session: SessionDep) -> SubmissionDetail:
     """Take a submission off the boards."""
     service.withdraw(session, found.submission)
-    return views.show_detail(session, found.submission, reviewer=found.access.may(Role.REVIEWER))
+    return views.show_detail(session, found.sight)
 
 
 @router.get("/submissions/{submission_id}/log")

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.published import list_published
 from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.services import SessionDep
@@ -38,11 +39,11 @@ def list_code(
             submission=row.submission.id,
             team=row.team,
             phase=row.phase.slug,
-            score=row.submission.score,
+            score=row.score,
             digest=row.submission.digest,
             size=row.submission.size,
-            published_at=row.submission.code_published_at,
+            published_at=standing_of(row.submission).code_published,
             url=f"/competitions/{access.competition.slug}/code/{row.submission.id}.zip",
         )
-        for row in list_published(session, access.competition)
+        for row in list_published(session, access.competition, access.role)
     ]

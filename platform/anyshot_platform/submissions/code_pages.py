@@ -29,7 +29,7 @@ def show_code(request: Request, access: Visitor, session: SessionDep) -> Respons
         section="competitions",
         head=read_head(session, access),
         tab="code",
-        published=list_published(session, access.competition),
+        published=list_published(session, access.competition, access.role),
     )
 
 

@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.artifacts.storage import Storage
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, PlatformError
-from anyshot_platform.scores.tables import dataset_names, hide_names
+from anyshot_platform.sight.names import hide_names, name_datasets
 from anyshot_platform.submissions.comparison import MatrixView, PairView, compare_all, compare_pair
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.rows import own_submissions, submission_title
+from anyshot_platform.submissions.rows import make_rows, own_submissions, submission_title
 from anyshot_platform.submissions.show import find_version
 from anyshot_platform.submissions.tables import counting_tables
 from anyshot_platform.web.access import SubmissionAccess, browser_session, find_submission_access
@@ -74,12 +73,16 @@ def _options(session: Session, viewer: Viewer, found: Sequence[SubmissionAccess]
     query = own_submissions(viewer.id).where(Submission.score.is_not(None))
     if found:
         query = query.where(Submission.phase_id == found[0].submission.phase_id)
-    rows = list(session.scalars(query.order_by(Submission.created_at.desc()).limit(200)))
-    known = {row.id for row in rows}
-    rows += [one.submission for one in found if one.submission.id not in known]
+    rows = session.scalars(query.order_by(Submission.created_at.desc()).limit(200)).all()
+    shown = [row for row in make_rows(session, viewer, rows) if row.score is not None]
+    known = {row.id for row in shown}
+    labels = [(row.id, row.phase_name, row.title, row.score) for row in shown]
+    for one in found:
+        if one.submission.id not in known and one.sight.scored:
+            title = submission_title(one.submission)
+            labels.append((one.submission.id, one.submission.phase.name, title, one.sight.score))
     return [
-        {"id": row.id, "label": f"{row.phase.name}: {submission_title(row)} ({row.score or 0:.3f})"}
-        for row in rows
+        {"id": key, "label": f"{phase}: {title} ({score or 0:.3f})"} for key, phase, title, score in labels
     ]
 
 
@@ -90,7 +93,7 @@ def _compare(
         raise CannotCompare(
             "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
         )
-    if not all(one.submission.phase.scores_visible or one.access.may(Role.REVIEWER) for one in found):
+    if not all(one.sight.phase.scores for one in found):
         raise CannotCompare("This phase shows no scores yet.")
     tables = [_tables(session, storage, one) for one in found]
     titles = [submission_title(one.submission) for one in found]
@@ -108,10 +111,10 @@ def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[T
     """The per-task results of the runs that count, in the order of their seeds."""
     submission = one.submission
     version = find_version(session, submission)
-    if version is None or submission.score is None:
+    if version is None or not one.sight.scored:
         raise CannotCompare(f"{submission_title(submission)} has no score.")
     tables = counting_tables(session, storage, submission, version)
     if tables is None:
         raise CannotCompare(f"The results of each task of {submission_title(submission)} are no longer kept.")
-    names = dataset_names(session, submission.phase, version, sees_all=one.access.may(Role.REVIEWER))
+    names = name_datasets(session, one.sight.phase, version)
     return [hide_names(table, names) for table in tables]

@@ -12,9 +12,8 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
-from anyshot_platform.scores.tables import DatasetNames, dataset_names
+from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
 from anyshot_platform.submissions.rows import submission_title
 from anyshot_platform.submissions.show import find_version
 from anyshot_platform.submissions.tables import find_predictions, read_confusion
@@ -66,17 +65,9 @@ class ConfusionView:
     right: float
 
 
-def may_see_confusion(found: SubmissionAccess) -> bool:
-    """Reviewers always; the team where the phase shows both scores and confusion."""
-    phase = found.submission.phase
-    if found.submission.score is None:
-        return False
-    return found.access.may(Role.REVIEWER) or (phase.show_confusion and phase.scores_visible)
-
-
 def offers_confusion(session: Session, found: SubmissionAccess) -> bool:
     """Whether there is something to see for a viewer who may see it."""
-    version = find_version(session, found.submission) if may_see_confusion(found) else None
+    version = find_version(session, found.submission) if found.sight.confusion else None
     return version is not None and bool(find_predictions(session, found.submission, version))
 
 
@@ -91,12 +82,12 @@ def show_confusion(
     """The confusion of one dataset, over all tasks of all runs that count."""
     submission = found.submission
     version = find_version(session, submission)
-    if version is None or not may_see_confusion(found):
+    if version is None or not found.sight.confusion:
         raise NotFound("This phase does not show which classes are mixed up.")
     known = read_confusion(services.storage, find_predictions(session, submission, version))
     if not known:
         raise NotFound("The predictions are no longer kept.")
-    names = dataset_names(session, submission.phase, version, sees_all=found.access.may(Role.REVIEWER))
+    names = name_datasets(session, found.sight.phase, version)
     shown = sorted(((_place(names, one.dataset), one) for one in known), key=lambda pair: pair[0])
     chosen = shown[min(dataset, len(shown)) - 1][1]
     here = f"/submissions/{submission.id}"
@@ -117,8 +108,7 @@ def show_confusion(
 
 def _place(names: DatasetNames, dataset: str) -> tuple[str, int, str]:
     """Datasets in the order of their labels, numbers as numbers."""
-    words, _, number = names.label(dataset).rpartition(" ")
-    return (words, int(number), dataset) if number.isdigit() else (names.label(dataset), 0, dataset)
+    return (*natural(names.label(dataset)), dataset)
 
 
 def make_view(confusion: Confusion, label: str) -> ConfusionView:

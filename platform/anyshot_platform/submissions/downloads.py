@@ -10,16 +10,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import read_chunks
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.runs.models import Run
-from anyshot_platform.submissions.views import OWN_ARTIFACTS
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.wire.worker_api import LogPolicy
-
-# What the code printed may hold hidden images; under a stricter policy only reviewers get it.
-_HELD_BACK_BY_POLICY = frozenset({"log.txt", "logger.zip"})
 
 
 def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: str) -> Artifact:
@@ -35,18 +29,9 @@ def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: 
             Artifact.expired_at.is_(None),
         )
     ).first()
-    if artifact is None or not may_have(found, name):
+    if artifact is None or not found.sight.may_have(name):
         raise NotFound("There is no such file.")
     return artifact
-
-
-def may_have(found: SubmissionAccess, name: str) -> bool:
-    """Whether the viewer may have an artifact of that name: reviewers all, the team its own."""
-    if found.access.may(Role.REVIEWER):
-        return True
-    if name in _HELD_BACK_BY_POLICY and found.submission.phase.log_policy == LogPolicy.NOTHING:
-        return False
-    return name in OWN_ARTIFACTS
 
 
 def open_stored(services: Services, digest: str) -> BinaryIO:

@@ -8,6 +8,7 @@ from typing import Any
 
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import last_stage
 from anyshot_platform.submissions.provenance import repeat_command
@@ -47,17 +48,18 @@ def find_failed(runs: list[Run]) -> Run | None:
     return next((run for run in runs if run.state in ENDED and run.state != RunState.FINISHED), None)
 
 
-def show_failure(submission: Submission, run: Run, *, budget: float) -> FailureView:
-    """The failure of a run of the submission."""
+def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
+    """The failure of a run of the submission, as the viewer is told of it."""
+    fault = sight.fault(run)
     words = blame(run.verdict, run.cause)
     return FailureView(
         cause=(run.cause or Cause.UNCLEAR).value,
         icon=words.icon,
         sentence=words.sentence,
         next_step=words.next_step,
-        facts=_facts(submission, run, budget),
-        message=run.message,
-        frames=mark_traceback(run.detail),
+        facts=_facts(sight.submission, run, budget),
+        message=fault.message,
+        frames=mark_traceback(fault.detail),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
     )
 

@@ -51,6 +51,15 @@ def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) ->
     )
 
 
+@router.get("/figures.csv")
+def download_figures(found: Reader, session: SessionDep) -> Response:
+    """One line a run and dataset, number of ways, number of shots."""
+    sheet = taking_home.figures_csv(session, found)
+    return PlainTextResponse(
+        sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "figures.csv")
+    )
+
+
 @router.get("/report.html")
 def download_report(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """The same report as a dry run's, as one file."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions import organizing
 from anyshot_platform.submissions.organizing import Act, Row, Wanted
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -132,7 +133,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
 
 
 def _show(row: Row) -> ManagedOut:
-    submission = row.submission
+    submission, standing = row.submission, standing_of(row.submission)
     return ManagedOut(
         id=submission.id,
         phase=row.phase.slug,
@@ -147,9 +148,9 @@ def _show(row: Row) -> ManagedOut:
         half_width=submission.half_width,
         created_at=submission.created_at,
         finished_at=submission.finished_at,
-        disqualified=submission.disqualified_reason if submission.disqualified_at else None,
-        withdrawn=submission.withdrawn_at is not None,
-        deleted=submission.deleted_at is not None,
+        disqualified=standing.disqualified,
+        withdrawn=standing.withdrawn,
+        deleted=standing.deleted,
         counts_quota=submission.counts_quota,
-        code_published=submission.code_published_at is not None,
+        code_published=standing.code_published is not None,
     )

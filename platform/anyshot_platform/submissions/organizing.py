@@ -22,6 +22,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import NotEvaluable, Urgency, queue_from_source, queue_runs
 from anyshot_platform.runs.service import NothingToCancel, cancel_submission
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.sight.standing import filtered, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.service import refresh_boards
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -176,13 +177,7 @@ def _conditions(session: Session, competition: Competition, wanted: Wanted) -> l
             conditions.append(column == words(word))
     if not wanted.kind:
         conditions.append(Submission.kind != SubmissionKind.SMOKE)
-    conditions.append(
-        Submission.deleted_at.is_not(None) if wanted.shown == "deleted" else Submission.deleted_at.is_(None)
-    )
-    if wanted.shown == "disqualified":
-        conditions.append(Submission.disqualified_at.is_not(None))
-    if wanted.shown == "withdrawn":
-        conditions.append(Submission.withdrawn_at.is_not(None))
+    conditions += filtered(wanted.shown)
     if wanted.shown == "quarantined":
         conditions.append(Submission.quarantined)
     if wanted.text.strip():
@@ -270,10 +265,11 @@ def act_on(
 
 
 def _state_of(submission: Submission) -> dict[str, Any]:
+    standing = standing_of(submission)
     return {
         "status": submission.status.value,
-        "disqualified": submission.disqualified_at is not None,
-        "deleted": submission.deleted_at is not None,
+        "disqualified": standing.disqualified is not None,
+        "deleted": standing.deleted,
         "counts_quota": submission.counts_quota,
     }
 
@@ -307,7 +303,7 @@ def _cancel(session: Session, submission: Submission, actor_id: str, reason: str
 
 
 def _disqualify(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
-    if submission.disqualified_at is not None:
+    if standing_of(submission).disqualified is not None:
         raise Conflict("is disqualified already")
     submission.disqualified_at, submission.disqualified_reason = now(), reason
     session.flush()
@@ -315,7 +311,7 @@ def _disqualify(session: Session, submission: Submission, actor_id: str, reason:
 
 
 def _qualify(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
-    if submission.disqualified_at is None:
+    if standing_of(submission).disqualified is None:
         raise Conflict("is not disqualified")
     submission.disqualified_at, submission.disqualified_reason = None, ""
     session.flush()
@@ -335,7 +331,7 @@ def _charge(counts: bool) -> Callable[[Session, Submission, str, str], None]:
 
 
 def _delete(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
-    if submission.deleted_at is not None:
+    if standing_of(submission).deleted:
         raise Conflict("is deleted already")
     submission.deleted_at = now()
     session.flush()
@@ -343,7 +339,7 @@ def _delete(session: Session, submission: Submission, actor_id: str, reason: str
 
 
 def _restore(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
-    if submission.deleted_at is None:
+    if not standing_of(submission).deleted:
         raise Conflict("is not deleted")
     submission.deleted_at = None
     session.flush()

@@ -12,7 +12,6 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.service import cancel_submission
-from anyshot_platform.scores.tables import dataset_names
 from anyshot_platform.submissions import service
 from anyshot_platform.submissions.confusion_pages import offers_confusion
 from anyshot_platform.submissions.quota_view import quota_view
@@ -51,7 +50,7 @@ def show_all(
     page: PageParam = 1,
 ) -> Response:
     """One's own submissions across competitions."""
-    rows, place = page_rows(session, own_submissions(viewer.id), page)
+    rows, place = page_rows(session, viewer, own_submissions(viewer.id), page)
     return render(request, "submissions/list.html", section="submissions", rows=rows, page=place)
 
 
@@ -64,7 +63,7 @@ def show_mine(
 ) -> Response:
     """What one's team handed in to a competition."""
     team_id = (access.membership.team_id if access.membership else None) or ""
-    rows, place = page_rows(session, team_submissions(team_id, access.competition.id), page)
+    rows, place = page_rows(session, access.viewer, team_submissions(team_id, access.competition.id), page)
     phase = open_for_uploads(list_phases(session, access.competition))
     return render(
         request,
@@ -82,20 +81,18 @@ def show_mine(
 @router.get("/submissions/{submission_id}")
 def show_submission(request: Request, found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """One submission: live while it runs, then its results or its failure."""
-    submission, phase = found.submission, found.submission.phase
+    submission, sight = found.submission, found.sight
     version = find_version(session, submission)
     runs = read_runs(session, submission, version)
-    sees_all = found.access.may(Role.REVIEWER)
     results = None
-    if version is not None and submission.score is not None and (phase.scores_visible or sees_all):
-        names = dataset_names(session, phase, version, sees_all=sees_all)
-        results = read_results_view(session, services.storage, submission, version, runs, names)
+    if version is not None and sight.scored:
+        results = read_results_view(session, services.storage, sight, version, runs)
     return render(
         request,
         "submissions/show.html",
         section="submissions",
         sub=read_submission(session, found, runs, version),
-        failure=read_failure(submission, runs, version),
+        failure=read_failure(sight, runs),
         results=results,
         log=read_log(session, found, runs),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",

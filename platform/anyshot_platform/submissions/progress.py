@@ -11,6 +11,7 @@ from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import goes_by_dataset
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.submissions.words import STAGE_WORDS
 from anyshot_platform.web.filters import duration, in_utc
@@ -79,7 +80,7 @@ def newest_runs(runs: Sequence[Run], version_id: str | None) -> list[Run]:
     )
 
 
-def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> RunProgress:
+def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueuePlace | None) -> RunProgress:
     """A run for the page and the stream."""
     return RunProgress(
         id=run.id,
@@ -87,7 +88,7 @@ def show_run(run: Run, number: int, budget: float, place: QueuePlace | None) -> 
         title=run_title(run),
         state=run.state.value,
         stages=_stages(run),
-        words=run_words(run, place),
+        words=run_words(run, place, sight.progress(run)),
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
@@ -140,8 +141,8 @@ def _stages(run: Run) -> tuple[StageView, ...]:
     )
 
 
-def run_words(run: Run, place: QueuePlace | None) -> str:
-    """What the run is doing, in one sentence."""
+def run_words(run: Run, place: QueuePlace | None, progress: str) -> str:
+    """What the run is doing, in one sentence; `progress` is what its worker says."""
     if run.cancel_requested_at is not None and run.state not in ENDED:
         return "Cancelling: the worker stops it within seconds."
     again = f" (attempt {run.attempt + 1})" if run.state == RunState.QUEUED and run.attempt else ""
@@ -161,9 +162,7 @@ def run_words(run: Run, place: QueuePlace | None) -> str:
     if run.state == RunState.META_TESTING:
         current = min(run.tasks_done + 1, run.tasks_total)
         return f"Meta-testing: task {current} of {run.tasks_total}."
-    return (
-        run.progress_message if run.state == RunState.PREPARING and run.progress_message else words[run.state]
-    )
+    return progress if run.state == RunState.PREPARING and progress else words[run.state]
 
 
 def _queue_words(place: QueuePlace | None) -> str:

@@ -8,8 +8,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.sight.code import code_is_public
+from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
@@ -21,24 +24,28 @@ class PublishedCode:
     submission: Submission
     phase: Phase
     team: str
+    score: float | None  # this and the next where the viewer may see the phase's board
+    half_width: float | None
 
 
-def list_published(session: Session, competition: Competition) -> list[PublishedCode]:
-    """The published code, best score of each phase first."""
+def list_published(
+    session: Session, competition: Competition, role: Role | None = None
+) -> list[PublishedCode]:
+    """The published code, best score of each phase first, as somebody with this role sees it."""
     rows = session.execute(
         select(Submission, Phase, Team.name)
         .join(Phase, Phase.id == Submission.phase_id)
         .join(Team, Team.id == Submission.team_id)
-        .where(
-            Submission.competition_id == competition.id,
-            Submission.code_published_at.is_not(None),
-            Submission.deleted_at.is_(None),
-            Phase.deleted_at.is_(None),
-            Phase.published_at.is_not(None),
-        )
+        .where(Submission.competition_id == competition.id, code_is_public())
         .order_by(Phase.position, Submission.score.desc(), Submission.created_at)
     )
-    return [PublishedCode(submission, phase, team) for submission, phase, team in rows]
+    return [_show(submission, phase, team, role) for submission, phase, team in rows]
+
+
+def _show(submission: Submission, phase: Phase, team: str, role: Role | None) -> PublishedCode:
+    if look_at_phase(phase, role).board_hidden:
+        return PublishedCode(submission, phase, team, None, None)
+    return PublishedCode(submission, phase, team, submission.score, submission.half_width)
 
 
 def find_published(session: Session, competition: Competition, submission_id: str) -> PublishedCode:

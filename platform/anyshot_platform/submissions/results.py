@@ -15,16 +15,16 @@ from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.scores.tables import DatasetNames, find_results, hide_names, hide_summary, read_table
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.scores.tables import find_results, read_table
+from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets, natural
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.timing import Step, overhead_words, time_steps
-from anyshot_platform.submissions.training import find_logger, training_curves
+from anyshot_platform.submissions.training import LOGGER, find_logger, training_curves
 from anyshot_platform.web.filters import duration, interval, score, size
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.charts import draw_bars, draw_curves, draw_distributions
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 SCORE = "Normalized accuracy"
 
@@ -80,12 +80,12 @@ class ResultsView:
 def read_results_view(
     session: Session,
     storage: Storage,
-    submission: Submission,
+    sight: Sight,
     version: PhaseVersion,
     runs: Sequence[Run],
-    names: DatasetNames,
 ) -> ResultsView | None:
-    """The results under a version; None while there is no score."""
+    """The results under a version, as far as the viewer sees them; None while there is no score."""
+    submission, names = sight.submission, name_datasets(session, sight.phase, version)
     total = session.scalars(
         select(SubmissionScore).where(
             SubmissionScore.submission_id == submission.id, SubmissionScore.phase_version_id == version.id
@@ -101,7 +101,8 @@ def read_results_view(
     counting = scores[result.shown]
     score_words = version.rule.score_words(len(scores))
     summary = hide_summary(RunSummary.from_dict(counting.summary), names)
-    table = read_table(storage, find_results(session, by_run[counting.run_id]))
+    digest = find_results(session, by_run[counting.run_id]) if sight.phase.tasks else None
+    table = read_table(storage, digest)
     steps = time_steps(runs)
     return ResultsView(
         score=total.value if total is not None else result.score,
@@ -121,7 +122,7 @@ def read_results_view(
         ),
         charts=(
             *_charts(counting.run_id, summary, hide_names(table, names) if table else None, names.hidden),
-            *_training(session, storage, submission, by_run[counting.run_id]),
+            *_training(session, storage, sight, by_run[counting.run_id]),
         ),
         steps=steps,
         longest_step=max((step.seconds for step in steps), default=0.0),
@@ -181,10 +182,10 @@ def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: b
     return tuple(made)
 
 
-def _training(session: Session, storage: Storage, submission: Submission, run: Run) -> tuple[ChartView, ...]:
+def _training(session: Session, storage: Storage, sight: Sight, run: Run) -> tuple[ChartView, ...]:
     """What the participant's own logger saw, where the phase shows the output of meta-training."""
-    digest = find_logger(session, run)
-    if digest is None or submission.phase.log_policy == LogPolicy.NOTHING:
+    digest = find_logger(session, run) if sight.may_have(LOGGER) else None
+    if digest is None:
         return ()
     return tuple(
         ChartView(
@@ -245,8 +246,4 @@ def _distribution(run_id: str, hidden: bool, hold: _Unhashed) -> Markup | None:
 
 
 def _ordered(table: TaskTable) -> list[str]:
-    def natural(name: str) -> tuple[str, int]:
-        words, _, number = name.rpartition(" ")
-        return (words, int(number)) if number.isdigit() else (name, 0)
-
     return sorted({str(name) for name in table.dataset}, key=natural)

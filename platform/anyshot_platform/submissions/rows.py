@@ -12,10 +12,15 @@ from sqlalchemy.orm import Session, joinedload
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
+from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.sight.standing import kept, standing_of
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.submissions.words import KIND_WORDS, VERDICT_WORDS
+from anyshot_platform.web.access import find_roles
 from anyshot_platform.web.paging import Page, page_of
+from anyshot_platform.web.viewer import Viewer
 
 
 @dataclass(frozen=True)
@@ -43,50 +48,54 @@ class SubmissionRow:
 def own_submissions(user_id: str) -> Select[Submission]:
     """What the user's teams handed in, in all competitions."""
     teams = select(Membership.team_id).where(Membership.user_id == user_id, Membership.team_id.is_not(None))
-    return select(Submission).where(
-        Submission.deleted_at.is_(None), (Submission.team_id.in_(teams)) | (Submission.user_id == user_id)
-    )
+    return select(Submission).where(kept(), (Submission.team_id.in_(teams)) | (Submission.user_id == user_id))
 
 
 def team_submissions(team_id: str, competition_id: str) -> Select[Submission]:
     """What a team handed in to a competition."""
     return select(Submission).where(
-        Submission.deleted_at.is_(None),
+        kept(),
         Submission.team_id == team_id,
         Submission.competition_id == competition_id,
     )
 
 
 def page_rows(
-    session: Session, query: Select[Submission], number: int, size: int = 25
+    session: Session, viewer: Viewer, query: Select[Submission], number: int, size: int = 25
 ) -> tuple[list[SubmissionRow], Page]:
-    """A page of rows, newest first."""
+    """A page of rows as the viewer sees them, newest first."""
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, size, total)
     newest = query.order_by(Submission.created_at.desc(), Submission.id.desc())
-    return make_rows(session, session.scalars(_loaded(newest).offset(page.offset).limit(size)).all()), page
+    found = session.scalars(_loaded(newest).offset(page.offset).limit(size)).all()
+    return make_rows(session, viewer, found), page
 
 
-def recent_rows(session: Session, user_id: str, count: int) -> list[SubmissionRow]:
-    """The latest submissions of a user, across competitions."""
-    query = own_submissions(user_id).order_by(Submission.created_at.desc()).limit(count)
-    return make_rows(session, session.scalars(_loaded(query)).all())
+def recent_rows(session: Session, viewer: Viewer, count: int) -> list[SubmissionRow]:
+    """The viewer's latest submissions, across competitions."""
+    query = own_submissions(viewer.id).order_by(Submission.created_at.desc()).limit(count)
+    return make_rows(session, viewer, session.scalars(_loaded(query)).all())
 
 
 def _loaded(query: Select[Submission]) -> Select[Submission]:
     return query.options(joinedload(Submission.competition), joinedload(Submission.phase))
 
 
-def make_rows(session: Session, submissions: Sequence[Submission]) -> list[SubmissionRow]:
+def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission]) -> list[SubmissionRow]:
     """Rows of these submissions; what their runs are doing is read with one query for all."""
+    roles = find_roles(session, viewer, {submission.competition_id for submission in submissions})
     runs: dict[str, list[Run]] = {submission.id: [] for submission in submissions}
     for run in session.scalars(select(Run).where(Run.submission_id.in_(runs))):
         if run.submission_id is not None:
             runs[run.submission_id].append(run)
-    return [_row(submission, runs[submission.id]) for submission in submissions]
+    return [
+        _row(Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))), runs[one.id])
+        for one in submissions
+    ]
 
 
-def _row(submission: Submission, runs: Sequence[Run]) -> SubmissionRow:
+def _row(sight: Sight, runs: Sequence[Run]) -> SubmissionRow:
+    submission = sight.submission
     running = [run.state.value for run in runs if run.state in RUNNING]
     seconds = sum(run.seconds_used for run in runs)
     return SubmissionRow(
@@ -98,11 +107,11 @@ def _row(submission: Submission, runs: Sequence[Run]) -> SubmissionRow:
         kind_words=KIND_WORDS[submission.kind],
         state=running[0] if running else submission_state(submission),
         verdict_words=VERDICT_WORDS.get(submission.verdict, "our fault") if submission.verdict else "",
-        score=submission.score if submission.phase.scores_visible else None,
-        half_width=submission.half_width,
+        score=sight.score,
+        half_width=sight.half_width,
         seconds=seconds or None,
         created_at=submission.created_at,
-        comparable=submission.score is not None and submission.phase.scores_visible,
+        comparable=sight.scored,
         competition_slug=submission.competition.slug,
         competition_title=submission.competition.title,
         phase_name=submission.phase.name,
@@ -116,7 +125,7 @@ def submission_title(submission: Submission) -> str:
 
 def submission_state(submission: Submission) -> str:
     """The state that a badge shows."""
-    if submission.disqualified_at is not None:
+    if standing_of(submission).disqualified is not None:
         return "disqualified"
     if submission.status == SubmissionStatus.FAILED and submission.verdict == "TIME_LIMIT":
         return "timed_out"

@@ -21,12 +21,12 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.failures import FailureView, find_failed, show_failure
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import QueuePlace, RunProgress, is_live, newest_runs, show_run
 from anyshot_platform.submissions.rows import submission_state, submission_title
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.submissions.words import KIND_WORDS
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_starting_kit.wire.worker_api import LogPolicy
@@ -91,7 +91,7 @@ class SubmissionView:
     phase_name: str
     leagues: list[LeagueBadge]
     runs: list[RunProgress]
-    disqualified_reason: str | None
+    disqualified: str | None  # why
     withdrawn: bool
     can_cancel: bool
     can_withdraw: bool
@@ -116,12 +116,11 @@ def read_runs(session: Session, submission: Submission, version: PhaseVersion | 
     return newest_runs(list_runs(session, submission), version.id if version else None)
 
 
-def show_runs(
-    session: Session, submission: Submission, runs: list[Run], version: PhaseVersion | None
-) -> list[RunProgress]:
+def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgress]:
     """The runs' progress, with their places in the queue."""
     return [
-        show_run(run, place + 1, run_budget(run), queue_place(session, run)) for place, run in enumerate(runs)
+        show_run(sight, run, place + 1, run_budget(run), queue_place(session, run))
+        for place, run in enumerate(runs)
     ]
 
 
@@ -139,17 +138,17 @@ def shown_state(submission: Submission, runs: list[Run]) -> str:
     return submission_state(submission)
 
 
-def read_failure(submission: Submission, runs: list[Run], version: PhaseVersion | None) -> FailureView | None:
+def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
     """The failure, once nothing runs any more."""
     failed = find_failed(runs)
     if failed is None or is_live(runs):
         return None
-    return show_failure(submission, failed, budget=run_budget(failed))
+    return show_failure(sight, failed, budget=run_budget(failed))
 
 
 def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
     """The last lines, and what to say about the rest."""
-    policy = log_policy_for(found)
+    policy = found.sight.logs
     lines = read_events(session, [run.id for run in runs], policy=policy, limit=SHOWN_LINES, tail=True)
     submission_id = found.submission.id
     waiting = is_live(runs)
@@ -174,7 +173,7 @@ def read_submission(
     counts = "counts towards" if phase.cancelled_counts else "does not count towards"
     smoke = submission.kind == SubmissionKind.SMOKE
     on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
-    scored = submission.score is not None
+    sight, standing = found.sight, found.sight.standing
     return SubmissionView(
         id=submission.id,
         title=submission_title(submission),
@@ -192,18 +191,20 @@ def read_submission(
         phase_slug=phase.slug,
         phase_name=phase.name,
         leagues=_league_badges(session, submission),
-        runs=show_runs(session, submission, runs, version),
-        disqualified_reason=submission.disqualified_reason if submission.disqualified_at else None,
-        withdrawn=submission.withdrawn_at is not None,
+        runs=show_runs(session, sight, runs),
+        disqualified=standing.disqualified,
+        withdrawn=standing.withdrawn,
         can_cancel=live and found.is_own,
-        can_withdraw=found.is_own and on_board and scored and submission.withdrawn_at is None,
-        can_compare=scored and phase.scores_visible,
+        can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
+        can_compare=sight.scored,
         cancel_words="A smoke test costs no quota anyway."
         if smoke
         else f"In this phase a cancelled submission {counts} your quota.",
-        board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}" if scored and on_board else None,
+        board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
+        if sight.scored and on_board
+        else None,
         stream_href=f"/submissions/{submission.id}/stream",
-        downloads=_downloads(session, found, runs, scored=scored),
+        downloads=_downloads(session, sight, runs),
         log_words="You can close this page: the run goes on, and nothing is lost." if live else "",
     )
 
@@ -227,16 +228,20 @@ def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge
     ]
 
 
-def _downloads(session: Session, found: SubmissionAccess, runs: list[Run], *, scored: bool) -> list[Download]:
-    submission = found.submission
+def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download]:
+    submission = sight.submission
     base = f"/submissions/{submission.id}"
     files = [
         Download("Submission", f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename)
     ]
-    if scored and submission.phase.scores_visible:
-        files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
+    if sight.scored:
+        files.append(
+            Download("Figures", f"{base}/figures.csv", None, "table", "CSV: by dataset, ways, shots")
+        )
+        if sight.phase.tasks:
+            files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
         files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
-    if runs and submission.phase.log_policy != LogPolicy.NOTHING:
+    if runs and sight.may_have("logger.zip"):
         size = session.scalars(
             select(Artifact.size).where(
                 Artifact.run_id == runs[0].id,
@@ -255,12 +260,10 @@ def _downloads(session: Session, found: SubmissionAccess, runs: list[Run], *, sc
     return files
 
 
-def stream_state(
-    session: Session, submission: Submission, runs: list[Run], version: PhaseVersion | None
-) -> dict[str, Any]:
+def stream_state(session: Session, sight: Sight, runs: list[Run]) -> dict[str, Any]:
     """What the live stream sends when something has changed."""
     return {
-        "state": shown_state(submission, runs),
+        "state": shown_state(sight.submission, runs),
         "ended": not is_live(runs),
-        "runs": [run.to_dict() for run in show_runs(session, submission, runs, version)],
+        "runs": [run.to_dict() for run in show_runs(session, sight, runs)],
     }

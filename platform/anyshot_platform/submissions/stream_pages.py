@@ -14,7 +14,6 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.service import read_events
 from anyshot_platform.events.watching import changes, watching_of
 from anyshot_platform.submissions.show import find_version, read_runs, stream_state
-from anyshot_platform.submissions.views import log_policy_for
 from anyshot_platform.web.access import find_submission_access, submission_reader
 from anyshot_platform.web.numbers import line_id
 from anyshot_platform.web.rendering import environment
@@ -87,10 +86,10 @@ def _look(
         found = find_submission_access(session, viewer, submission_id)
         version = find_version(session, found.submission)
         runs = read_runs(session, found.submission, version)
-        state = stream_state(session, found.submission, runs, version)
+        state = stream_state(session, found.sight, runs)
         state["badge"] = _badge(state["state"])
         events = read_events(
-            session, [run.id for run in runs], policy=log_policy_for(found), after=after, limit=BATCH
+            session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
         return state, [(event.id, event.stream, event.text) for event in events]
 

@@ -9,27 +9,22 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import BinaryIO
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
-from anyshot_platform.scores.tables import (
-    DatasetNames,
-    dataset_names,
-    find_results,
-    hide_names,
-    hide_summary,
-    read_table,
-)
+from anyshot_platform.scores.tables import find_results, read_table
+from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary, name_datasets
+from anyshot_platform.sight.submissions import TasksNotShown
 from anyshot_platform.submissions import views
-from anyshot_platform.submissions.downloads import may_have, open_stored
+from anyshot_platform.submissions.downloads import open_stored
 from anyshot_platform.submissions.progress import run_title
 from anyshot_platform.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.submissions.rows import submission_title
@@ -48,7 +43,8 @@ submission.zip        the code as it was uploaded
 submission.json       states, scores, checks and files, as the JSON API tells them
 provenance.json       of each run: image and code digests, seeds, hardware, the command that repeats it at home
 log.txt               what the code printed, as far as the phase shows it
-tasks.csv             one line a run and task (once it is scored)
+figures.csv           one line a run and dataset, number of ways, number of shots (once it is scored)
+tasks.csv             one line a run and task (where the phase shows single tasks)
 report.html           the same report as a dry run's (once it is scored)
 runs/                 the other files that each run left, such as the tables of the logger
 """
@@ -56,7 +52,7 @@ runs/                 the other files that each run left, such as the tables of 
 
 def log_text(services: Services, found: SubmissionAccess, run_ids: list[str]) -> Iterator[str]:
     """All lines that the viewer may see, in pieces; what they may see is settled before the first one is read."""
-    return _log_lines(services, run_ids, views.log_policy_for(found))
+    return _log_lines(services, run_ids, found.sight.logs)
 
 
 def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Iterator[str]:
@@ -73,8 +69,29 @@ def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Ite
         after = events[-1].id
 
 
+def figures_csv(session: Session, found: SubmissionAccess) -> str:
+    """One line a run and dataset, number of ways and number of shots: mean, half width of the 95 % interval, tasks."""
+    found.sight.require_scored()
+    names = _names(session, found)
+    sheet = io.StringIO()
+    writer = csv.writer(sheet, lineterminator="\n")
+    writer.writerow(["run", "by", "key", "score", "half_width", "tasks"])
+    for number, (_, score) in enumerate(_scores(session, found), 1):
+        summary = hide_summary(RunSummary.from_dict(score.summary), names)
+        for by, groups in (
+            ("dataset", summary.by_dataset),
+            ("domain", summary.by_domain),
+            ("ways", summary.by_ways),
+            ("shots", summary.by_shots),
+        ):
+            for group in groups:
+                writer.writerow([number, by, group.key, group.mean, group.half_width, group.tasks])
+    return sheet.getvalue()
+
+
 def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> str:
     """One line a run and task; dataset names as the phase shows them, and nothing that tells hidden classes."""
+    found.sight.require_tasks()
     sheet = io.StringIO()
     writer = csv.writer(sheet, lineterminator="\n")
     for number, (_, table) in enumerate(_results(session, services, found), 1):
@@ -88,17 +105,15 @@ def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> 
 
 def report_page(session: Session, services: Services, found: SubmissionAccess) -> str:
     """The same report as a dry run's, of the run whose score is nearest to the submission's, as one page."""
-    names = _names(session, found)
-    nearest: tuple[float, str] | None = None
-    for score, table in _results(session, services, found):
-        distance = abs(score.value - (found.submission.score or 0.0))
-        if nearest is None or distance < nearest[0]:
-            summary = hide_summary(RunSummary.from_dict(score.summary), names)
-            facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
-            nearest = (distance, report_html(summary, table, facts))
-    if nearest is None:
+    sight = found.sight
+    sight.require_scored()
+    results = list(_results(session, services, found))
+    if not results:
         raise NotFound("There are no results.")
-    return nearest[1]
+    score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
+    summary = hide_summary(RunSummary.from_dict(score.summary), _names(session, found))
+    facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
+    return report_html(summary, table, facts, single_tasks=sight.phase.tasks)
 
 
 def write_everything(session: Session, services: Services, found: SubmissionAccess) -> tuple[BinaryIO, int]:
@@ -108,18 +123,20 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README.txt", _READ_ME)
-        detail = views.show_detail(session, submission, reviewer=found.access.may(Role.REVIEWER))
+        detail = views.show_detail(session, found.sight)
         archive.writestr("submission.json", detail.model_dump_json(indent=1))
         archive.writestr("provenance.json", json.dumps([_provenance(run) for run in runs], indent=1))
         _copy(services, archive, "submission.zip", submission.digest)
         with archive.open("log.txt", "w") as log:
             for piece in log_text(services, found, [run.id for run in runs]):
                 log.write(piece.encode())
-        try:
-            archive.writestr("tasks.csv", tasks_csv(session, services, found))
-            archive.writestr("report.html", report_page(session, services, found))
-        except NotFound:
-            pass  # not scored, or the phase hides scores
+        for name, make in (
+            ("figures.csv", lambda: figures_csv(session, found)),
+            ("tasks.csv", lambda: tasks_csv(session, services, found)),
+            ("report.html", lambda: report_page(session, services, found)),
+        ):
+            with suppress(NotFound, TasksNotShown):  # not scored, or the phase does not show it
+                archive.writestr(name, make())
         for number, run in enumerate(runs, 1):
             for artifact in _artifacts(session, found, run):
                 _copy(services, archive, f"runs/{number}/{artifact.name}", artifact.digest)
@@ -145,7 +162,7 @@ def _artifacts(session: Session, found: SubmissionAccess, run: Run) -> list[Arti
         Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None), Artifact.name != "log.txt"
     )
     rows = session.scalars(kept.order_by(Artifact.name))
-    return [artifact for artifact in rows if may_have(found, artifact.name)]
+    return [artifact for artifact in rows if found.sight.may_have(artifact.name)]
 
 
 def _copy(services: Services, archive: zipfile.ZipFile, name: str, digest: str) -> None:
@@ -160,23 +177,26 @@ def _copy(services: Services, archive: zipfile.ZipFile, name: str, digest: str) 
 
 
 def _names(session: Session, found: SubmissionAccess) -> DatasetNames:
-    submission = found.submission
-    version = find_version(session, submission)
-    sees_all = found.access.may(Role.REVIEWER)
-    if version is None or submission.score is None or not (submission.phase.scores_visible or sees_all):
+    version = find_version(session, found.submission)
+    if version is None:
         raise NotFound("There are no results to see.")
-    return dataset_names(session, submission.phase, version, sees_all=sees_all)
+    return name_datasets(session, found.sight.phase, version)
+
+
+def _scores(session: Session, found: SubmissionAccess) -> Iterator[tuple[Run, RunScore]]:
+    """The runs that count and have a score; a run in parts has it at its first part."""
+    for run in read_runs(session, found.submission, find_version(session, found.submission)):
+        score = session.get(RunScore, run.id)
+        if score is not None:
+            yield run, score
 
 
 def _results(
     session: Session, services: Services, found: SubmissionAccess
 ) -> Iterator[tuple[RunScore, TaskTable]]:
-    """The scores of the runs that count, with their tables; a run in parts has them at its first part."""
+    """The scores of the runs that count, with their tables."""
     names = _names(session, found)
-    for run in read_runs(session, found.submission, find_version(session, found.submission)):
-        score = session.get(RunScore, run.id)
-        if score is None:
-            continue
+    for run, score in _scores(session, found):
         table = read_table(services.storage, find_results(session, run))
         if table is None:
             raise NotFound("The results of each task are no longer kept.")

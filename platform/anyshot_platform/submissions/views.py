@@ -14,13 +14,15 @@ from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.smoke import shown_logs, smoke_logs
 from anyshot_platform.queue.places import find_place
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.service import list_runs
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
+from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.sight.standing import kept
+from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.submissions.schemas import (
@@ -30,24 +32,12 @@ from anyshot_platform.submissions.schemas import (
     SubmissionOut,
     SubmissionPage,
 )
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.access import SubmissionAccess
-from anyshot_starting_kit.wire.worker_api import LogPolicy
-
-# What a participant may download of a run; predictions and per-task results of hidden tasks are the organizers'.
-OWN_ARTIFACTS = frozenset({"log.txt", "logger.zip"})
 
 
-def scores_shown(submission: Submission, *, reviewer: bool) -> bool:
-    """Whether the viewer may see the scores: the team where the phase shows them, reviewers always."""
-    phase = submission.phase
-    published = not phase.needs_publishing or phase.published_at is not None
-    return reviewer or (phase.scores_visible and published)
-
-
-def show_submission(submission: Submission, *, reviewer: bool) -> SubmissionOut:
+def show_submission(sight: Sight) -> SubmissionOut:
     """A submission for a list."""
-    shown = scores_shown(submission, reviewer=reviewer)
+    submission, standing = sight.submission, sight.standing
     return SubmissionOut(
         id=submission.id,
         competition=submission.competition.slug,
@@ -62,21 +52,25 @@ def show_submission(submission: Submission, *, reviewer: bool) -> SubmissionOut:
         status=submission.status,
         verdict=submission.verdict,
         cause=submission.cause,
-        score=submission.score if shown else None,
-        half_width=submission.half_width if shown else None,
+        score=sight.score,
+        half_width=sight.half_width,
         counts_quota=submission.counts_quota,
         quota_reason=submission.quota_reason,
         created_at=submission.created_at,
         finished_at=submission.finished_at,
-        disqualified=submission.disqualified_at is not None,
-        withdrawn=submission.withdrawn_at is not None,
+        disqualified=standing.disqualified is not None,
+        withdrawn=standing.withdrawn,
     )
 
 
-def show_detail(session: Session, submission: Submission, *, reviewer: bool) -> SubmissionDetail:
+def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     """A submission with its runs."""
-    runs = list_runs(session, submission)
-    visible = [run for run in runs if reviewer or run.phase_version.number == submission.phase.live_version]
+    submission = sight.submission
+    visible = [
+        run
+        for run in list_runs(session, submission)
+        if sight.everything or run.phase_version.number == submission.phase.live_version
+    ]
     places = [find_place(session, run) for run in visible if run.state == RunState.QUEUED]
     leagues = session.scalars(
         select(League.slug)
@@ -85,17 +79,15 @@ def show_detail(session: Session, submission: Submission, *, reviewer: bool) -> 
         .order_by(League.position)
     ).all()
     return SubmissionDetail(
-        **show_submission(submission, reviewer=reviewer).model_dump(),
+        **show_submission(sight).model_dump(),
         checks=[CheckOut.model_validate(check) for check in submission.checks],
         leagues=list(leagues),
         queue_place=min((place.ahead for place in places if place), default=None),
-        runs=show_runs(session, submission, visible, reviewer=reviewer),
+        runs=show_runs(session, sight, visible),
     )
 
 
-def show_runs(
-    session: Session, submission: Submission, runs: Sequence[Run], *, reviewer: bool
-) -> list[RunOut]:
+def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOut]:
     """Runs with their scores and the names of the artifacts that the viewer may fetch."""
     ids = [run.id for run in runs]
     scores = {row.run_id: row for row in session.scalars(select(RunScore).where(RunScore.run_id.in_(ids)))}
@@ -103,13 +95,16 @@ def show_runs(
     for artifact in session.scalars(
         select(Artifact).where(Artifact.run_id.in_(ids), Artifact.final, Artifact.expired_at.is_(None))
     ):
-        if reviewer or artifact.name in OWN_ARTIFACTS:
+        if sight.may_have(artifact.name):
             names[artifact.run_id].append(artifact.name)
-    shown = scores_shown(submission, reviewer=reviewer)
-    return [_show_run(run, scores.get(run.id) if shown else None, sorted(names[run.id])) for run in runs]
+    return [
+        _show_run(sight, run, scores.get(run.id) if sight.phase.scores else None, sorted(names[run.id]))
+        for run in runs
+    ]
 
 
-def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
+def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
+    fault = sight.fault(run)
     return RunOut(
         id=run.id,
         kind=run.kind.value,
@@ -127,10 +122,10 @@ def _show_run(run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
         budget_seconds=None if run.submission is None else run_budget(run),
-        message=run.message or run.progress_message,
+        message=fault.message or sight.progress(run),
         verdict=run.verdict,
         cause=run.cause,
-        detail=run.detail,
+        detail=fault.detail,
         task_index=run.task_index,
         task_ways=run.task_ways,
         task_shots=run.task_shots,
@@ -152,10 +147,10 @@ def list_submissions(
     phase: Phase | None,
     offset: int,
     limit: int,
-    reviewer: bool,
+    role: Role | None,
 ) -> SubmissionPage:
-    """A page of a competition's submissions, newest first; `team_id` None is everybody's."""
-    conditions = [Submission.competition_id == competition.id, Submission.deleted_at.is_(None)]
+    """A page of a competition's submissions, newest first, for somebody with `role`; `team_id` None is everybody's."""
+    conditions = [Submission.competition_id == competition.id, kept()]
     if team_id is not None:
         conditions.append(Submission.team_id == team_id)
     if phase is not None:
@@ -170,7 +165,9 @@ def list_submissions(
         .options(joinedload(Submission.team), joinedload(Submission.phase))
     ).all()
     return SubmissionPage(
-        items=[show_submission(row, reviewer=reviewer) for row in rows], total=total, offset=offset
+        items=[show_submission(Sight(row, look_at_phase(row.phase, role))) for row in rows],
+        total=total,
+        offset=offset,
     )
 
 
@@ -182,12 +179,4 @@ def read_log(session: Session, found: SubmissionAccess, *, after: int, limit: in
         for run in list_runs(session, submission)
         if run.phase_version.number == submission.phase.live_version
     ]
-    return read_events(session, runs, policy=log_policy_for(found), after=after, limit=limit)
-
-
-def log_policy_for(found: SubmissionAccess) -> LogPolicy:
-    """The phase's policy for the team; everything for reviewers, and for smoke tests of public tasks."""
-    if found.access.may(Role.REVIEWER):
-        return LogPolicy.EVERYTHING
-    phase = found.submission.phase
-    return smoke_logs(phase) if found.submission.kind == SubmissionKind.SMOKE else shown_logs(phase)
+    return read_events(session, runs, policy=found.sight.logs, after=after, limit=limit)

@@ -24,6 +24,9 @@ from sqlalchemy.orm import Session, joinedload
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.sight.phases import PhaseSight, look_at_phase
+from anyshot_platform.sight.submissions import Sight, look
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import SAFE_METHODS, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer, ViewerDep
@@ -120,6 +123,10 @@ class CompetitionAccess:
         """Whether the viewer has the role or one that includes it."""
         return self.role is not None and self.role.includes(role)
 
+    def sight_of(self, phase: Phase) -> PhaseSight:
+        """What the viewer sees of one of the competition's phases."""
+        return look_at_phase(phase, self.role)
+
 
 def find_access(session: Session, viewer: Viewer, competition: Competition) -> CompetitionAccess:
     """What the viewer is in the competition. Site administrators are owners everywhere."""
@@ -132,6 +139,20 @@ def find_access(session: Session, viewer: Viewer, competition: Competition) -> C
         ).one_or_none()
     role = membership.role if membership is not None and membership.status == MemberStatus.APPROVED else None
     return CompetitionAccess(competition, viewer, membership, Role.OWNER if viewer.is_site_admin else role)
+
+
+def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) -> dict[str, Role]:
+    """The viewer's roles in these competitions, by their ids; as `find_access` tells them."""
+    if viewer.is_site_admin:
+        return dict.fromkeys(competitions, Role.OWNER)
+    rows = session.execute(
+        select(Membership.competition_id, Membership.role).where(
+            Membership.competition_id.in_(list(competitions)),
+            Membership.user_id == viewer.user_id,
+            Membership.status == MemberStatus.APPROVED,
+        )
+    )
+    return {row.competition_id: row.role for row in rows}
 
 
 def find_competition(session: Session, slug: str) -> Competition:
@@ -185,11 +206,12 @@ def competition_role(role: Role, scope: Scope | None = None) -> Callable[..., Co
 
 @dataclass(frozen=True)
 class SubmissionAccess:
-    """A submission and what the viewer is to it."""
+    """A submission, what the viewer is to it, and what they see of it."""
 
     submission: Submission
     access: CompetitionAccess
     is_own: bool  # of the viewer's team
+    sight: Sight
 
     @property
     def viewer(self) -> Viewer:
@@ -207,10 +229,10 @@ def find_submission_access(session: Session, viewer: Viewer, submission_id: str)
     own = access.membership is not None and (
         access.membership.team_id == submission.team_id or submission.user_id == viewer.user_id
     )
-    gone = submission.deleted_at is not None or submission.competition.deleted_at is not None
-    if not (access.may(Role.REVIEWER) or (own and not gone)):
+    sight = look(submission, access.role, own=own)
+    if sight is None:
         raise NotFound("There is no such submission.")
-    return SubmissionAccess(submission, access, own)
+    return SubmissionAccess(submission, access, own, sight)
 
 
 SubmissionParam = Annotated[str, Path(max_length=32)]

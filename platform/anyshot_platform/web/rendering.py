@@ -11,6 +11,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
 from anyshot_platform.web.filters import FILTERS
 from anyshot_platform.web.frame import FLASH_COOKIE, frame, pack_flash
@@ -48,7 +50,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(FILTERS, markdown=markdown)
+    made.filters.update(FILTERS, markdown=markdown, standing=standing_of, publication=publication_of)
     made.globals.update(static=static)
     return made
 

@@ -14,7 +14,7 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.secrets import complete_protocol, secrets_of_run, task_fingerprint
-from anyshot_platform.phases.smoke import shown_logs, smoke_logs, smoke_pool
+from anyshot_platform.phases.smoke import smoke_pool
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
@@ -26,6 +26,8 @@ from anyshot_platform.runs.parts import (
     shard_of,
     share_of_dataset,
 )
+from anyshot_platform.sight.logs import shown_logs, smoke_logs
+from anyshot_platform.sight.names import hides_training_names
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import Services
 from anyshot_starting_kit.protocols.keys import write_seed
@@ -95,7 +97,7 @@ def make_assignment(services: Services, session: Session, run: Run) -> Assignmen
         weights=submission is None or not enters_from_scratch(session, submission.id),
         log_policy=smoke_logs(phase) if smoke else shown_logs(phase, version),
         isolated_tasks=version.isolated_tasks,
-        hide_dataset_names=phase.hide_dataset_names and not smoke,
+        hide_dataset_names=not smoke and hides_training_names(phase, version),
         keep_learner=not smoke
         and (version.keep_learner or (run.shard_count > 1 and not goes_by_dataset(run))),
         learner=_of_source(services, session, run, "learner.bin") if run.kind == JobKind.META_TEST else None,

@@ -104,7 +104,7 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         raise Invalid("A failure cannot have the verdict OK.")
     verdict, cause = failure.verdict, failure.verdict.cause
     if verdict == Verdict.CANCELLED or run.cancel_requested_at is not None:
-        end_cancelled(session, run, failure.message or "Cancelled.")
+        end_cancelled(session, run, "Cancelled.")
         return
     if cause in (Cause.INFRASTRUCTURE, Cause.UNCLEAR) and _try_again(session, settings, run, failure):
         return

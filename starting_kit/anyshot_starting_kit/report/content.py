@@ -54,14 +54,17 @@ class RunReport:
     facts: tuple[tuple[str, str], ...]
     metrics: tuple[Group, ...]
     breakdowns: tuple[Breakdown, ...]
-    distribution: Chart
+    distribution: Chart | None
     seconds: tuple[SecondsRow, ...]
 
 
-def build_report(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> RunReport:
+def build_report(
+    summary: RunSummary, table: TaskTable, meta: Mapping[str, Any], *, single_tasks: bool = True
+) -> RunReport:
     """Put the report together.
 
-    `meta["title"]` is the heading ("Results" without it); every other text or number of `meta` is listed.
+    `meta["title"]` is the heading ("Results" without it); every other text or number of `meta` is listed. Without
+    `single_tasks` nothing can be read off it that is about one task: a phase that is open shows groups of tasks only.
     """
     metric = METRIC_TITLES[summary.metric]
     return RunReport(
@@ -73,7 +76,9 @@ def build_report(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any])
             Group(METRIC_TITLES[str(g.key)], g.mean, g.half_width, g.tasks) for g in summary.metrics
         ),
         breakdowns=_breakdowns(summary, metric),
-        distribution=draw_distributions(_by_dataset(table, summary.metric), f"{metric} over tasks", metric),
+        distribution=draw_distributions(_by_dataset(table, summary.metric), f"{metric} over tasks", metric)
+        if single_tasks
+        else None,
         seconds=(_seconds("fit", table.fit_seconds), _seconds("predict", table.predict_seconds)),
     )
 

@@ -15,9 +15,11 @@ from anyshot_starting_kit.charts import Chart
 from anyshot_starting_kit.report.content import RunReport, build_report
 
 
-def report_html(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> str:
-    """The report as one file without links to anything outside it."""
-    return render_page(build_report(summary, table, meta))
+def report_html(
+    summary: RunSummary, table: TaskTable, meta: Mapping[str, Any], *, single_tasks: bool = True
+) -> str:
+    """The report as one file without links to anything outside it; as `build_report`."""
+    return render_page(build_report(summary, table, meta, single_tasks=single_tasks))
 
 
 def report_section(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> Markup:

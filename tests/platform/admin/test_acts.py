@@ -234,7 +234,7 @@ def test_columns_that_a_league_declares_stand_on_its_board(embedded_site: Site) 
     shown = site.client.get(f"/competitions/{SLUG}/leaderboard").text
     assert ">F1<" in shown
     assert ">0.38<" in shown
-    assert row["by_dataset"] == {"Dataset 1": 0.5}
+    assert row["by_dataset"] == {"Hidden 1": 0.5}
     assert "alpha" not in shown  # the name is hidden from visitors, in links too
     assert ">F1<" not in site.client.get(f"/competitions/{SLUG}/leaderboard?league=scratch").text
 
@@ -254,12 +254,12 @@ def test_labels_of_hidden_datasets_follow_the_pool_everywhere(embedded_site: Sit
     means = {"zulu": 0.1, "mike": 0.2, "echo": 0.3}
     worker.complete(job, 0.2, summary=summary(0.2, job["tasks"], means))
     (row,) = site.board("free")["rows"]
-    assert row["by_dataset"] == {"Dataset 1": 0.1, "Dataset 2": 0.2, "Dataset 3": 0.3}
+    assert row["by_dataset"] == {"Hidden 1": 0.1, "Hidden 2": 0.2, "Hidden 3": 0.3}
     path = f"/competitions/{SLUG}/leaderboard"
-    for query in ("", "?sort=-d:Dataset 2", "?sort=d:mike"):
+    for query in ("", "?sort=-d:Hidden 2", "?sort=d:mike"):
         shown = site.client.get(path + query)
         assert shown.status_code == 200
-        assert "Dataset 2" in shown.text or "D2" in shown.text
+        assert "Hidden 2" in shown.text or "D2" in shown.text
         for name in means:
             assert name not in shown.text.replace("d%3Amike", "").replace("d:mike", ""), (query, name)
 

@@ -52,7 +52,7 @@ def test_an_upload_becomes_a_row_on_the_board(site: Site) -> None:
     assert file.content == b"hello"
     board = site.board()
     assert [(row["rank"], row["team"], row["score"]) for row in board["rows"]] == [(1, "alice", 0.75)]
-    assert board["rows"][0]["by_dataset"] == {"Dataset 1": 0.75}
+    assert board["rows"][0]["by_dataset"] == {"Hidden 1": 0.75}
     assert site.board("scratch")["rows"] == []
 
 

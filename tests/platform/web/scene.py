@@ -27,7 +27,7 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseKind
-from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
@@ -44,7 +44,9 @@ from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Stage
 
 PASSWORD = "three small foxes"
-DATASETS = tuple(f"Dataset {number}" for number in range(1, 11))
+DATASETS = tuple(
+    f"{name}_Mini" for name in ("DOG", "INS", "PLT", "MED", "PNU", "RSICB", "APL", "TEX", "ACT", "MD")
+)  # hidden: participants see `Hidden 1` to `Hidden 10`
 DOMAINS = ("Animals", "Plants", "Vehicles", "OCR", "Remote sensing") * 2
 TASKS = 200
 
@@ -256,6 +258,14 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
     smoke_version = PoolVersion(pool_id=public.id, number=1, digest="cd" * 32, created_by=owner.id)
     session.add(smoke_version)
     session.flush()
+    for position, name in enumerate(DATASETS):
+        digest = f"{position:02x}" * 32
+        session.add(Blob(digest=digest, size=1000))
+        session.flush()
+        pack = Pack(name=name, digest=digest, size=1000, images=400, classes=20, domain=DOMAINS[position])
+        session.add(pack)
+        session.flush()
+        session.add(PoolPack(pool_version_id=pool_version.id, position=position, pack_id=pack.id))
     spans = (
         ("public", "Public phase", PhaseKind.PUBLIC, -30, -15, False),
         ("feedback", "Feedback phase", PhaseKind.FEEDBACK, -14, 40, True),

@@ -90,7 +90,7 @@ def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Ch
     browser.get(live.path("finished"))
     press(browser, "Which classes are mixed up")
     arrive(browser, confusion := f"/submissions/{live.scene.submissions['finished'].id}/confusion")
-    browser.find_element(By.LINK_TEXT, "Dataset 2").click()
+    browser.find_element(By.LINK_TEXT, "Hidden 2").click()
     arrive(browser, confusion, "dataset=2")
     words = browser.find_element(By.CSS_SELECTOR, "svg.anyshot-chart desc").get_attribute("textContent")
     assert words is not None and "the share that was taken for the column's" in words

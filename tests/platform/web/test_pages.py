@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import random
@@ -17,8 +18,8 @@ from anyshot_platform.database import new_id, now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email, NotificationChoice
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
 from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import ApiToken, User
@@ -26,6 +27,7 @@ from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import (
     DATASETS,
     PASSWORD,
+    TASKS,
     Scene,
     add_submission,
     finish,
@@ -123,24 +125,22 @@ def test_strangers_see_no_submission_of_others(visitor: Visitor, scene: Scene) -
 def test_hidden_dataset_names_stay_hidden(visitor: Visitor, scene: Scene) -> None:
     """Names that are not anonymous yet never reach a participant's pages or downloads; organizers see them."""
     path = f"/submissions/{scene.submissions['finished'].id}"
-    secret = "SECRET_SET"
-    with visitor.services.database.writing() as session:
-        for score in session.scalars(select(SubmissionScore)):
-            score.by_dataset = {
-                name.replace("Dataset", secret): value for name, value in score.by_dataset.items()
-            }
-        for row in session.scalars(select(BoardRow)):
-            row.by_dataset = {
-                name.replace("Dataset", secret): value for name, value in row.by_dataset.items()
-            }
     board = f"/competitions/{scene.competition.slug}/leaderboard"
     visitor.sign_in(scene.ada)
-    assert "Hidden dataset" in visitor.see(board)
-    visible = re.sub(r'href="[^"]*"', "", visitor.see(board))
-    assert secret not in visible
-    assert "Animals" not in visitor.see(path) and "Animals" not in visitor.see(f"{path}/tasks.csv")
+    for page in (board, path, f"{path}/figures.csv", f"{path}/report.html"):
+        text = visitor.see(page)
+        assert "Hidden 1" in text and "Hidden 10" in text
+        assert not [name for name in (*DATASETS, "Animals") if name in text]
     visitor.sign_in(scene.organizer)
-    assert secret in visitor.see(board)
+    assert all(name in visitor.see(board) for name in DATASETS)
+
+
+def test_the_datasets_of_a_published_pool_keep_their_names(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.scalars(select(Pool)).one().published_at = now()
+    visitor.sign_in(scene.ada)
+    text = visitor.see(f"/submissions/{scene.submissions['finished'].id}/figures.csv")
+    assert all(name in text for name in DATASETS) and "Hidden" not in text
 
 
 def test_scores_that_the_phase_hides_are_on_no_page(visitor: Visitor, scene: Scene) -> None:
@@ -153,11 +153,40 @@ def test_scores_that_the_phase_hides_are_on_no_page(visitor: Visitor, scene: Sce
     visitor.see(f"{path}/tasks.csv", 404)
 
 
-def test_tasks_can_be_taken_home(visitor: Visitor, scene: Scene) -> None:
+def test_figures_are_by_dataset_ways_and_shots(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
-    lines = visitor.see(f"/submissions/{scene.submissions['finished'].id}/tasks.csv").splitlines()
-    assert lines[0].startswith("run,task,dataset,domain,ways,shots") and len(lines) == 201
-    assert DATASETS[0] in lines[1]
+    rows = list(
+        csv.DictReader(
+            visitor.see(f"/submissions/{scene.submissions['finished'].id}/figures.csv").splitlines()
+        )
+    )
+    assert [row["key"] for row in rows if row["by"] == "dataset"] == [f"Hidden {n}" for n in range(1, 11)]
+    assert sum(int(row["tasks"]) for row in rows if row["by"] == "ways") == TASKS
+    assert {row["by"] for row in rows} == {"dataset", "ways", "shots"}
+
+
+def test_rows_of_single_tasks_are_shown_by_setting_or_once_the_phase_has_closed(
+    visitor: Visitor, scene: Scene
+) -> None:
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    visitor.sign_in(scene.ada)
+    visitor.see(f"{path}/tasks.csv", 403)
+    for page in (visitor.see(path), visitor.see(f"{path}/report.html")):
+        assert "Distribution over tasks" not in page and "tasks.csv" not in page
+    for change, back in (({"tasks_visible": True}, {"tasks_visible": False}), ({"closed_at": now()}, {})):
+        _set_phase(visitor, scene, **change)
+        lines = visitor.see(f"{path}/tasks.csv").splitlines()
+        assert lines[0].startswith("run,task,dataset,domain,ways,shots") and len(lines) == 201
+        assert "Hidden 1" in lines[1]
+        for page in (visitor.see(path), visitor.see(f"{path}/report.html")):
+            assert "Distribution over tasks" in page
+        _set_phase(visitor, scene, **back)
+
+
+def _set_phase(visitor: Visitor, scene: Scene, **values: object) -> None:
+    with visitor.services.database.writing() as session:
+        for name, value in values.items():
+            setattr(session.get_one(Phase, scene.phase.id), name, value)
 
 
 def test_everything_is_taken_home_as_one_zip(visitor: Visitor, scene: Scene) -> None:
@@ -174,10 +203,11 @@ def test_everything_is_taken_home_as_one_zip(visitor: Visitor, scene: Scene) -> 
             "submission.json",
             "provenance.json",
             "log.txt",
-            "tasks.csv",
+            "figures.csv",
             "report.html",
         } <= names
-        assert archive.read("tasks.csv").decode() == visitor.see(f"{path}/tasks.csv")
+        assert "tasks.csv" not in names  # the phase is open
+        assert archive.read("figures.csv").decode() == visitor.see(f"{path}/figures.csv")
         assert archive.read("log.txt").decode() == visitor.see(f"{path}/log.txt")
         (run,) = json.loads(archive.read("provenance.json"))
         assert run["state"] == "finished" and "Training seed" in run and run["repeat"].startswith("anyshot")
@@ -188,14 +218,14 @@ def test_everything_is_taken_home_as_one_zip(visitor: Visitor, scene: Scene) -> 
         }  # they name hidden classes
     failed = visitor.client.get(f"/submissions/{scene.submissions['failed'].id}/everything.zip")
     with zipfile.ZipFile(io.BytesIO(failed.content)) as archive:
-        assert "tasks.csv" not in archive.namelist() and "provenance.json" in archive.namelist()
+        assert "figures.csv" not in archive.namelist() and "provenance.json" in archive.namelist()
 
 
 def test_comparison_says_in_words_what_it_means(visitor: Visitor, scene: Scene) -> None:
     visitor.sign_in(scene.ada)
     ids = [scene.submissions[name].id for name in ("finished", "older")]
     page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
-    assert "is better by" in page and "different" in page and "Dataset 10" in page
+    assert "is better by" in page and "different" in page and "Hidden 10" in page
     assert "has no score" in visitor.see(f"/compare?id={ids[0]}&id={scene.submissions['failed'].id}")
 
 
@@ -222,7 +252,7 @@ def test_confusion_is_shown_where_the_phase_allows_it(visitor: Visitor, scene: S
         session.get_one(Phase, scene.phase.id).show_confusion = True
     assert f"{path}/confusion" in visitor.see(path)
     page = visitor.see(f"{path}/confusion?dataset=3")
-    assert "Confusion on Dataset 3" in page and "Most frequent mistakes" in page and "<desc" in page
+    assert "Confusion on Hidden 3" in page and "Most frequent mistakes" in page and "<desc" in page
     assert "24 of 25 classes" in page
     visitor.sign_in(scene.bob)
     visitor.see(f"{path}/confusion", 404)

@@ -1,0 +1,33 @@
+"""How much of the output of their code participants see. Everything only where the data is public anyway."""
+
+from __future__ import annotations
+
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+
+def is_public(pool: PoolVersion | None) -> bool:
+    """Whether participants can download the packs of a pool."""
+    return pool is not None and pool.pool.published_at is not None and pool.pool.deleted_at is None
+
+
+def wanted_logs(phase: Phase) -> LogPolicy:
+    """What the organizers set, whether or not the data allows it."""
+    return phase.log_policy
+
+
+def shown_logs(phase: Phase, version: PhaseVersion | None = None) -> LogPolicy:
+    """What participants see of their output under a version, or the live one."""
+    if version is None:
+        version = next((found for found in phase.versions if found.number == phase.live_version), None)
+    return _at_most(phase.log_policy, version is not None and is_public(version.meta_test))
+
+
+def smoke_logs(phase: Phase) -> LogPolicy:
+    """What participants see of the output of their smoke tests: everything, unless the pool was hidden again."""
+    return LogPolicy.EVERYTHING if is_public(phase.smoke_pool) else _at_most(phase.log_policy, False)
+
+
+def _at_most(policy: LogPolicy, public: bool) -> LogPolicy:
+    return LogPolicy.META_TRAIN if policy == LogPolicy.EVERYTHING and not public else policy

@@ -1,0 +1,110 @@
+"""What one viewer sees of a phase: its board, scores, rows of tasks, names of datasets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import status_of
+from anyshot_platform.phases.states import Audience, PhaseStatus
+
+
+@dataclass(frozen=True)
+class PhaseSight:
+    """What one viewer sees of a phase. `scores` and what follows are about the viewer's own submissions."""
+
+    everything: bool  # reviewers and above
+    board_hidden: str  # why the viewer does not see the board; empty where they do
+    board_note: str  # to be said above the board
+    scores: bool
+    tasks: bool  # rows of single tasks, not only figures by dataset, ways and shots
+    confusion: bool
+    names: bool  # the names of hidden datasets
+
+
+@dataclass(frozen=True)
+class Publication:
+    """Where the publication of a phase's results stands, for its organizers."""
+
+    waits: bool  # nothing is shown before the organizers publish, and they have not
+    published: datetime | None
+    frozen: datetime | None  # the board takes no new rows since then
+
+
+def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
+    """What somebody with this role in the competition sees; None is somebody outside it."""
+    everything = _may(role, Role.REVIEWER)
+    scores = phase.scores_visible and not _waits(phase)
+    return PhaseSight(
+        everything=everything,
+        board_hidden="" if everything else _why_board_hidden(phase, role),
+        board_note=_board_note(phase, everything),
+        scores=everything or scores,
+        tasks=everything or (scores and (phase.tasks_visible or status_of(phase) == PhaseStatus.CLOSED)),
+        confusion=everything or (scores and phase.show_confusion),
+        names=everything or not phase.hide_dataset_names,
+    )
+
+
+def publication_of(phase: Phase) -> Publication:
+    """Whether a phase's results are public, and its board frozen."""
+    return Publication(_waits(phase), phase.published_at, phase.frozen_at)
+
+
+def shown_settings(phase: Phase) -> dict[str, Any]:
+    """The settings `shown` of a phase, as a competition file writes them."""
+    return {
+        "logs": phase.log_policy,
+        "scores": phase.scores_visible,
+        "tasks": phase.tasks_visible,
+        "dataset_names": not phase.hide_dataset_names,
+        "board": phase.board_audience,
+        "others": phase.submissions_visible,
+        "confusion": phase.show_confusion,
+        "after_publishing": phase.needs_publishing,
+    }
+
+
+def shown_columns(shown: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a phase that keep these settings: the inverse of `shown_settings`."""
+    return {
+        "log_policy": shown["logs"],
+        "scores_visible": shown["scores"],
+        "tasks_visible": shown["tasks"],
+        "hide_dataset_names": not shown["dataset_names"],
+        "board_audience": shown["board"],
+        "submissions_visible": shown["others"],
+        "show_confusion": shown["confusion"],
+        "needs_publishing": shown["after_publishing"],
+    }
+
+
+def _may(role: Role | None, needed: Role) -> bool:
+    return role is not None and role.includes(needed)
+
+
+def _waits(phase: Phase) -> bool:
+    return phase.needs_publishing and phase.published_at is None
+
+
+def _why_board_hidden(phase: Phase, role: Role | None) -> str:
+    if _waits(phase):
+        return "The organizers look at the results first. They appear here when they are published."
+    if phase.board_audience == Audience.ORGANIZERS:
+        return "In this phase only the organizers see the leaderboard."
+    if not phase.scores_visible:
+        return "In this phase only the organizers see scores."
+    if phase.board_audience == Audience.PARTICIPANTS and not _may(role, Role.PARTICIPANT):
+        return "Only participants of the competition see the leaderboard. Join to see it."
+    return ""
+
+
+def _board_note(phase: Phase, everything: bool) -> str:
+    if phase.frozen_at is not None:
+        return f"The board is frozen since {phase.frozen_at:%d %b %Y, %H:%M} UTC: new scores do not appear on it."
+    if everything and _waits(phase):
+        return "Only organizers see this board: it is not published yet."
+    return ""

@@ -1,0 +1,106 @@
+"""What one viewer sees of one submission. The object comes with the access policy, and is the only way to a score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.runs.models import Run
+from anyshot_platform.sight.faults import Fault, fault_of, progress_of
+from anyshot_platform.sight.logs import shown_logs, smoke_logs
+from anyshot_platform.sight.phases import PhaseSight, look_at_phase
+from anyshot_platform.sight.standing import Standing, standing_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+
+# What a team may download of its runs; predictions and results of hidden tasks are the organizers'.
+_OF_THE_TEAM = frozenset({"log.txt", "logger.zip"})
+
+
+class TasksNotShown(Forbidden):
+    """The phase shows figures by dataset, ways and shots, and not yet the rows of single tasks."""
+
+    code = "tasks_not_shown"
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One viewer's sight of one submission."""
+
+    submission: Submission
+    phase: PhaseSight
+
+    @property
+    def everything(self) -> bool:
+        """Whether the viewer is a reviewer or above."""
+        return self.phase.everything
+
+    @property
+    def score(self) -> float | None:
+        """The score under the live version; None where there is none or the viewer may not see it."""
+        return self.submission.score if self.phase.scores else None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the width of the score's interval, shown and hidden with the score."""
+        return self.submission.half_width if self.phase.scores else None
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score that the viewer may see."""
+        return self.score is not None
+
+    @property
+    def confusion(self) -> bool:
+        """Whether the viewer may see which classes are mixed up."""
+        return self.scored and self.phase.confusion
+
+    @property
+    def logs(self) -> LogPolicy:
+        """How much of the output."""
+        if self.everything:
+            return LogPolicy.EVERYTHING
+        smoke = self.submission.kind == SubmissionKind.SMOKE
+        return (smoke_logs if smoke else shown_logs)(self.submission.phase)
+
+    @property
+    def standing(self) -> Standing:
+        """Whether the submission is disqualified, withdrawn, deleted."""
+        return standing_of(self.submission)
+
+    def may_have(self, artifact: str) -> bool:
+        """Whether the viewer may have a file of that name of the submission's runs."""
+        if self.everything:
+            return True
+        return artifact in _OF_THE_TEAM and self.logs != LogPolicy.NOTHING
+
+    def fault(self, run: Run) -> Fault:
+        """What the viewer is told of the failure of one of the submission's runs."""
+        return fault_of(run, details=self.everything)
+
+    def progress(self, run: Run) -> str:
+        """What the viewer is told of where a run stands."""
+        return progress_of(run, details=self.everything)
+
+    def require_scored(self) -> None:
+        """Raise `NotFound` unless there are results that the viewer may see."""
+        if not self.scored:
+            raise NotFound("There are no results to see.")
+
+    def require_tasks(self) -> None:
+        """Raise `NotFound` or `TasksNotShown` unless the viewer may see the rows of single tasks."""
+        self.require_scored()
+        if not self.phase.tasks:
+            raise TasksNotShown(
+                "While this phase is open, results are shown by dataset, ways and shots (figures.csv), "
+                "not task by task."
+            )
+
+
+def look(submission: Submission, role: Role | None, *, own: bool) -> Sight | None:
+    """What somebody with this role sees of it; `own`: their team's. None: they may not know that it exists."""
+    sight = Sight(submission, look_at_phase(submission.phase, role))
+    gone = submission.deleted_at is not None or submission.competition.deleted_at is not None
+    return sight if sight.everything or (own and not gone) else None
