@@ -31,12 +31,13 @@ def _page(site: Site, person: Person, path: str) -> str:
     return answer.text
 
 
-def _exits(site: Site, person: Person, submission_id: str) -> dict[str, str]:
-    """Whatever tells the person of the failure."""
+def _exits(site: Site, person: Person, submission_id: str, *, ended: bool = True) -> dict[str, str]:
+    """Whatever tells the person of the failure; streams go on until the run has ended."""
     api = f"/api/v1/submissions/{submission_id}"
     page = f"/submissions/{submission_id}"
-    told = {path: person.call("GET", path).text for path in (api, f"{api}/stream", f"{api}/log")}
-    told |= {path: _page(site, person, path) for path in (page, f"{page}/stream", f"{page}/log.txt")}
+    streams = [f"{api}/stream", f"{page}/stream"] if ended else []
+    told = {path: person.call("GET", path).text for path in (api, f"{api}/log", *streams[:1])}
+    told |= {path: _page(site, person, path) for path in (page, f"{page}/log.txt", *streams[1:])}
     told["notifications"] = _page(site, person, "/notifications")
     with site.services.database.reading() as session:
         for mail in session.scalars(select(Email).where(Email.to == f"{person.username}@example.org")):
@@ -56,9 +57,11 @@ def test_a_failure_that_is_not_theirs_tells_participants_nothing_hidden(
     worker = site.worker()
     while (job := worker.claim()) is not None:
         assert worker.fail(job, verdict, f"cannot be used: {SECRET}", detail=SECRET).status_code == 204
-        told = _exits(site, ada, submission_id)
+        told = _exits(site, ada, submission_id, ended=False)
         assert not [name for name, text in told.items() if "OCR_GRK" in text or "/srv/packs" in text]
     api = f"/api/v1/submissions/{submission_id}"
+    told = _exits(site, ada, submission_id)
+    assert not [name for name, text in told.items() if "OCR_GRK" in text or "/srv/packs" in text]
     assert NOT_YOURS in told[api] and NOT_YOURS in told[f"{api}/stream"]
     assert NOT_YOURS in told[f"/submissions/{submission_id}"]
     assert NOT_YOURS in told["notification"]
