@@ -14,6 +14,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.fact_sheets.states import Due, SheetState
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
@@ -52,7 +53,7 @@ def _debtors(session: Session, competition: Competition) -> set[str]:
             select(Submission.team_id).where(
                 Submission.competition_id == competition.id,
                 Submission.kind.in_(kinds),
-                Submission.deleted_at.is_(None),
+                kept(),
             )
         )
     )

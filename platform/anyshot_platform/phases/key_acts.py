@@ -12,6 +12,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.smoke import is_public
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.sight.phases import publication_of
 from anyshot_starting_kit.protocols.keys import draw_root
 
 
@@ -43,7 +44,7 @@ def publish_key(session: Session, phase: Phase, actor_id: str) -> None:
     """Show everybody what the tasks were drawn from, so that they can verify the commitment; cannot be taken back."""
     if status_of(phase) != PhaseStatus.CLOSED:
         raise Conflict("The key shows the tasks of the phase: it can be published once the phase is closed.")
-    if phase.needs_publishing and phase.published_at is None:
+    if publication_of(phase).waits:
         raise Conflict("Publish the results of the phase first.")
     if not is_public(live_version(session, phase).meta_test):
         raise Conflict("The key is of use with the data: publish the meta-test pool first.")
