@@ -21,7 +21,6 @@ from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.scores.models import SubmissionScore
-from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 
 # What may differ when earlier results are used again: predictions belong to their tasks, learners to their training.
