@@ -31,6 +31,7 @@ FAULTS = {"message", "detail", "progress_message"}
 RUNS = {"run", "failed", "failure", "Run"}
 MAY_READ_FAULTS = {
     "sight/faults.py",
+    "events/watching.py",  # sees that a text changed, sends none
     "workers/results.py",  # writes what a worker tells
     "phases/side_by_side.py",  # organizers compare versions
     "reports/announcing.py",  # runs of reports, told to the organizers who asked for them

@@ -16,6 +16,8 @@ from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.standing import counting, kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_starting_kit.wire.worker_api import JobKind
@@ -37,8 +39,7 @@ def open_runs(session: Session, phase: Phase) -> int:
             Run.phase_version_id == live_version(session, phase).id,
             Run.kind.not_in([JobKind.ANALYSE, JobKind.SMOKE]),
             Run.state.not_in(ENDED),
-            Submission.deleted_at.is_(None),
-            Submission.disqualified_at.is_(None),
+            counting(),
         )
     )
     return session.scalar(query) or 0
@@ -71,8 +72,7 @@ def _without_score(session: Session, phase: Phase) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.phase_id == phase.id,
         Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
-        Submission.deleted_at.is_(None),
-        Submission.disqualified_at.is_(None),
+        counting(),
         Submission.score.is_(None),
     )
     return session.scalar(query) or 0
@@ -82,7 +82,7 @@ def _entries(session: Session, phase: Phase) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.phase_id == phase.id,
         Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
-        Submission.deleted_at.is_(None),
+        kept(),
     )
     return session.scalar(query) or 0
 
@@ -90,7 +90,8 @@ def _entries(session: Session, phase: Phase) -> int:
 def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
     winners = int(deed.options.get("winners", 0))
     codes = publication.best_of_leagues(session, phase, winners)
-    if phase.published_at is not None and all(row.code_published_at for row in codes):
+    public = publication_of(phase).published is not None
+    if public and all(standing_of(row).code_published for row in codes):
         return Findings(done="The results are public already; nobody is told again.")
     waiting, missing = open_runs(session, phase), _without_score(session, phase)
     blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
@@ -107,7 +108,7 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
             *podium(session, phase),
             *([f"Everybody can download the code of {len(codes)} submissions."] if codes else []),
         ],
-        told=0 if phase.published_at else _members(session, phase),
+        told=0 if public else _members(session, phase),
     )
 
 
@@ -116,7 +117,7 @@ def _runs(number: int, of: str) -> str:
 
 
 def _publish(session: Session, phase: Phase, deed: Deed) -> Done:
-    before = phase.published_at is not None
+    before = publication_of(phase).published is not None
     shown = publication.publish(session, phase, winners=int(deed.options.get("winners", 0)))
     return Done(
         f"The results are public; the code of {len(shown)} submissions too.",
@@ -127,7 +128,7 @@ def _publish(session: Session, phase: Phase, deed: Deed) -> Done:
 
 
 def _look_hide(session: Session, phase: Phase, deed: Deed) -> Findings:
-    if phase.published_at is None:
+    if publication_of(phase).published is None:
         return Findings(done="The results are hidden already.")
     return Findings(
         does=["Only organizers see the boards and scores again.", "No code is published any more."],

@@ -20,6 +20,7 @@ from anyshot_platform.runs.planning import (
 )
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_starting_kit.wire.worker_api import JobKind
@@ -32,7 +33,7 @@ def join_versions(session: Session, submission: Submission, scored: PhaseVersion
 
     That is a draft that is being scored, and the live version where `scored` was live when the runs began.
     """
-    if submission.kind == SubmissionKind.SMOKE or submission.deleted_at is not None:
+    if submission.kind == SubmissionKind.SMOKE or standing_of(submission).deleted:
         return
     phase = submission.phase
     for version in phase.versions:
@@ -97,7 +98,7 @@ def scored_submissions(session: Session, phase: Phase) -> Sequence[Submission]:
     query = select(Submission).where(
         Submission.phase_id == phase.id,
         Submission.kind != SubmissionKind.SMOKE,
-        Submission.deleted_at.is_(None),
+        kept(),
         Submission.score.is_not(None),
     )
     return session.scalars(query.order_by(Submission.created_at)).all()

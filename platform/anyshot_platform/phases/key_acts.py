@@ -10,8 +10,8 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version, status_of
-from anyshot_platform.phases.smoke import is_public
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.sight.logs import is_public
 from anyshot_platform.sight.phases import publication_of
 from anyshot_starting_kit.protocols.keys import draw_root
 

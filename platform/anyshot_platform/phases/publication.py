@@ -15,6 +15,7 @@ from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.published import list_published
@@ -26,7 +27,8 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
 
     Members are told when the results become public, and not again.
     """
-    again, phase.published_at = phase.published_at is not None, phase.published_at or now()
+    before = publication_of(phase).published
+    again, phase.published_at = before is not None, before or now()
     phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
     shown = best_of_leagues(session, phase, winners)
     for submission in shown:
