@@ -19,7 +19,7 @@ from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.leagues import describe_entry
 from anyshot_starting_kit.cli.status import follow_to_end
-from anyshot_starting_kit.client import Client
+from anyshot_starting_kit.client import Client, NotAllowed, Refused
 
 
 @click.command()
@@ -127,7 +127,11 @@ def _is_open(phase: dict[str, Any]) -> bool:
 
 def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leagues: tuple[str, ...]) -> None:
     """Say what stands in the chosen leagues now, before a new submission takes its place."""
-    for row in client.entries(slug, phase):
+    try:
+        found = client.entries(slug, phase)
+    except (NotAllowed, Refused):  # who takes no part yet has no entry; the upload says what to do
+        return
+    for row in found:
         if row["state"] == "standing" and (not leagues or row["league"] in leagues):
             console.print(f"Counts now in {describe_entry(row)}.", markup=False)
 

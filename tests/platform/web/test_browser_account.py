@@ -70,7 +70,7 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.is-baseline")
     assert "History of the top" in text_of(browser)
     assert browser.find_element(By.CSS_SELECTOR, "figure svg.anyshot-chart desc").get_attribute("textContent")
-    browser.find_element(By.LINK_TEXT, "D10").click()
+    browser.find_element(By.LINK_TEXT, "H10").click()
     arrive(browser, board, "sort=-d")
     values = browser.execute_script(
         "return [...document.querySelectorAll('#board tbody tr')].map((row) => Number(row.cells[13].innerText))"

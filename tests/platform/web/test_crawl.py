@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
 import pytest
@@ -14,11 +15,13 @@ from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.artifacts.storage import FolderStorage
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.pools.models import Pack
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import create_user
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import PASSWORD, Scene
+from tests.starting_kit.tinydata import write_pack
 
 ALIKE = 2  # pages of one kind that are opened: the submissions of a long list look alike
 _ID = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{64}|\d+)\b")
@@ -66,7 +69,7 @@ def crawl(visitor: Visitor, *starts: str, skipping: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def dressed(visitor: Visitor, scene: Scene) -> Visitor:
+def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
     """The scene with a logo, a reviewer and a pending member."""
     with visitor.services.database.writing() as session:
         competition = session.get_one(Competition, scene.competition.id)
@@ -79,10 +82,13 @@ def dressed(visitor: Visitor, scene: Scene) -> Visitor:
             user = create_user(session, username=name, email=f"{name}@example.org", password=PASSWORD)
             session.add(Membership(competition_id=competition.id, user_id=user.id, role=role, status=status))
         assert isinstance(visitor.services.storage, FolderStorage)
-        for digest in session.scalars(select(Submission.digest)):  # the scene's rows stand for files
+        # The scene's rows stand for files.
+        pack = write_pack(tmp_path / "pack", "tiny").read_bytes()
+        files = dict.fromkeys(session.scalars(select(Submission.digest)), b"a zip")
+        for digest, content in {**files, **dict.fromkeys(session.scalars(select(Pack.digest)), pack)}.items():
             path = visitor.services.storage.path(digest)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"a zip")
+            path.write_bytes(content)
     return visitor
 
 

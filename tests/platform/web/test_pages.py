@@ -137,7 +137,7 @@ def test_hidden_dataset_names_stay_hidden(visitor: Visitor, scene: Scene) -> Non
 
 def test_the_datasets_of_a_published_pool_keep_their_names(visitor: Visitor, scene: Scene) -> None:
     with visitor.services.database.writing() as session:
-        session.scalars(select(Pool)).one().published_at = now()
+        session.scalars(select(Pool).where(Pool.slug == "set-1")).one().published_at = now()
     visitor.sign_in(scene.ada)
     text = visitor.see(f"/submissions/{scene.submissions['finished'].id}/figures.csv")
     assert all(name in text for name in DATASETS) and "Hidden" not in text
