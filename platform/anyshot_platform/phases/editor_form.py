@@ -35,6 +35,7 @@ _FLAGS = (
     "scoring.team_chooses",
     "quota.cancelled_counts",
     "shown.scores",
+    "shown.tasks",
     "shown.dataset_names",
     "shown.others",
     "shown.confusion",

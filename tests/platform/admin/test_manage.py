@@ -11,11 +11,13 @@ from datetime import timedelta
 import pyarrow.parquet as pq
 import pytest
 from httpx import Response
+from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
@@ -140,6 +142,20 @@ def phase_form(**changes: object) -> dict[str, object]:
         "shown.board": "everyone",
         **changes,
     }
+
+
+def test_the_editor_has_every_switch_of_a_phase(embedded_site: Site) -> None:
+    """A switch that the form leaves out would be turned off by saving something else."""
+    text = page(embedded_site.owner(), f"{BASE}/phases/feedback").text
+    parts = {name: field.annotation for name, field in PhaseSpec.model_fields.items()}
+    switches = [
+        f"{part}.{name}"
+        for part, kind in parts.items()
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+        for name, field in kind.model_fields.items()
+        if field.annotation is bool
+    ]
+    assert len(switches) > 10 and not [name for name in switches if f'name="{name}"' not in text]
 
 
 def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_version(
