@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
@@ -68,21 +68,11 @@ def _members(session: Session, phase: Phase) -> int:
     return session.scalar(query) or 0
 
 
-def _without_score(session: Session, phase: Phase) -> int:
+def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.phase_id == phase.id,
         Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
-        counting(),
-        Submission.score.is_(None),
-    )
-    return session.scalar(query) or 0
-
-
-def _entries(session: Session, phase: Phase) -> int:
-    query = select(func.count(Submission.id)).where(
-        Submission.phase_id == phase.id,
-        Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
-        kept(),
+        *conditions,
     )
     return session.scalar(query) or 0
 
@@ -93,9 +83,12 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
     public = publication_of(phase).published is not None
     if public and all(standing_of(row).code_published for row in codes):
         return Findings(done="The results are public already; nobody is told again.")
-    waiting, missing = open_runs(session, phase), _without_score(session, phase)
+    waiting, missing = (
+        open_runs(session, phase),
+        _count_entries(session, phase, counting(), Submission.score.is_(None)),
+    )
     blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
-    if not _entries(session, phase):
+    if not _count_entries(session, phase, kept()):
         blocked.append("Nobody has an entry in this phase: the boards are empty.")
     unscored = (
         f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
