@@ -13,12 +13,25 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, DateTime, Dialect, Engine, MetaData, String, create_engine, event
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    MetaData,
+    String,
+    create_engine,
+    event,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DisconnectionError
-from sqlalchemy.orm import DeclarativeBase, ORMExecuteState, Session, sessionmaker
+from sqlalchemy.orm import DeclarativeBase, Mapper, ORMExecuteState, Session, sessionmaker
 from sqlalchemy.types import TypeDecorator
+
+from anyshot_platform.errors import Invalid
 
 E = TypeVar("E", bound=StrEnum)
 M = TypeVar("M", bound=BaseModel)
@@ -110,6 +123,37 @@ class Base(DeclarativeBase):
         list[int]: Json,
         str: String(200),
     }
+
+
+def _refuse_unstorable(mapper: Mapper[Any], connection: object, row: Any) -> None:
+    """Refuse what PostgreSQL cannot hold, with SQLite too: NUL, half characters, text and numbers beyond a column."""
+    for name, column in mapper.columns.items():
+        value = row.__dict__.get(name)
+        if isinstance(value, str):
+            _require_text(name, value, getattr(column.type, "length", None))
+        elif isinstance(value, int) and isinstance(column.type, Integer):
+            most = 2**63 - 1 if isinstance(column.type, BigInteger) else 2**31 - 1
+            if not -most <= value <= most:
+                raise Invalid(f"The number for “{name}” is too large: at most {most:,}.", field=name)
+
+
+def _require_text(name: str, text: str, most: int | None) -> None:
+    if not is_storable(text):
+        raise Invalid(
+            f"The text for “{name}” holds a character that cannot be kept: NUL or half a pair.",
+            field=name,
+        )
+    if most is not None and len(text) > most:
+        raise Invalid(f"The text for “{name}” has {len(text)} characters; {most} are possible.", field=name)
+
+
+def is_storable(text: str) -> bool:
+    """Whether a database can hold the text: no NUL and no half of a character."""
+    return "\x00" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+event.listen(Base, "before_insert", _refuse_unstorable, propagate=True)
+event.listen(Base, "before_update", _refuse_unstorable, propagate=True)
 
 
 class Database:

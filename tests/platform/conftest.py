@@ -110,3 +110,10 @@ def embedded_site(sqlite_services: Services) -> Iterator[Site]:
     """A running site on SQLite."""
     with Site(sqlite_services) as made:
         yield made
+
+
+@pytest.fixture
+def postgres_site(postgres_services: Services) -> Iterator[Site]:
+    """A running site on PostgreSQL, which lets transactions run beside one another."""
+    with Site(postgres_services) as made:
+        yield made

@@ -135,7 +135,7 @@ def _settings(form: SentForm) -> dict[str, object]:
         "summary": form.text("summary"),
         "contact_email": form.text("contact_email"),
         "terms": form.text("terms"),
-        "registration": Registration(form.text("registration") or "open"),
+        "registration": form.choice("registration", Registration, "open"),
         "email_domains": [
             name.strip().lower() for name in form.text("email_domains").split(",") if name.strip()
         ],

@@ -101,13 +101,14 @@ def ban(session: Session, membership: Membership, reason: str, actor_id: str) ->
 
 
 def reject(session: Session, membership: Membership, reason: str, actor_id: str) -> None:
-    """Turn a registration down; the person may ask again."""
-    _set_status(session, membership, MemberStatus.WITHDRAWN, reason, actor_id, "member.reject")
+    """Turn a registration down; the organizers alone can admit after that."""
+    _set_status(session, membership, MemberStatus.REJECTED, reason, actor_id, "member.reject")
 
 
 def _set_status(
     session: Session, membership: Membership, status: MemberStatus, reason: str, actor_id: str, action: str
 ) -> None:
+    session.refresh(membership, with_for_update=True)  # who joins at this moment waits
     before = membership.status
     membership.status, membership.status_reason = status, reason
     session.flush()
@@ -119,7 +120,7 @@ def _set_status(
     words = {
         "approved": "You take part now",
         "banned": "You were banned",
-        "withdrawn": "Your registration was declined",
+        "rejected": "Your registration was declined",
     }
     title = f"{competition.title}: {words.get(status.value, status.value)}"
     notify(

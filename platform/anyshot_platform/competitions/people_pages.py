@@ -62,7 +62,7 @@ def add_member(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
         if form.text("role") not in set(Role):
             raise Invalid("Choose a role.")
         people.invite(
-            session, access.competition, form.text("username"), Role(form.text("role")), access.viewer.id
+            session, access.competition, form.text("username"), form.choice("role", Role), access.viewer.id
         )
 
     return act(session, manage_path(access, "/people"), "Added.", deed)
@@ -81,7 +81,7 @@ def act_on_member(
             raise Forbidden("Only owners give roles.")
         if form.text("role") not in set(Role):
             raise Invalid("Choose a role.")
-        people.set_role(session, membership, Role(form.text("role")), actor)
+        people.set_role(session, membership, form.choice("role", Role), actor)
 
     def quota() -> None:
         team = people.find_team(session, access.competition, membership.team_id or "")

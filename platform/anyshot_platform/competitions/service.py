@@ -74,10 +74,15 @@ def join(
     if competition.terms and not accepts_terms:
         raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
     membership = find_membership(session, competition.id, user.id)
+    if membership is not None:
+        session.refresh(membership, with_for_update=True)  # a ban at this moment is not overwritten
     if membership is not None and membership.status == MemberStatus.BANNED:
         raise CannotJoin("You are banned from this competition.")
-    if membership is None:
+    if membership is not None and membership.status == MemberStatus.REJECTED:
+        raise CannotJoin("The organizers declined your registration. Please ask them to admit you.")
+    if membership is None or membership.status == MemberStatus.WITHDRAWN:
         _require_joinable(competition, user)
+    if membership is None:
         membership = Membership(competition_id=competition.id, user_id=user.id, role=Role.PARTICIPANT)
         session.add(membership)
     if membership.status != MemberStatus.APPROVED:
@@ -108,6 +113,7 @@ def require_participant(membership: Membership | None) -> Membership:
     reasons = {
         MemberStatus.PENDING: "The organizers have not approved your registration yet.",
         MemberStatus.BANNED: "You are banned from this competition.",
+        MemberStatus.REJECTED: "The organizers declined your registration.",
         MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",
     }
     if membership is None:

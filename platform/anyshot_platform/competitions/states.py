@@ -41,4 +41,5 @@ class MemberStatus(StrEnum):
     PENDING = "pending"
     APPROVED = "approved"
     BANNED = "banned"
+    REJECTED = "rejected"  # by the organizers, who alone can admit after that
     WITHDRAWN = "withdrawn"

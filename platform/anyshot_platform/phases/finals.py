@@ -175,6 +175,7 @@ def launch(
 
     Raises `Conflict` where other than `expected` entries would be launched: the preview has changed.
     """
+    session.execute(select(Phase.id).where(Phase.id == phase.id).with_for_update())  # one launch at a time
     require_evaluable(live_version(session, phase))
     waiting = to_launch(preview(session, phase), replace)
     if expected is not None and expected != len(waiting):

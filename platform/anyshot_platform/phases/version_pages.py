@@ -75,7 +75,7 @@ def act_on_version(
     def rescore() -> str:
         if form.text("mode") not in set(RescoreMode):
             raise Invalid("Choose how to score again.")
-        queued = versions.start_rescoring(session, phase, version, RescoreMode(form.text("mode")), actor)
+        queued = versions.start_rescoring(session, phase, version, form.choice("mode", RescoreMode), actor)
         return f"{queued} runs are queued."
 
     if deed == "rescore":

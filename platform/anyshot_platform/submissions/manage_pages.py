@@ -93,7 +93,7 @@ def act_on_many(request: Request, access: AsOrganizer, session: SessionDep, form
 def _act(request: Request, access: CompetitionAccess, session: Session, form: SentForm) -> Response:
     if form.text("act") not in set(Act):
         raise Invalid("Choose what to do.")
-    deed = Act(form.text("act"))
+    deed = form.choice("act", Act)
     everything = form.flag("everything")
     wanted = Wanted(**{name: form.text(f"filter_{name}") for name in _FILTERS}) if everything else None
     chosen = organizing.pick(session, access.competition, form.all("id"), wanted)

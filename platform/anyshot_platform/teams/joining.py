@@ -124,7 +124,8 @@ def answer(
 ) -> None:
     """Accept or decline; accepting leaves the present team, which must not have submitted."""
     invitation = session.get(TeamInvitation, invitation_id)
-    team = session.get(Team, invitation.team_id) if invitation else None
+    # The row is locked: of several who take the last seat at once, one finds it free.
+    team = session.get(Team, invitation.team_id, with_for_update=True) if invitation else None
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
     if invitation is None or team is None or not ours or team.competition_id != competition.id:
         raise NotFound("There is no such invitation.")

@@ -22,6 +22,7 @@ from anyshot_platform.users.passwords import verify_password
 from anyshot_platform.users.schemas import ProfileIn
 from anyshot_platform.web.access import browser_session
 from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.numbers import small_number
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import SessionDep
 from anyshot_platform.web.viewer import SESSION_COOKIE, Scope, Viewer
@@ -143,14 +144,14 @@ def _tokens(
 def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
     """Make a token and show it, this once."""
     known = {scope.value for scope in Scope}
-    days = form.text("days", 4)
+    days = small_number(form.text("days", 4)) or 0
     try:
         made = service.create_token(
             session,
             viewer.id,
             name=form.text("name", 200),
             scopes=[Scope(word) for word in form.all("scope") if word in known],
-            expires_at=now() + timedelta(days=int(days)) if days.isdigit() and int(days) > 0 else None,
+            expires_at=now() + timedelta(days=days) if days > 0 else None,
         )
     except PlatformError as error:
         return _tokens(request, viewer, session, problem=error)

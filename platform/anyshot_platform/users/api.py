@@ -18,6 +18,7 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
+DEVICE_COOKIE = "anyshot_device"
 AccountViewer = Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))]
 
 
@@ -99,14 +100,23 @@ def check_time_zone(name: str) -> None:
 
 
 def limit_log_ins(request: Request, services: ServicesDep, username: str) -> None:
-    """Count a log-in, in a transaction of its own: a failed log-in must not roll its count back."""
-    limit = services.settings.rate_limit_logins
-    with services.database.writing() as session:
-        count_hit(
-            session, "login", f"{client_address(request)} {username.casefold()}", limit=limit, seconds=300
-        )
-    with services.database.writing() as session:
-        count_hit(session, "login-user", username.casefold(), limit=limit * 10, seconds=300)
+    """Count a log-in, in a transaction of its own: a failed log-in must not roll its count back.
+
+    Counted by address and account, by address over all names, by account over all addresses. A browser in which the
+    account was logged in before is counted for itself, so that guesses of others lock no owner out.
+    """
+    limit, address = services.settings.rate_limit_logins, client_address(request)
+    with services.database.reading() as session:
+        who = service.account_key(session, username)
+    known = services.signer.verify("device", who, request.cookies.get(DEVICE_COOKIE, ""))
+    counts = (
+        ("login", f"{address} {who} {known}", limit),
+        ("login-address", f"{address} {known and who}", limit * 5),
+        ("login-user", f"{who} {known and address}", limit * 10),
+    )
+    for what, key, most in counts:
+        with services.database.writing() as session:
+            count_hit(session, what, key, limit=most, seconds=300)
 
 
 def limit_sign_ups(request: Request, services: ServicesDep) -> None:

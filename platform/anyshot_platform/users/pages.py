@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.users import service
-from anyshot_platform.users.api import limit_log_ins, limit_sign_ups
+from anyshot_platform.users.api import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.oauth import offered
 from anyshot_platform.users.service import NewSession
@@ -71,6 +71,15 @@ def log_in(
         )
     response = redirect(safe_next(next))
     set_session_cookie(response, new, services)
+    response.set_cookie(
+        DEVICE_COOKIE,
+        services.signer.sign("device", user.id),
+        max_age=365 * 86_400,
+        httponly=True,
+        samesite="lax",
+        secure=services.settings.cookies_over_https_only,
+        path="/login",
+    )
     return response
 
 

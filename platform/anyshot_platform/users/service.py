@@ -25,6 +25,9 @@ _RESERVED = frozenset(
 )
 
 
+LONGEST_TOKEN = timedelta(days=365)
+
+
 class NameTaken(Conflict):
     """Somebody has this user name or address already."""
 
@@ -119,6 +122,12 @@ def find_user(session: Session, name: str) -> User | None:
     return session.scalars(query.limit(1)).first()
 
 
+def account_key(session: Session, name: str) -> str:
+    """What log-ins by that name or address are counted under: the account, however its name is written."""
+    user = find_user(session, name)
+    return user.id if user is not None else name.strip().casefold()
+
+
 def authenticate(session: Session, name: str, password: str) -> User:
     """The user whom name and password fit; raises `WrongPassword`."""
     user = find_user(session, name)
@@ -185,18 +194,21 @@ def list_sessions(session: Session, user_id: str) -> Sequence[LoginSession]:
 def create_token(
     session: Session, user_id: str, *, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None
 ) -> NewToken:
-    """Make an API token."""
+    """Make an API token; it lasts `LONGEST_TOKEN` where nothing else is said."""
     if not scopes:
         raise Invalid("A token needs at least one scope.", field="scopes")
+    latest = now() + LONGEST_TOKEN
     if expires_at is not None and expires_at <= now():
         raise Invalid("A token must expire in the future.", field="expires_at")
+    if expires_at is not None and expires_at > latest + timedelta(days=1):
+        raise Invalid(f"A token lasts {LONGEST_TOKEN.days} days at most.", field="expires_at")
     secret = TOKEN_PREFIX + new_secret()
     token = ApiToken(
         user_id=user_id,
         name=name.strip()[:200] or "token",
         digest=digest_secret(secret),
         scopes=sorted({scope.value for scope in scopes}),
-        expires_at=expires_at,
+        expires_at=expires_at or latest,
     )
     session.add(token)
     session.flush()
@@ -234,6 +246,16 @@ def set_password(session: Session, user: User, new: str, *, keep_session: str | 
     passwords.check_password(new, user.username, (user.email or "").partition("@")[0])
     user.password_hash = passwords.hash_password(new)
     end_all_sessions(session, user.id, keep=keep_session)
+    revoke_all_tokens(session, user.id)  # whoever had the old password may have made some
+
+
+def revoke_all_tokens(session: Session, user_id: str) -> None:
+    """Make all API tokens of a user worthless."""
+    session.execute(
+        update(ApiToken)
+        .where(ApiToken.user_id == user_id, ApiToken.revoked_at.is_(None))
+        .values(revoked_at=now())
+    )
 
 
 def issue_one_time_token(
@@ -274,7 +296,13 @@ def redeem_one_time_token(session: Session, secret: str, purpose: str) -> tuple[
     user = session.get(User, token.user_id)
     if user is None or user.deleted_at is not None:
         raise NotFound("This link was used already or has expired.")
-    token.used_at = moment
+    used = session.execute(  # of several at once, one finds it unused
+        update(OneTimeToken)
+        .where(OneTimeToken.id == token.id, OneTimeToken.used_at.is_(None))
+        .values(used_at=moment)
+    )
+    if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
+        raise NotFound("This link was used already or has expired.")
     return user, token.subject
 
 
@@ -289,8 +317,4 @@ def erase_user(session: Session, user: User) -> None:
     user.deleted_at = moment
     end_all_sessions(session, user.id)
     forget_answers(session, user.id)
-    session.execute(
-        update(ApiToken)
-        .where(ApiToken.user_id == user.id, ApiToken.revoked_at.is_(None))
-        .values(revoked_at=moment)
-    )
+    revoke_all_tokens(session, user.id)

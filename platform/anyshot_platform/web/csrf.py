@@ -10,7 +10,8 @@ from __future__ import annotations
 from fastapi import Request
 from starlette.responses import Response
 
-from anyshot_platform.errors import Forbidden
+from anyshot_platform.database import is_storable
+from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.web.services import SAFE_METHODS, Services, ServicesDep
 from anyshot_platform.web.signing import new_secret
 from anyshot_platform.web.viewer import SESSION_COOKIE
@@ -35,9 +36,10 @@ def csrf_token(request: Request, services: Services) -> str:
 
 async def guard_csrf(request: Request, services: ServicesDep) -> None:
     """Refuse unsafe requests without a valid token; a dependency of the whole application."""
+    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    await refuse_bad_text(request, content_type)
     if request.method in SAFE_METHODS or "authorization" in request.headers:
         return
-    content_type = request.headers.get("content-type", "").split(";")[0].strip().lower()
     has_cookie = SESSION_COOKIE in request.cookies
     if not has_cookie and content_type not in _FORM_TYPES:
         return
@@ -47,6 +49,23 @@ async def guard_csrf(request: Request, services: ServicesDep) -> None:
         token = sent if isinstance(sent, str) else ""
     if len(token) > _LONGEST_TOKEN or not services.signer.verify("csrf", _binding(request), token):
         raise CsrfFailed("This form is out of date. Please load the page again and repeat what you did.")
+
+
+async def refuse_bad_text(request: Request, content_type: str) -> None:
+    """Refuse addresses, forms and JSON with characters that no database holds.
+
+    Raises:
+        Invalid: a NUL, or half of a character.
+    """
+    texts = [request.url.path, *(text for pair in request.query_params.multi_items() for text in pair)]
+    if request.method not in SAFE_METHODS and content_type in _FORM_TYPES[:2]:
+        texts += [
+            text for pair in (await request.form()).multi_items() for text in pair if isinstance(text, str)
+        ]
+    if not all(map(is_storable, texts)):
+        raise Invalid(
+            "The request holds a character that no text can hold: NUL, or half of a surrogate pair."
+        )
 
 
 def set_csrf_cookie(request: Request, response: Response, services: Services) -> None:

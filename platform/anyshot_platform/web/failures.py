@@ -8,7 +8,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -30,6 +30,10 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(PlatformError, _answer_platform_error)
     app.add_exception_handler(RequestValidationError, _answer_invalid_request)
     app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(IntegrityError, _answer_collision)
+    app.add_exception_handler(DataError, _answer_unstorable)
+    app.add_exception_handler(OverflowError, _answer_unstorable)
+    app.add_exception_handler(TimeoutError, _answer_without_database)
     app.add_exception_handler(OperationalError, _answer_without_database)
     app.add_exception_handler(Exception, _answer_bug)
 
@@ -75,6 +79,19 @@ def _answer_http_error(request: Request, error: Exception) -> Response:
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
     return response
+
+
+def _answer_collision(request: Request, error: Exception) -> Response:
+    """Somebody else was quicker: a rule of the database, such as a name that is there once, broke."""
+    log.warning("two acts collided", extra={"path": request.url.path, "error": str(error)[:500]})
+    return answer(
+        request, 409, "conflict", "Somebody did the same at this moment. Please look, and try again."
+    )
+
+
+def _answer_unstorable(request: Request, error: Exception) -> Response:
+    log.warning("a value fits no column", extra={"path": request.url.path, "error": str(error)[:500]})
+    return answer(request, 422, "invalid", "A number or a text of this request is too large.")
 
 
 def _answer_without_database(request: Request, error: Exception) -> Response:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid
+from anyshot_platform.web.numbers import MOST, small_number
+
+E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(frozen=True)
@@ -36,10 +40,18 @@ class SentForm:
         text = self.text(name)
         if not text:
             return None
-        try:
-            return int(text)
-        except ValueError:
-            raise Invalid(f"A whole number is wanted, found “{text[:40]}”.", field=name) from None
+        number = small_number(text)
+        if number is None:
+            raise Invalid(f"A whole number up to {MOST:,} is wanted, found “{text[:40]}”.", field=name)
+        return number
+
+    def choice(self, name: str, words: type[E], default: str = "") -> E:
+        """One of some words; raises `Invalid` for any other."""
+        text = self.text(name) or default
+        if text not in {word.value for word in words}:
+            known = ", ".join(word.value for word in words)
+            raise Invalid(f"One of {known} is wanted, found “{text[:40]}”.", field=name)
+        return words(text)
 
     def decimal(self, name: str) -> float | None:
         """A number; None for an empty field; raises `Invalid` for anything else."""

@@ -1,0 +1,241 @@
+"""What no database holds is refused with words, on both; of several at once, one gets what is there once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import MetaData, func, select
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.service import join
+from anyshot_platform.competitions.states import MemberStatus, Registration
+from anyshot_platform.database import Database
+from anyshot_platform.migration import migrate
+from anyshot_platform.teams.joining import answer, invite
+from anyshot_platform.teams.models import Team, TeamInvitation
+from anyshot_platform.users import service
+from anyshot_platform.users.models import User
+from tests.platform.admin.test_old_rules import write_row
+from tests.platform.site import PASSWORD, SLUG, Site
+
+AT_ONCE = 8
+
+
+def at_once(work: Any, items: list[Any]) -> Counter[str]:
+    """How each of the calls, all at once, ends: "ok" or the name of its error."""
+
+    def one(item: Any) -> str:
+        try:
+            work(item)
+        except Exception as error:  # noqa: BLE001 - the kind of error is what is counted
+            return type(error).__name__
+        return "ok"
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return Counter(threads.map(one, items))
+
+
+@pytest.mark.parametrize(
+    "path", ["/competitions?q=%00", "/competitions/%00", "/api/v1/competitions?search=%00"]
+)
+def test_a_nul_in_an_address_is_refused_with_words(site: Site, path: str) -> None:
+    answered = site.client.get(path, headers={"accept": "application/json"})
+    assert answered.status_code == 422 and "NUL" in answered.json()["message"]
+
+
+def test_a_nul_in_a_form_or_in_json_is_refused(site: Site) -> None:
+    alice = site.person("alice")
+    sent = alice.call("POST", "/account", data={"display_name": "a\x00b", "time_zone": "UTC"})
+    assert sent.status_code == 422
+    for text in ("a\x00b", "\ud800"):
+        changed = alice.call(
+            "PATCH",
+            "/api/v1/me",
+            content=(
+                '{"display_name": "' + text.encode("unicode_escape").decode().replace("\\x", "\\u00") + '"}'
+            ),
+            headers={"content-type": "application/json"},
+        )
+        assert changed.status_code == 422, changed.text
+
+
+def test_a_text_beyond_its_column_is_refused_with_its_name(site: Site) -> None:
+    from anyshot_platform.errors import Invalid
+
+    with site.services.database.writing() as session:
+        session.add(Team(competition_id=site.competition(session).id, name="x" * 300, name_key="y"))
+        with pytest.raises(Invalid, match="name"):
+            session.flush()
+        session.rollback()
+
+
+@pytest.mark.parametrize("header", ["²", "9" * 19, "x"])
+def test_an_odd_last_event_id_is_no_error(embedded_site: Site, header: str) -> None:
+    alice, worker = embedded_site.member("alice"), embedded_site.worker()
+    shown = alice.submit().json()
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.5)
+    for prefix in ("", "/api/v1"):
+        path = f"{prefix}/submissions/{shown['id']}/stream"
+        headers = {"last-event-id": header.encode("latin-1")}
+        assert alice.call("GET", path, headers=headers).status_code == 200
+
+
+def test_the_last_seat_of_a_team_is_taken_once(postgres_site: Site) -> None:
+    site = postgres_site
+    captain = site.member("captain")
+    guests = [site.member(f"guest{number}") for number in range(AT_ONCE)]
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        competition.team_size = 2
+        team_id = session.scalars(select(Membership.team_id).where(Membership.user_id == captain.id)).one()
+        team = session.get_one(Team, team_id)
+        for guest in guests:
+            invite(session, competition, team, captain.id, guest.username)
+        invitations = list(session.execute(select(TeamInvitation.user_id, TeamInvitation.id)).all())
+
+    def accept(invitation: Any) -> None:
+        with site.services.database.writing() as session:
+            answer(session, site.competition(session), invitation[0], invitation[1], accept=True)
+
+    outcomes = at_once(accept, invitations)
+    assert outcomes["ok"] == 1, outcomes
+    with site.services.database.reading() as session:
+        members = session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team_id))
+    assert members == 2
+
+
+def test_a_reset_link_sets_one_password(postgres_site: Site) -> None:
+    site = postgres_site
+    person = site.person("alice")
+    with site.services.database.writing() as session:
+        secret = service.issue_one_time_token(
+            session, session.get_one(User, person.id), "password_reset", hours=1
+        )
+
+    def redeem(number: int) -> None:
+        with site.services.database.writing() as session:
+            service.redeem_one_time_token(session, secret, "password_reset")
+
+    assert at_once(redeem, list(range(AT_ONCE))) == {"ok": 1, "NotFound": AT_ONCE - 1}
+
+
+def test_two_who_sign_up_by_one_name_at_once_are_told_409(postgres_site: Site) -> None:
+    def sign_up(number: int) -> int:
+        body = {"username": "same", "email": f"same{number}@example.org", "password": PASSWORD}
+        return postgres_site.client.post("/api/v1/users", json=body).status_code
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        statuses = Counter(threads.map(sign_up, range(AT_ONCE)))
+    assert statuses == {201: 1, 409: AT_ONCE - 1}
+
+
+def test_who_was_rejected_stays_out(site: Site) -> None:
+    alice, owner = site.person("alice"), site.owner()
+    with site.services.database.writing() as session:
+        site.competition(session).registration = Registration.APPROVAL
+    path = f"/api/v1/competitions/{SLUG}"
+    assert alice.call("POST", f"{path}/join", json={}).status_code in (200, 201)
+    people = owner.call("GET", f"{path}/manage/people").json()
+    with site.services.database.writing() as session:
+        from anyshot_platform.competitions import people as acts
+
+        row = session.scalars(select(Membership).where(Membership.user_id == alice.id)).one()
+        acts.reject(session, row, "not a student", owner.id)
+        site.competition(session).registration = Registration.OPEN
+    assert people is not None
+    refused = alice.call("POST", f"{path}/join", json={})
+    assert refused.status_code in (403, 409) and "declined" in refused.json()["message"]
+
+
+def test_members_rejected_before_the_upgrade_are_rejected_after_it(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+    migrate(database, "0012")
+    tables = MetaData()
+    with database.engine.begin() as connection:
+        tables.reflect(connection)
+        words = {"state": "published", "registration": "open", "created_by": "left"}
+        for name in ("left", "rejected"):
+            write_row(connection, tables, "users", id=name, username=name, username_key=name)
+        write_row(connection, tables, "competitions", id="c", slug="old", title="Old", retention={}, **words)
+        for name in ("left", "rejected"):
+            row = {"user_id": name, "competition_id": "c", "role": "participant", "status": "withdrawn"}
+            write_row(connection, tables, "memberships", id=f"m-{name}", **row)
+        entry = {"action": "member.reject", "object_type": "member", "object_id": "m-rejected"}
+        write_row(connection, tables, "audit_entries", id=1, before={}, after={}, **entry)
+    migrate(database)
+    with database.reading() as session:
+        found = dict(session.execute(select(Membership.user_id, Membership.status)).all())
+    database.dispose()
+    assert found == {"left": MemberStatus.WITHDRAWN, "rejected": MemberStatus.REJECTED}
+
+
+def test_who_left_cannot_come_back_through_a_closed_door(site: Site) -> None:
+    alice = site.member("alice")
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        competition.registration = Registration.CLOSED
+        row = session.scalars(select(Membership).where(Membership.user_id == alice.id)).one()
+        row.status = MemberStatus.WITHDRAWN
+        session.flush()
+        with pytest.raises(Exception, match="closed"):
+            join(session, competition, session.get_one(User, alice.id), accepts_terms=True)
+
+
+def test_tokens_end_and_die_with_the_password(site: Site) -> None:
+    alice = site.person("alice")
+    assert alice.call("GET", "/api/v1/tokens").json()[0]["expires_at"] is not None
+    with site.services.database.writing() as session:
+        service.set_password(session, session.get_one(User, alice.id), "another long passphrase")
+    assert alice.call("GET", "/api/v1/me").status_code == 401
+
+
+def limited(site: Site, limit: int) -> None:
+    settings = site.services.settings.model_copy(update={"rate_limit_logins": limit})
+    object.__setattr__(site.services, "settings", settings)
+
+
+def log_in(site: Site, name: str, password: str = "wrong") -> int:
+    return site.client.post(
+        "/api/v1/tokens/log-in", json={"username": name, "password": password}
+    ).status_code
+
+
+def test_blanks_and_the_address_make_no_new_account_of_a_name(embedded_site: Site) -> None:
+    embedded_site.person("petra", password=PASSWORD)
+    limited(embedded_site, 3)
+    names = ["petra", "petra ", " PETRA", "petra\t", "petra@example.org", "Petra"]
+    assert [log_in(embedded_site, name) for name in names] == [401] * 3 + [429] * 3
+
+
+def test_one_address_cannot_spray_over_many_names(embedded_site: Site) -> None:
+    limited(embedded_site, 2)
+    statuses = [log_in(embedded_site, f"name{number}") for number in range(12)]
+    assert statuses == [401] * 10 + [429] * 2
+
+
+def test_guesses_of_others_lock_no_owner_out(embedded_site: Site) -> None:
+    site = embedded_site
+    site.person("petra", password=PASSWORD)
+    form = {"username": "petra", "password": PASSWORD}
+
+    def from_the_page() -> int:
+        page = site.client.get("/login").text
+        token = page.split('name="csrf_token" value="')[1].split('"')[0]
+        return site.client.post(
+            "/login", data={**form, "csrf_token": token}, follow_redirects=False
+        ).status_code
+
+    limited(site, 3)
+    assert from_the_page() == 303
+    site.client.cookies.delete("anyshot_session")
+    device = site.client.cookies.get("anyshot_device")
+    site.client.cookies.delete("anyshot_device")
+    assert [log_in(site, "petra") for _ in range(5)][-1] == 429
+    site.client.cookies.set("anyshot_device", device or "", path="/login")
+    assert from_the_page() == 303
