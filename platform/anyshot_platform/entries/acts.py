@@ -9,16 +9,15 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
-from anyshot_platform.entries.choosing import COMPETES
+from anyshot_platform.entries.choosing import choices_of
 from anyshot_platform.entries.service import find_entry
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
-from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import require_open
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.phases.service import live_version, require_open
 from anyshot_platform.teams.models import Team
 
 
@@ -56,26 +55,21 @@ def choose_by_hand(
     if entry is None:
         raise NotFound("Your team has no entry in this league yet.")
     if submission_id is not None:
-        _require_own(session, phase, league, membership, submission_id)
+        _require_choice(session, phase, league, membership, submission_id)
     entry.by_hand_id, entry.by_hand_of = submission_id, membership.user_id
     session.flush()
     for version in phase.versions:
         refresh_team(session, version, membership.team_id or "")
 
 
-def _require_own(
+def _require_choice(
     session: Session, phase: Phase, league: League, membership: Membership, submission_id: str
 ) -> None:
-    submission = session.get(Submission, submission_id)
-    ours = (
-        submission is not None
-        and submission.team_id == membership.team_id
-        and submission.phase_id == phase.id
-        and submission.kind in COMPETES
-        and session.get(LeagueEntry, (submission_id, league.id)) is not None
-    )
-    if not ours:
-        raise NotFound(f"Your team has no such submission in {league.name}.")
+    team = session.get_one(Team, membership.team_id)
+    choices = choices_of(session, live_version(session, phase), team).get(league.id, [])
+    if submission_id not in {one.submission.id for one in choices}:
+        known = ", ".join(f"no. {one.submission.number}" for one in choices) or "none yet"
+        raise NotFound(f"Your team has no such submission that could count in {league.name}; it has {known}.")
 
 
 def judge(

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.entries import acts, service
-from anyshot_platform.entries.views import EligibilityOut, EntryDetail, show_history, show_leagues
+from anyshot_platform.entries import acts
+from anyshot_platform.entries.shown import EntryOut, show_entries
+from anyshot_platform.entries.views import EligibilityOut, show_leagues
 from anyshot_platform.leagues.organizing import find_league
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.web.access import CompetitionAccess, competition_role
@@ -63,23 +63,18 @@ def answer(
 
 
 @router.get("/phases/{phase_slug}/entries")
-def list_entries(access: Participant, session: SessionDep, phase_slug: SlugPart) -> list[EntryDetail]:
-    """The entries of one's team in a phase: one a league, with its history."""
+def list_entries(access: Participant, session: SessionDep, phase_slug: SlugPart) -> list[EntryOut]:
+    """The entries of one's team in a phase, one a league: score, rank, what an upload would replace, history."""
     phase = find_phase(session, access.competition, phase_slug)
-    rows = service.list_entries(session, phase, team_id=_member(access).team_id)
-    return _show(session, rows)
+    return show_entries(session, phase, _member(access), access.sight_of(phase))
 
 
 @router.put("/phases/{phase_slug}/entries/{league_slug}")
 def choose(
     access: Participant, session: SessionDep, phase_slug: SlugPart, league_slug: SlugPart, body: ChoiceIn
-) -> list[EntryDetail]:
+) -> list[EntryOut]:
     """Choose which submission stands in a league, where the phase lets teams choose."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
     acts.choose_by_hand(session, phase, league, _member(access), body.submission)
-    return _show(session, service.list_entries(session, phase, team_id=_member(access).team_id))
-
-
-def _show(session: Session, rows: list[service.TeamEntry]) -> list[EntryDetail]:
-    return [show_history(session, row) for row in rows]
+    return show_entries(session, phase, _member(access), access.sight_of(phase))

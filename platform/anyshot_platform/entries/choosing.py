@@ -5,20 +5,21 @@ Boards, gates, finals, prizes, exports, pages and mails ask here, or read the `E
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.eligibility import Eligibility, eligibility_of
+from anyshot_platform.entries.eligibility import Eligibility, eligibilities_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.phases.service import status_of
+from anyshot_platform.phases.states import BoardShows, PhaseStatus
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.sight.standing import standing_of, was_withdrawn_late
@@ -87,29 +88,55 @@ def choose(
     phase: Phase,
     version: PhaseVersion,
     team: Team,
-    league: League,
+    leagues: Sequence[League],
     *,
     leaving: str | None = None,
-) -> Standing | None:
-    """What stands for the team in the league, and what does not and why; None without any scored submission.
+) -> dict[str, Standing]:
+    """What stands for the team in each of these leagues, and what does not and why, by league id.
 
+    Leagues without any scored submission of the team are left out. One query for all leagues, whatever their number.
     `leaving` is the id of a score that is about to be removed. A submission that may not stand makes way for the one
     that would stand without it; the entry is held back, refused, ... only where none is left.
     """
-    candidates = _candidates(session, version, team, league, leaving)
-    if not candidates:
-        return None
+    candidates = _candidates(session, version, team, leaving)
+    entered = [league for league in leagues if league.id in candidates]
+    if not entered:
+        return {}
+    known = _Known(
+        phase,
+        version,
+        team,
+        _wishes(session, phase, team),
+        _gates(session, phase) if phase.board_shows == BoardShows.LAST_ABOVE_GATE else {},
+        eligibilities_of(session, entered, team),
+    )
+    return {league.id: _stand(known, league, candidates[league.id]) for league in entered}
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What decides in all leagues, read once."""
+
+    phase: Phase
+    version: PhaseVersion
+    team: Team
+    wishes: Mapping[str, str]  # league id: the submission that the team chose by hand
+    gates: Mapping[str, float]  # league id: into the phase that takes its entries from this one
+    eligibility: Mapping[str, Eligibility]
+
+
+def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> Standing:
     good = [candidate for candidate in candidates if candidate.may_be_chosen]
     if not good:
         newest = max(candidates, key=_age)
         state, reason = newest.obstacle or (EntryState.STANDING, "")
         return Standing(newest, Choice.LAST, state, reason)
-    chosen, choice = _pick(session, phase, version, team, league, good)
+    chosen, choice = _pick(known, league, good)
     if chosen.obstacle is not None:
         return Standing(chosen, choice, *chosen.obstacle)
-    if team.deleted_at is not None:
+    if known.team.deleted_at is not None:
         return Standing(chosen, choice, EntryState.GONE, "The team was dissolved.")
-    return _weigh(chosen, choice, eligibility_of(session, league, team))
+    return _weigh(chosen, choice, known.eligibility[league.id])
 
 
 def _weigh(chosen: Candidate, choice: Choice, eligibility: Eligibility) -> Standing:
@@ -125,26 +152,16 @@ def _age(candidate: Candidate) -> tuple[object, str]:
     return candidate.score.submitted_at, candidate.submission.id
 
 
-def _pick(
-    session: Session,
-    phase: Phase,
-    version: PhaseVersion,
-    team: Team,
-    league: League,
-    good: Sequence[Candidate],
-) -> tuple[Candidate, Choice]:
-    wish = session.scalars(
-        select(Entry.by_hand_id).where(
-            Entry.phase_id == phase.id, Entry.league_id == league.id, Entry.team_id == team.id
-        )
-    ).one_or_none()
+def _pick(known: _Known, league: League, good: Sequence[Candidate]) -> tuple[Candidate, Choice]:
+    wish = known.wishes.get(league.id)
     for candidate in good:
         if candidate.submission.id == wish:
             return candidate, Choice.BY_HAND
-    if phase.board_shows == BoardShows.BEST:
+    shows, version = known.phase.board_shows, known.version
+    if shows == BoardShows.BEST:
         return _chosen(good, "best", version), Choice.BEST
-    if phase.board_shows == BoardShows.LAST_ABOVE_GATE:
-        above = _above_gate(session, phase, league, good)
+    if shows == BoardShows.LAST_ABOVE_GATE and league.id in known.gates:
+        above = [one for one in good if passes_gate(one.score.value, known.gates[league.id])]
         if above:
             return _chosen(above, "last", version), Choice.ABOVE_GATE
     return _chosen(good, "last", version), Choice.LAST
@@ -157,21 +174,31 @@ def _chosen(good: Sequence[Candidate], which: Literal["last", "best"], version: 
     return by_id[entry.key] if entry is not None else good[0]
 
 
-def _above_gate(session: Session, phase: Phase, league: League, good: Sequence[Candidate]) -> list[Candidate]:
-    """Those that beat the league's gate into the phase that takes its entries from this one."""
-    gate = session.scalar(
-        select(Gate.score)
-        .join(Phase, Phase.id == Gate.phase_id)
-        .where(Phase.gate_phase_id == phase.id, Phase.deleted_at.is_(None), Gate.league_id == league.id)
-        .order_by(Phase.position)
-        .limit(1)
+def _wishes(session: Session, phase: Phase, team: Team) -> dict[str, str]:
+    """What the team chose by hand, by league id."""
+    rows = session.execute(
+        select(Entry.league_id, Entry.by_hand_id).where(
+            Entry.phase_id == phase.id, Entry.team_id == team.id, Entry.by_hand_id.is_not(None)
+        )
     )
-    return [] if gate is None else [one for one in good if passes_gate(one.score.value, gate)]
+    return {league_id: submission_id for league_id, submission_id in rows if submission_id}
+
+
+def _gates(session: Session, phase: Phase) -> dict[str, float]:
+    """The leagues' gates into the phase that takes its entries from this one; the first phase where there are more."""
+    rows = session.execute(
+        select(Gate.league_id, Gate.score)
+        .join(Phase, Phase.id == Gate.phase_id)
+        .where(Phase.gate_phase_id == phase.id, Phase.deleted_at.is_(None))
+        .order_by(Phase.position.desc())
+    )
+    return {row.league_id: row.score for row in rows}
 
 
 def _candidates(
-    session: Session, version: PhaseVersion, team: Team, league: League, leaving: str | None
-) -> list[Candidate]:
+    session: Session, version: PhaseVersion, team: Team, leaving: str | None = None
+) -> dict[str, list[Candidate]]:
+    """The team's scored submissions under a version, by the id of each league that they are in."""
     query = (
         select(Submission, SubmissionScore, LeagueEntry)
         .join(SubmissionScore, SubmissionScore.submission_id == Submission.id)
@@ -179,10 +206,26 @@ def _candidates(
         .where(
             SubmissionScore.phase_version_id == version.id,
             SubmissionScore.team_id == team.id,
-            LeagueEntry.league_id == league.id,
             Submission.kind.in_(COMPETES),
         )
+        .order_by(Submission.number)
     )
     if leaving is not None:
         query = query.where(SubmissionScore.id != leaving)
-    return [Candidate(*row) for row in session.execute(query)]
+    found: dict[str, list[Candidate]] = {}
+    for submission, score, admission in session.execute(query):
+        found.setdefault(admission.league_id, []).append(Candidate(submission, score, admission))
+    return found
+
+
+def may_choose(phase: Phase) -> bool:
+    """Whether teams may choose now which of their submissions stands."""
+    return phase.team_chooses and status_of(phase) == PhaseStatus.OPEN
+
+
+def choices_of(session: Session, version: PhaseVersion, team: Team) -> dict[str, list[Candidate]]:
+    """What the team may let stand by hand, by league id, the newest first."""
+    return {
+        league_id: [one for one in reversed(candidates) if one.obstacle is None]
+        for league_id, candidates in _candidates(session, version, team).items()
+    }

@@ -7,7 +7,7 @@ team's members, or of an answer, opens the decision again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,13 +63,27 @@ def asks(league: League) -> bool:
 
 def eligibility_of(session: Session, league: League, team: Team) -> Eligibility:
     """Whether the team may stand in the league, and if not, what is missing, in words for the team."""
-    if not asks(league):
-        return Eligibility(False, EntryStatus.ADMITTED, "")
-    members = tuple(_members(session, league, team))
-    missing = _missing(league, members)
-    verdict = session.get(TeamVerdict, (league.id, team.id))
-    status, reason = _judge(league, missing, verdict)
-    return Eligibility(True, status, reason, members, missing, verdict.decided_by if verdict else None)
+    return eligibilities_of(session, [league], team)[league.id]
+
+
+def eligibilities_of(session: Session, leagues: Sequence[League], team: Team) -> dict[str, Eligibility]:
+    """Where the team stands with each of these leagues, by league id; the queries are as many for one as for all."""
+    asking = [league.id for league in leagues if asks(league)]
+    members = _members(session, team) if asking else []
+    answers = _answers(session, asking, team) if asking else {}
+    verdicts = _verdicts(session, asking, team) if asking else {}
+
+    def weigh(league: League) -> Eligibility:
+        if league.id not in asking:
+            return Eligibility(False, EntryStatus.ADMITTED, "")
+        said = tuple(
+            MemberAnswers(member, user, answers.get((league.id, member.id))) for member, user in members
+        )
+        missing, verdict = _missing(league, said), verdicts.get(league.id)
+        status, reason = _judge(league, missing, verdict)
+        return Eligibility(True, status, reason, said, missing, verdict.decided_by if verdict else None)
+
+    return {league.id: weigh(league) for league in leagues}
 
 
 def _judge(league: League, missing: tuple[str, ...], verdict: TeamVerdict | None) -> tuple[EntryStatus, str]:
@@ -93,20 +107,31 @@ def _missing(league: League, members: tuple[MemberAnswers, ...]) -> tuple[str, .
     return ()
 
 
-def _members(session: Session, league: League, team: Team) -> list[MemberAnswers]:
+def _members(session: Session, team: Team) -> list[tuple[Membership, User]]:
     rows = session.execute(
-        select(Membership, User, LeagueAnswer)
+        select(Membership, User)
         .join(User, User.id == Membership.user_id)
-        .outerjoin(
-            LeagueAnswer,
-            (LeagueAnswer.membership_id == Membership.id)
-            & (LeagueAnswer.league_id == league.id)
-            & (LeagueAnswer.team_id == team.id),
-        )
         .where(Membership.team_id == team.id, Membership.status == MemberStatus.APPROVED)
         .order_by(Membership.created_at, Membership.id)
     )
-    return [MemberAnswers(member, user, row.answers if row else None) for member, user, row in rows]
+    return [(member, user) for member, user in rows]
+
+
+def _answers(
+    session: Session, league_ids: Sequence[str], team: Team
+) -> dict[tuple[str, str], dict[str, Any]]:
+    """What was answered for the team, by league and membership."""
+    rows = session.scalars(
+        select(LeagueAnswer).where(LeagueAnswer.league_id.in_(league_ids), LeagueAnswer.team_id == team.id)
+    )
+    return {(row.league_id, row.membership_id): row.answers for row in rows}
+
+
+def _verdicts(session: Session, league_ids: Sequence[str], team: Team) -> dict[str, TeamVerdict]:
+    rows = session.scalars(
+        select(TeamVerdict).where(TeamVerdict.league_id.in_(league_ids), TeamVerdict.team_id == team.id)
+    )
+    return {row.league_id: row for row in rows}
 
 
 def answer(session: Session, league: League, membership: Membership, said: Mapping[str, str]) -> None:

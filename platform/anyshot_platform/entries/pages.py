@@ -10,8 +10,9 @@ from starlette.responses import Response
 from anyshot_platform.competitions.heads import read_head
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.entries import acts, eligibility, service
-from anyshot_platform.entries.views import show_history, show_leagues
+from anyshot_platform.entries import acts, eligibility
+from anyshot_platform.entries.shown import show_entries
+from anyshot_platform.entries.views import show_leagues
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.leagues.organizing import find_league
 from anyshot_platform.phases.service import find_phase, list_phases
@@ -38,10 +39,7 @@ def _show(
     phases = [
         {
             "phase": phase,
-            "entries": [
-                show_history(session, row)
-                for row in service.list_entries(session, phase, team_id=membership.team_id)
-            ],
+            "entries": show_entries(session, phase, membership, access.sight_of(phase)),
         }
         for phase in list_phases(session, access.competition)
     ]
@@ -77,14 +75,20 @@ def answer(
 
 
 @router.post("/{league_slug}/choose")
-def choose(access: Participant, session: SessionDep, league_slug: SlugPart, form: FormDep) -> Response:
-    """Choose which submission stands."""
+def choose(
+    request: Request, access: Participant, session: SessionDep, league_slug: SlugPart, form: FormDep
+) -> Response:
+    """Choose which submission stands; an empty choice goes back to the phase's rule."""
     phase = find_phase(session, access.competition, form.text("phase", 64))
     league = find_league(session, access.competition, league_slug)
     chosen = form.text("submission", 32) or None
-    acts.choose_by_hand(session, phase, league, require_participant(access.membership), chosen)
-    words = "Your choice stands." if chosen else "The rule of the phase decides again."
-    return _back(access, words)
+    try:
+        acts.choose_by_hand(session, phase, league, require_participant(access.membership), chosen)
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, access, session, error)
+    words = "Your choice stands" if chosen else "The rule of the phase decides again"
+    return _back(access, f"{words} in {league.name}.")
 
 
 def _back(access: CompetitionAccess, words: str) -> Response:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.database import now
 from anyshot_platform.entries.choosing import Standing, choose
@@ -33,18 +33,22 @@ def stand(
     leagues = session.scalars(
         select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
     ).all()
-    found: dict[str, Standing] = {}
-    for league in leagues:
-        standing = choose(session, phase, version, team, league, leaving=leaving)
-        if standing is not None:
-            found[league.id] = standing
-        if version.number == phase.live_version:
-            _keep(session, phase, team, league, standing)
+    found = choose(session, phase, version, team, leagues, leaving=leaving)
+    if version.number == phase.live_version:
+        entries = _entries_of(session, phase, team)
+        for league in leagues:
+            _keep(session, phase, team, league, entries.get(league.id), found.get(league.id))
     return found
 
 
-def _keep(session: Session, phase: Phase, team: Team, league: League, standing: Standing | None) -> None:
-    entry = find_entry(session, phase.id, league.id, team.id)
+def _entries_of(session: Session, phase: Phase, team: Team) -> dict[str, Entry]:
+    rows = session.scalars(select(Entry).where(Entry.phase_id == phase.id, Entry.team_id == team.id))
+    return {row.league_id: row for row in rows}
+
+
+def _keep(
+    session: Session, phase: Phase, team: Team, league: League, entry: Entry | None, standing: Standing | None
+) -> None:
     if standing is None:
         if entry is not None and entry.state != EntryState.GONE:
             _change(
@@ -116,10 +120,23 @@ def list_entries(session: Session, phase: Phase, *, team_id: str | None = None) 
     return [TeamEntry(*row) for row in session.execute(query)]
 
 
-def history_of(session: Session, entry: Entry) -> list[EntryChange]:
+@dataclass(frozen=True)
+class Change:
+    """A step in an entry's history, with the numbers of the submissions."""
+
+    change: EntryChange
+    number: int
+    replaced_number: int | None
+
+
+def history_of(session: Session, entry: Entry) -> list[Change]:
     """What happened to an entry, the newest first."""
-    return list(
-        session.scalars(
-            select(EntryChange).where(EntryChange.entry_id == entry.id).order_by(EntryChange.id.desc())
-        )
+    replaced = aliased(Submission)
+    rows = session.execute(
+        select(EntryChange, Submission.number, replaced.number)
+        .join(Submission, Submission.id == EntryChange.submission_id)
+        .outerjoin(replaced, replaced.id == EntryChange.replaced_id)
+        .where(EntryChange.entry_id == entry.id)
+        .order_by(EntryChange.id.desc())
     )
+    return [Change(*row) for row in rows]

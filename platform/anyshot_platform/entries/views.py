@@ -1,9 +1,8 @@
-"""Entries and eligibility as their team, and organizers, see them."""
+"""Who may have an entry in a league, as the team and the organizers see it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,46 +11,18 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.bundles.schema import LeagueQuestionSpec
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.entries.eligibility import Eligibility, asks, eligibility_of, questions_of
+from anyshot_platform.entries.eligibility import (
+    Eligibility,
+    asks,
+    eligibilities_of,
+    eligibility_of,
+    questions_of,
+)
 from anyshot_platform.entries.models import LeagueAnswer
-from anyshot_platform.entries.service import TeamEntry, history_of
-from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
-
-
-class EntryOut(BaseModel):
-    """The entry of a team in a league of a phase."""
-
-    league: str
-    league_name: str
-    submission: str
-    number: int
-    state: EntryState
-    state_words: str
-    choice: Choice
-    choice_words: str
-    reason: str
-    updated_at: datetime
-
-
-class ChangeOut(BaseModel):
-    """One step in the history of an entry, the newest first."""
-
-    submission: str
-    replaced: str | None
-    state: EntryState
-    choice: Choice
-    reason: str
-    at: datetime
-
-
-class EntryDetail(EntryOut):
-    """An entry with its history."""
-
-    history: list[ChangeOut]
 
 
 class MemberOut(BaseModel):
@@ -77,38 +48,6 @@ class EligibilityOut(BaseModel):
     members: list[MemberOut]
 
 
-def show_entry(row: TeamEntry) -> EntryOut:
-    """An entry without its history."""
-    return EntryOut(
-        league=row.league.slug,
-        league_name=row.league.name,
-        submission=row.submission.id,
-        number=row.submission.number,
-        state=row.entry.state,
-        state_words=STATE_WORDS[row.entry.state],
-        choice=row.entry.choice,
-        choice_words=CHOICE_WORDS[row.entry.choice],
-        reason=row.entry.reason,
-        updated_at=row.entry.updated_at,
-    )
-
-
-def show_history(session: Session, row: TeamEntry) -> EntryDetail:
-    """An entry with what happened to it."""
-    changes = [
-        ChangeOut(
-            submission=change.submission_id,
-            replaced=change.replaced_id,
-            state=change.state,
-            choice=change.choice,
-            reason=change.reason,
-            at=change.at,
-        )
-        for change in history_of(session, row.entry)
-    ]
-    return EntryDetail(**show_entry(row).model_dump(), history=changes)
-
-
 def show_leagues(session: Session, competition: Competition, membership: Membership) -> list[EligibilityOut]:
     """The leagues of a competition with their questions, one's own answers and the team's standing."""
     team = session.get_one(Team, membership.team_id)
@@ -116,8 +55,9 @@ def show_leagues(session: Session, competition: Competition, membership: Members
         select(League)
         .where(League.competition_id == competition.id, League.deleted_at.is_(None))
         .order_by(League.position, League.id)
-    )
-    return [_show_league(league, eligibility_of(session, league, team), membership) for league in leagues]
+    ).all()
+    found = eligibilities_of(session, leagues, team)
+    return [_show_league(league, found[league.id], membership) for league in leagues]
 
 
 def _show_league(league: League, found: Eligibility, membership: Membership) -> EligibilityOut:

@@ -13,8 +13,7 @@ from anyshot_platform.competitions.heads import read_head
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.entries.service import TeamEntry, list_entries
-from anyshot_platform.entries.states import EntryState
+from anyshot_platform.entries.shown import EntryOut, show_entries
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.models import League
@@ -22,7 +21,6 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.phases.smoke import smoke_pool
-from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.submissions.checks_view import check_views
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.service import Wishes, store_zip, submit
@@ -85,8 +83,6 @@ def _show_form(
             "slug": phase.slug,
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
-            "replaces": phase.board_shows == BoardShows.LAST,
-            "best": phase.board_shows == BoardShows.BEST,
             "cost_words": "Costs one submission of the quota once it is queued.",
         },
         refusal=_refusal(phase, access),
@@ -94,8 +90,7 @@ def _show_form(
         checks=check_views(problem.details.get("checks", [])) if problem else [],
         quota=quota,
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
-        leagues=_league_choices(session, competition.id, chosen),
-        standing=_standing(session, phase, access),
+        leagues=_league_choices(session, competition.id, chosen, _standing(session, phase, access)),
         questions=_questions(_asked(competition), sent),
         values={"comment": str(sent.get("comment", ""))} if sent is not None else {},
         upload_id=upload_id,
@@ -122,7 +117,7 @@ def _smoke(session: SessionDep, phase: Phase, left: int | None) -> dict[str, Any
 
 
 def _league_choices(
-    session: SessionDep, competition_id: str, chosen: set[str] | None
+    session: SessionDep, competition_id: str, chosen: set[str] | None, standing: dict[str, EntryOut]
 ) -> list[dict[str, Any]]:
     leagues = session.scalars(
         select(League)
@@ -136,16 +131,19 @@ def _league_choices(
             "fixed": False,
             "checked": league.slug in chosen if chosen is not None else league.admission == Admission.ALL,
             "hint": f"{league.description} {_LEAGUE_HINTS[league.admission]}".strip(),
+            "now": standing[league.slug].words if league.slug in standing else "",
         }
         for league in leagues
     ]
 
 
-def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, TeamEntry]:
+def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, EntryOut]:
     """What the team has in each league now, by league: what a new submission may replace."""
-    team_id = access.membership.team_id if access.membership else None
-    rows = list_entries(session, phase, team_id=team_id) if team_id else []
-    return {row.league.slug: row for row in rows if row.entry.state == EntryState.STANDING}
+    if access.membership is None or access.membership.team_id is None:
+        return {}
+    return {
+        row.league: row for row in show_entries(session, phase, access.membership, access.sight_of(phase))
+    }
 
 
 def _asked(competition: Competition) -> list[Any]:

@@ -71,11 +71,16 @@ def entries(client: Client, target: str, league: str, choose: str, as_json: bool
         return
     for row in found:
         click.echo(describe_entry(row))
+        for choice in row.get("choices", []):  # older platforms do not list them
+            score = "" if choice["score"] is None else f" with {choice['score']:.3f}"
+            click.echo(f"  may be chosen: no. {choice['number']}{score}, --choose {choice['submission']}")
     if not found:
         click.echo("Your team has no entry in this phase yet.")
 
 
 def describe_entry(row: dict[str, Any]) -> str:
-    """One line for one entry."""
-    line = f"{row['league_name']}: no. {row['number']}, {row['state_words']} ({row['choice_words']})"
+    """One line for one entry: number, score and rank where they are shown, state, how it was chosen."""
+    score = "" if row.get("score") is None else f" with {row['score']:.3f}"
+    rank = "" if row.get("rank") is None else f", rank {row['rank']}"
+    line = f"{row['league_name']}: no. {row['number']}{score}{rank}, {row['state_words']} ({row['choice_words']})"
     return f"{line}. {row['reason']}" if row["reason"] else line

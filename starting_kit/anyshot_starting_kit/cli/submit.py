@@ -132,8 +132,13 @@ def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leag
     except (NotAllowed, Refused):  # who takes no part yet has no entry; the upload says what to do
         return
     for row in found:
-        if row["state"] == "standing" and (not leagues or row["league"] in leagues):
-            console.print(f"Counts now in {describe_entry(row)}.", markup=False)
+        does = row.get("next_upload", "")  # older platforms do not say
+        if (does or row["state"] == "standing") and (not leagues or row["league"] in leagues):
+            console.print(
+                f"Your entry in {describe_entry(row).rstrip('.')}. {does}".rstrip(),
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def _tell(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:

@@ -1,0 +1,151 @@
+"""Entries as their team sees them: what stands with its score and rank, what a new upload does to it, its history."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.entries.choosing import Candidate, choices_of, may_choose
+from anyshot_platform.entries.service import TeamEntry, history_of, list_entries
+from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
+from anyshot_platform.leaderboards.reading import read_rank
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.sight.phases import PhaseSight
+from anyshot_platform.teams.models import Team
+
+_UPLOAD_WORDS = {
+    BoardShows.LAST: "A new submission in this league replaces it as soon as it is scored.",
+    BoardShows.BEST: "A new submission in this league replaces it if it scores better.",
+    BoardShows.LAST_ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
+}
+
+_REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)
+
+
+class ChangeOut(BaseModel):
+    """One step in the history of an entry, the newest first; `submission` replaced `replaced`."""
+
+    submission: str
+    number: int
+    replaced: str | None
+    replaced_number: int | None
+    state: EntryState
+    state_words: str
+    choice: Choice
+    reason: str
+    at: datetime
+
+
+class ChoiceOut(BaseModel):
+    """A submission that the team may let stand in a league."""
+
+    submission: str
+    number: int
+    score: float | None = Field(description="null where the phase hides scores")
+    uploaded: datetime
+
+
+class EntryOut(BaseModel):
+    """The entry of a team in a league of a phase, with its history."""
+
+    league: str
+    league_name: str
+    submission: str
+    number: int
+    score: float | None = Field(description="null where the phase hides scores, or there is none")
+    rank: int | None = Field(description="null where the board is hidden, or the entry is not on it")
+    state: EntryState
+    state_words: str
+    choice: Choice
+    choice_words: str
+    by_hand: bool = Field(description="whether the team chose a submission by hand")
+    next_upload: str = Field(description="what a new submission in the league does to the entry, in words")
+    reason: str
+    updated_at: datetime
+    choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
+    history: list[ChangeOut]
+
+    @property
+    def words(self) -> str:
+        """What counts now and what an upload does to it, in one line for the upload page."""
+        score = "" if self.score is None else f" with {self.score:.3f}"
+        rank = "" if self.rank is None else f", rank {self.rank}"
+        counts = (
+            "counts here now"
+            if self.state == EntryState.STANDING
+            else f"is your entry here, {self.state_words}"
+        )
+        return f"No. {self.number} {counts}{score}{rank}. {self.next_upload}".strip()
+
+
+def show_entries(session: Session, phase: Phase, membership: Membership, sight: PhaseSight) -> list[EntryOut]:
+    """The entries of a member's team in a phase, as the phase lets them be seen."""
+    team = session.get_one(Team, membership.team_id)
+    choices = choices_of(session, live_version(session, phase), team) if may_choose(phase) else {}
+    return [
+        _show(session, phase, row, sight, choices.get(row.league.id, []))
+        for row in list_entries(session, phase, team_id=team.id)
+    ]
+
+
+def _show(
+    session: Session, phase: Phase, row: TeamEntry, sight: PhaseSight, choices: list[Candidate]
+) -> EntryOut:
+    entry = row.entry
+    stands = entry.state == EntryState.STANDING
+    ranked = stands and not sight.board_hidden
+    return EntryOut(
+        league=row.league.slug,
+        league_name=row.league.name,
+        submission=row.submission.id,
+        number=row.submission.number,
+        score=row.submission.score if sight.scores else None,
+        rank=read_rank(session, live_version(session, phase), row.league, entry.team_id) if ranked else None,
+        state=entry.state,
+        state_words=STATE_WORDS[entry.state],
+        choice=entry.choice,
+        choice_words=CHOICE_WORDS[entry.choice],
+        by_hand=entry.by_hand_id is not None,
+        next_upload=_what_an_upload_does(phase, entry.choice) if entry.state in _REPLACEABLE else "",
+        reason=entry.reason,
+        updated_at=entry.updated_at,
+        choices=[_show_choice(one, sight) for one in choices],
+        history=_show_history(session, row),
+    )
+
+
+def _what_an_upload_does(phase: Phase, choice: Choice) -> str:
+    if choice == Choice.BY_HAND:
+        return "Your team chose it: a new submission does not replace it until you choose again."
+    return _UPLOAD_WORDS[phase.board_shows]
+
+
+def _show_choice(candidate: Candidate, sight: PhaseSight) -> ChoiceOut:
+    return ChoiceOut(
+        submission=candidate.submission.id,
+        number=candidate.submission.number,
+        score=candidate.score.value if sight.scores else None,
+        uploaded=candidate.score.submitted_at,
+    )
+
+
+def _show_history(session: Session, row: TeamEntry) -> list[ChangeOut]:
+    return [
+        ChangeOut(
+            submission=one.change.submission_id,
+            number=one.number,
+            replaced=one.change.replaced_id,
+            replaced_number=one.replaced_number,
+            state=one.change.state,
+            state_words=STATE_WORDS[one.change.state],
+            choice=one.change.choice,
+            reason=one.change.reason,
+            at=one.change.at,
+        )
+        for one in history_of(session, row.entry)
+    ]
