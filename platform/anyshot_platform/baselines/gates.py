@@ -92,7 +92,7 @@ def measure_gate(
         checks=archive.checks,
         quota_day=now().date(),
         counts_quota=False,
-        fact_sheet={"gate_of": baseline.slug},
+        gate_of=baseline.slug,
     )
     session.add(submission)
     session.flush()
@@ -137,7 +137,7 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
     query = select(Submission).where(
         Submission.competition_id == competition.id,
         Submission.kind == SubmissionKind.BASELINE,
-        Submission.number == 0,
+        Submission.gate_of.is_not(None),
         kept(),
     )
     found = []
@@ -146,7 +146,7 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
         found.append(
             Measurement(
                 submission,
-                str(submission.fact_sheet.get("gate_of", "")),
+                submission.gate_of or "",
                 tuple(_seed_scores(session, submission)),
                 len(states),
                 sum(state in ENDED for state in states),

@@ -71,7 +71,6 @@ SUBMISSION_COLUMNS = (
     "size",
     "origin",
     "comment",
-    "fact_sheet",
 )
 ENTRY_COLUMNS = (
     "phase",
@@ -147,7 +146,6 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
             "size": submission.size,
             "origin": submission.origin_id,
             "comment": submission.comment,
-            "fact_sheet": json.dumps(submission.fact_sheet, ensure_ascii=False, sort_keys=True),
         }
 
 
@@ -295,6 +293,13 @@ def table_of(session: Session, storage: Storage, competition: Competition, name:
     if name == "entries":
         return write(list(list_entries(session, competition)), ENTRY_COLUMNS, form)
     if name == "fact-sheets":
-        columns = ("team", "state", "handed_in", "public", *(str(q["key"]) for q in competition.fact_sheet))
+        columns = (
+            "team",
+            "state",
+            "handed_in",
+            "public",
+            "history",
+            *(str(q["key"]) for q in competition.fact_sheet),
+        )
         return write(list(table_rows(session, competition)), columns, form)
     raise NotFound("There is no such table.")

@@ -19,6 +19,9 @@ class FactSheet(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"), unique=True)
     answers: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    history: Mapped[list[Any]] = mapped_column(
+        default=list
+    )  # each time it was handed in: at, by, submission, answers
     handed_in_at: Mapped[datetime | None]
     public: Mapped[bool] = mapped_column(default=False)  # the team agrees to show it beside the results
     updated_by: Mapped[str] = mapped_column(ForeignKey("users.id"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -67,8 +68,12 @@ def save(
     *,
     hand_in: bool,
     public: bool,
+    submission_id: str | None = None,
 ) -> FactSheet:
-    """Keep a draft, or hand the sheet in; raises `Invalid` with the first question that still wants an answer."""
+    """Keep a draft, or hand the sheet in; raises `Invalid` with the questions that still want an answer.
+
+    `submission_id` is the upload that the answers came with.
+    """
     if not competition.fact_sheet:
         raise Conflict("This competition asks for no fact sheet.")
     known = {str(question["key"]) for question in competition.fact_sheet}
@@ -87,8 +92,15 @@ def save(
     sheet.answers, sheet.public = kept, public
     sheet.updated_by, sheet.updated_at = membership.user_id, now()
     sheet.handed_in_at = now() if hand_in else None
+    if hand_in:
+        sheet.history = [*(sheet.history or []), _step(membership.user_id, submission_id, kept)]
     session.flush()
     return sheet
+
+
+def _step(user_id: str, submission_id: str | None, answers: Mapping[str, str]) -> dict[str, Any]:
+    at = now().isoformat()
+    return {"at": at, "by": user_id, "submission": submission_id, "answers": dict(answers)}
 
 
 def require_answers(competition: Competition, answers: Mapping[str, Any]) -> None:
@@ -105,13 +117,37 @@ def require_answers(competition: Competition, answers: Mapping[str, Any]) -> Non
 def require_at_upload(
     session: Session, competition: Competition, team: Team, answers: Mapping[str, Any]
 ) -> None:
-    """Where each upload needs a fact sheet: the one that comes with it, or the one that was handed in."""
-    if competition.fact_sheet_from != Due.UPLOAD:
+    """Where each upload needs a fact sheet: the team's, with the answers that come with the upload."""
+    if competition.fact_sheet_from == Due.UPLOAD:
+        known = sheet_of(session, competition, team).sheet
+        require_answers(competition, {**(known.answers if known else {}), **answers})
+
+
+def keep_upload_answers(
+    session: Session,
+    competition: Competition,
+    membership: Membership,
+    answers: Mapping[str, Any],
+    submission_id: str,
+) -> None:
+    """Answers that come with an upload go into the team's fact sheet, over those that it had.
+
+    The sheet is handed in where each upload needs it, or was before; elsewhere the answers are a draft.
+    """
+    if not answers:
         return
-    known = sheet_of(session, competition, team).sheet
-    if not answers and known is not None and known.handed_in_at is not None:
-        return
-    require_answers(competition, answers)
+    known = session.scalars(select(FactSheet).where(FactSheet.team_id == membership.team_id)).one_or_none()
+    said = {key: str(text) for key, text in answers.items()}
+    hand_in = competition.fact_sheet_from == Due.UPLOAD or bool(known and known.handed_in_at)
+    save(
+        session,
+        competition,
+        membership,
+        {**(known.answers if known else {}), **said},
+        hand_in=hand_in,
+        public=bool(known and known.public),
+        submission_id=submission_id,
+    )
 
 
 def list_sheets(session: Session, competition: Competition) -> list[TeamSheet]:
@@ -137,5 +173,6 @@ def table_rows(session: Session, competition: Competition) -> Iterator[dict[str,
             "state": row.state.value,
             "handed_in": row.sheet.handed_in_at.isoformat() if row.sheet and row.sheet.handed_in_at else None,
             "public": bool(row.sheet and row.sheet.public),
+            "history": json.dumps(row.sheet.history if row.sheet else [], ensure_ascii=False, sort_keys=True),
             **{str(q["key"]): answers.get(str(q["key"]), "") for q in competition.fact_sheet},
         }

@@ -210,9 +210,7 @@ def _enter(session: Session, phase: Phase, row: Candidate, actor_id: str) -> Sub
             user_id=origin.user_id,
             archive=Zip(origin.filename, origin.digest, origin.size, list(origin.checks)),
             kind=SubmissionKind.FINAL,
-            wishes=Wishes(
-                origin.comment, tuple(league.slug for league in row.leagues), dict(origin.fact_sheet)
-            ),
+            wishes=Wishes(origin.comment, tuple(league.slug for league in row.leagues)),
             origin_id=origin.id,
         )
         # Ties go to the earlier submission, which is the one uploaded then.

@@ -45,7 +45,9 @@ class Submission(Base):
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int] = mapped_column(BigInteger)
     checks: Mapped[list[Any]] = mapped_column(default=list)  # what the bundle checks said
-    fact_sheet: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    gate_of: Mapped[str | None] = mapped_column(
+        String(64)
+    )  # short name of the baseline that it measures a gate with
     origin_id: Mapped[str | None] = mapped_column(
         ForeignKey("submissions.id"), index=True
     )  # of a final entry

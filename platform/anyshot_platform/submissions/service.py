@@ -16,7 +16,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
-from anyshot_platform.fact_sheets.service import require_at_upload
+from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.operations.metrics import UPLOADS
 from anyshot_platform.phases.models import Phase
@@ -62,7 +62,7 @@ class Wishes:
 
     comment: str = ""
     leagues: tuple[str, ...] = ()
-    fact_sheet: dict[str, Any] = field(default_factory=dict)
+    fact_sheet: dict[str, Any] = field(default_factory=dict)  # answers, for the team's fact sheet
     smoke: bool = False
 
 
@@ -122,6 +122,8 @@ def submit(
         kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
         wishes=wishes,
     )
+    if not wishes.smoke:
+        keep_upload_answers(session, competition, membership, wishes.fact_sheet, submission.id)
     UPLOADS.labels("accepted").inc()
     return submission
 
@@ -154,7 +156,6 @@ def create_submission(
         digest=archive.digest,
         size=archive.size,
         checks=archive.checks,
-        fact_sheet=wishes.fact_sheet,
         origin_id=origin_id,
         quota_day=now().date(),
         counts_quota=kind == SubmissionKind.ENTRY,

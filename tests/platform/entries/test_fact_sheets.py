@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 
+import pytest
+from sqlalchemy import MetaData, select
+
+from anyshot_platform.database import Database
+from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.fact_sheets.states import Due
+from anyshot_platform.migration import migrate
+from anyshot_platform.submissions.models import Submission
+from tests.platform.admin.test_manage import page
+from tests.platform.admin.test_old_rules import write_row
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_finals import end_feedback, final, launch  # noqa: F401
-from tests.platform.site import Site
+from tests.platform.site import Site, make_zip
 
 SHEET = "/api/v1/competitions/small/fact-sheet"
 SHEETS = "/api/v1/competitions/small/manage/fact-sheets"
@@ -54,4 +65,66 @@ def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) ->
     )
     ada.call("PUT", SHEET, json={"answers": {"method": "prototypes"}, "hand_in": True})
     assert ada.submit().status_code == 201
-    assert asking.member("bob").submit(fact_sheet={"method": "mine"}).status_code == 201
+    bob, owner = asking.member("bob"), asking.owner()
+    assert bob.submit(fact_sheet={"method": "mine"}).status_code == 201
+    changed = bob.submit(make_zip(salt="again"), fact_sheet={"method": "better", "code": "there"})
+    assert changed.status_code == 201
+    found = {row["team"]: (row["state"], row["answers"]) for row in owner.call("GET", SHEETS).json()}
+    assert found["bob"] == ("handed_in", {"method": "better", "code": "there"})
+    assert found["ada"] == ("handed_in", {"method": "prototypes"})  # an upload without answers leaves them
+    shown = page(owner, "/competitions/small/manage/fact-sheets").text
+    assert "Handed in 2 times" in shown and "mine" in shown and "better" in shown
+
+
+def test_answers_that_nobody_asked_for_are_a_draft_of_the_fact_sheet(asking: Site) -> None:
+    ada = asking.member("ada")
+    ada.call("PUT", SHEET, json={"answers": {"method": "prototypes"}})
+    assert ada.submit(fact_sheet={"code": "soon"}).status_code == 201
+    sheet = ada.call("GET", SHEET).json()
+    assert (sheet["state"], sheet["answers"]) == ("draft", {"method": "prototypes", "code": "soon"})
+    unknown = ada.submit(make_zip(salt="x"), fact_sheet={"colour": "red"})
+    assert (unknown.status_code, "no question colour" in unknown.json()["message"]) == (422, True)
+
+
+def test_old_answers_and_gates_keep_their_words(tmp_path: Path) -> None:
+    """From the first release: answers lay in each submission, and so did the baseline of a gate."""
+    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+    migrate(database, "0013")
+    old_rows(database)
+    migrate(database)
+    with database.reading() as session:
+        (sheet,) = session.scalars(select(FactSheet)).all()
+        assert (sheet.answers, sheet.handed_in_at) == ({"method": "two"}, None)
+        assert [(step["submission"], step["answers"]) for step in sheet.history] == [
+            ("s1", {"method": "one"}),
+            ("s2", {"method": "two"}),
+        ]
+        gates = session.execute(select(Submission.id, Submission.gate_of)).all()
+        assert {tuple(row) for row in gates} == {("s1", None), ("s2", None), ("g", "metadelta"), ("f", None)}
+    database.dispose()
+
+
+def old_rows(database: Database) -> None:
+    """Two uploads with answers, the final run of the second, and a baseline that measures a gate."""
+    tables = MetaData()
+    with database.engine.begin() as connection:
+        tables.reflect(connection)
+        write = partial(write_row, connection, tables)
+        write("users", id="u", username="owner", username_key="owner")
+        write(
+            "competitions", id="c", slug="old", title="Old", state="published", retention={}, created_by="u"
+        )
+        write("phases", id="p", competition_id="c", slug="p", name="P", kind="feedback", board_shows="last")
+        write("teams", id="t", competition_id="c", name="Team", name_key="team")
+        write("blobs", digest="d")
+        about = {"competition_id": "c", "phase_id": "p", "team_id": "t", "user_id": "u", "digest": "d"}
+        rows = [
+            ("s1", "entry", None, {"method": "one"}),
+            ("s2", "entry", None, {"method": "two"}),
+            ("g", "baseline", None, {"gate_of": "metadelta"}),
+            ("f", "final", "s2", {"method": "two"}),
+        ]
+        for second, (key, kind, origin, sheet) in enumerate(rows):
+            at = datetime(2026, 1, 1, second=second, tzinfo=UTC)
+            values = {**about, "kind": kind, "origin_id": origin, "fact_sheet": sheet, "created_at": at}
+            write("submissions", id=key, status="finished", quota_day=at.date(), **values)
