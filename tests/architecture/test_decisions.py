@@ -51,7 +51,10 @@ def test_no_decision_stands_there_twice() -> None:
         # The name of a rule is stored and described; everybody else asks the rule itself, `PhaseVersion.rule`.
         ("ranking_rule", {"bundles/columns.py", "bundles/giving_out.py", "phases/models.py"}),
         # What a row is ranked by is written and read by the boards alone; others take `BOARD_ORDER` and ranks.
-        ("sort_value", {f"leaderboards/{name}.py" for name in ("models", "reading", "service", "sorting")}),
+        (
+            "sort_value",
+            {f"leaderboards/{name}.py" for name in ("models", "reading", "rows", "service", "sorting")},
+        ),
     ],
 )
 def test_nobody_decides_beside_the_ranking_rule(word: str, homes: set[str]) -> None:

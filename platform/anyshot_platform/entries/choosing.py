@@ -139,6 +139,26 @@ def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> St
     return _weigh(chosen, choice, known.eligibility[league.id])
 
 
+def may_still_stand(
+    session: Session,
+    version: PhaseVersion,
+    team: Team,
+    league: League,
+    submission_id: str,
+    *,
+    leaving: str | None = None,
+) -> bool:
+    """Whether what stood in a league may go on standing there, whatever the rule would choose now.
+
+    False where it has no score any more, was withdrawn, disqualified or deleted, or the team may have no entry.
+    """
+    found = _candidates(session, version, team, league, leaving)
+    candidate = next((one for one in found if one.submission.id == submission_id), None)
+    if candidate is None or candidate.obstacle is not None or team.deleted_at is not None:
+        return False
+    return eligibility_of(session, league, team).status == EntryStatus.ADMITTED
+
+
 def _weigh(chosen: Candidate, choice: Choice, eligibility: Eligibility) -> Standing:
     states = {
         EntryStatus.ADMITTED: EntryState.STANDING,

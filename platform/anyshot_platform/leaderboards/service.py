@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.database import now
-from anyshot_platform.entries.choosing import Standing
 from anyshot_platform.entries.service import stand
-from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leagues.models import League, LeagueEntry
-from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.leaderboards.candidates import find_candidates
+from anyshot_platform.leaderboards.frozen import keep_frozen
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.rows import Candidate, add_row, note_change, remove_row, update_row
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.sight.standing import counting
-from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_scoring.rankings import rank_values, value_beside
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """What stands for a team (or a baseline) on one league's board."""
-
-    league_id: str
-    row_key: str
-    ranked: bool
-    score: SubmissionScore
 
 
 def refresh_team(
@@ -42,40 +26,46 @@ def refresh_team(
     """Bring a team's rows on all boards of a version in line with its scores.
 
     Reads and writes the team's own rows only, except under relative rules, where one new score moves everybody.
-    `leaving` is the id of a score that is about to be removed. A frozen board stays as it is.
+    `leaving` is the id of a score that is about to be removed. A frozen board only loses rows, and gets them back.
     """
-    phase = session.get_one(Phase, version.phase_id)
-    standings = stand(session, phase, version, session.get_one(Team, team_id), leaving=leaving)
-    if publication_of(phase).frozen is not None:
-        return
-    wanted = {
-        (candidate.league_id, candidate.row_key): candidate
-        for candidate in _find_candidates(session, version, team_id, standings, leaving)
-    }
-    rows = session.scalars(
-        select(BoardRow).where(BoardRow.phase_version_id == version.id, BoardRow.team_id == team_id)
-    ).all()
+    phase, team = session.get_one(Phase, version.phase_id), session.get_one(Team, team_id)
+    standings = stand(session, phase, version, team, leaving=leaving)
+    rows = list(
+        session.scalars(
+            select(BoardRow).where(BoardRow.phase_version_id == version.id, BoardRow.team_id == team_id)
+        )
+    )
+    frozen = publication_of(phase).frozen
+    if frozen is None:
+        found = find_candidates(session, version, team, standings, leaving)
+        touched = _follow(session, version, team, rows, found)
+    else:
+        touched = keep_frozen(session, version, team, rows, frozen, leaving)
+    session.flush()
+    _order_relatively(session, version, touched)
+
+
+def _follow(
+    session: Session,
+    version: PhaseVersion,
+    team: Team,
+    rows: Sequence[BoardRow],
+    candidates: Iterable[Candidate],
+) -> set[str]:
+    """Make the rows what these candidates are; returns the leagues in which something changed."""
+    wanted = {(candidate.league_id, candidate.row_key): candidate for candidate in candidates}
     touched = set()
     for row in rows:
         candidate = wanted.pop((row.league_id, row.row_key), None)
         if candidate is None:
-            _note_change(session, row, None)
-            session.delete(row)
+            remove_row(session, row)
             touched.add(row.league_id)
-        elif _update_row(session, version, row, candidate):
+        elif update_row(session, version, row, candidate):
             touched.add(row.league_id)
     for candidate in wanted.values():
-        row = BoardRow(
-            phase_version_id=version.id,
-            league_id=candidate.league_id,
-            row_key=candidate.row_key,
-            team_id=team_id,
-        )
-        _update_row(session, version, row, candidate)
-        session.add(row)
+        add_row(session, version, team, candidate)
         touched.add(candidate.league_id)
-    session.flush()
-    _order_relatively(session, version, touched)
+    return touched
 
 
 def refresh_everywhere(session: Session, team_id: str) -> None:
@@ -103,93 +93,10 @@ def rebuild_boards(session: Session, version: PhaseVersion) -> None:
         refresh_team(session, version, team_id)
 
 
-def _find_candidates(
-    session: Session,
-    version: PhaseVersion,
-    team_id: str,
-    standings: Mapping[str, Standing],
-    leaving: str | None,
-) -> list[_Candidate]:
-    team = session.get_one(Team, team_id)
-    found = [
-        _Candidate(league_id, team_id, not team.out_of_ranking, standing.candidate.score)
-        for league_id, standing in standings.items()
-        if standing.stands
-    ]
-    if team.out_of_ranking:
-        found += _baselines(session, version, team_id, leaving)
-    return found
-
-
-def _baselines(
-    session: Session, version: PhaseVersion, team_id: str, leaving: str | None
-) -> list[_Candidate]:
-    """The marked rows of the organizers: each submission of a baseline has its own."""
-    query = (
-        select(LeagueEntry.league_id, SubmissionScore)
-        .join(Submission, Submission.id == SubmissionScore.submission_id)
-        .join(LeagueEntry, LeagueEntry.submission_id == SubmissionScore.submission_id)
-        .join(League, League.id == LeagueEntry.league_id)
-        .where(
-            SubmissionScore.phase_version_id == version.id,
-            SubmissionScore.team_id == team_id,
-            Submission.kind == SubmissionKind.BASELINE,
-            counting(),
-            LeagueEntry.status == EntryStatus.ADMITTED,
-            League.deleted_at.is_(None),
-        )
-    )
-    if leaving is not None:
-        query = query.where(SubmissionScore.id != leaving)
-    return [
-        _Candidate(league_id, score.submission_id, False, score)
-        for league_id, score in session.execute(query)
-    ]
-
-
-def _update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: _Candidate) -> bool:
-    score = candidate.score
-    values: dict[str, Any] = {
-        "submission_id": score.submission_id,
-        "submission_score_id": score.id,
-        "ranked": candidate.ranked,
-        "value": score.value,
-        "half_width": score.half_width,
-        "tasks": score.tasks,
-        "runs": score.runs,
-        "seconds": score.seconds,
-        "by_dataset": score.by_dataset,
-        "submitted_at": score.submitted_at,
-    }
-    if not version.rule.relative:
-        (values["sort_value"],) = rank_values([entry_of("", score)], version.rule)
-    elif row.sort_value is None:  # a new row, until it is ranked among the others
-        row.sort_value = 0.0
-    if all(getattr(row, name) == value for name, value in values.items()):
-        return False
-    for name, value in values.items():
-        setattr(row, name, value)
-    row.updated_at = now()
-    _note_change(session, row, score.value)
-    return True
-
-
-def _note_change(session: Session, row: BoardRow, value: float | None) -> None:
-    session.add(
-        BoardChange(
-            phase_version_id=row.phase_version_id,
-            league_id=row.league_id,
-            team_id=row.team_id,
-            submission_id=row.submission_id,
-            value=value,
-        )
-    )
-
-
 def note_team(session: Session, team_id: str) -> None:
     """Note that a team's rows are to be shown anew, frozen boards included: its name or standing has changed."""
     for row in session.scalars(select(BoardRow).where(BoardRow.team_id == team_id)):
-        _note_change(session, row, row.value)
+        note_change(session, row, row.value)
 
 
 def _order_relatively(session: Session, version: PhaseVersion, leagues: Iterable[str]) -> None:

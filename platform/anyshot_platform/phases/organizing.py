@@ -19,9 +19,11 @@ from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.phases.differences import difference, keep_secrets, scoring_changes
 from anyshot_platform.phases.key_acts import require_secret_key
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.phases.service import list_phases, live_version, status_of
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
+from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
@@ -166,7 +168,9 @@ def open_now(session: Session, phase: Phase, actor_id: str) -> None:
 
 
 def close(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:
-    """Close before its time; can be undone with `open_now`."""
+    """Close before its time; can be undone with `open_now`. What is closed stays closed since it was."""
+    if status_of(phase) == PhaseStatus.CLOSED:
+        return
     phase.closed_at = now()
     _record(session, phase, actor_id, "phase.close", reason=reason)
 
@@ -185,7 +189,9 @@ def extend(session: Session, phase: Phase, end: datetime | None, actor_id: str) 
 
 
 def freeze(session: Session, phase: Phase, actor_id: str) -> None:
-    """The board takes no new rows; scores are still made."""
+    """The board takes no new rows; scores are still made. What is frozen stays what it was."""
+    if publication_of(phase).frozen is not None:
+        return
     phase.frozen_at = now()
     _record(session, phase, actor_id, "phase.freeze")
 
@@ -194,7 +200,8 @@ def unfreeze(session: Session, phase: Phase, actor_id: str) -> None:
     """The board catches up with all scores."""
     phase.frozen_at = None
     session.flush()
-    rebuild_boards(session, live_version(session, phase))
+    for version in phase.versions:
+        rebuild_boards(session, version)
     _record(session, phase, actor_id, "phase.unfreeze")
 
 

@@ -104,7 +104,11 @@ def _why_board_hidden(phase: Phase, role: Role | None) -> str:
 
 def _board_note(phase: Phase, everything: bool) -> str:
     if phase.frozen_at is not None:
-        return f"The board is frozen since {phase.frozen_at:%d %b %Y, %H:%M} UTC: new scores do not appear on it."
+        since = f"{phase.frozen_at:%d %b %Y, %H:%M} UTC"
+        return (
+            f"The board is frozen since {since}: new scores do not appear on it. What is withdrawn or disqualified "
+            "leaves it, and nothing takes its place."
+        )
     if everything and _waits(phase):
         return "Only organizers see this board: it is not published yet."
     return ""

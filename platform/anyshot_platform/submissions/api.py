@@ -14,7 +14,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.runs.service import cancel_submission
 from anyshot_platform.sight.submissions import Sight
-from anyshot_platform.submissions import service, uploads, views
+from anyshot_platform.submissions import service, uploads, views, withdrawing
 from anyshot_platform.submissions.downloads import find_artifact, open_stored, send_everything
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.quota import Allowance, read_quota
@@ -198,8 +198,15 @@ def cancel(
 
 @router.post("/submissions/{submission_id}/withdraw")
 def withdraw(found: Owner, session: SessionDep) -> SubmissionDetail:
-    """Take a submission off the boards."""
-    service.withdraw(session, found.submission)
+    """Take a submission off the boards; for good once its phase has closed, and then nothing takes its place."""
+    withdrawing.withdraw(session, found.submission)
+    return views.show_detail(session, found.sight)
+
+
+@router.post("/submissions/{submission_id}/restore")
+def restore(found: Owner, session: SessionDep) -> SubmissionDetail:
+    """Put a withdrawn submission back; 409 `phase_not_open` once its phase has closed."""
+    withdrawing.reinstate(session, found.submission)
     return views.show_detail(session, found.sight)
 
 

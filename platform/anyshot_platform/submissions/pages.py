@@ -12,7 +12,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.service import cancel_submission
-from anyshot_platform.submissions import service
+from anyshot_platform.submissions import withdrawing
 from anyshot_platform.submissions.confusion_pages import offers_confusion
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.results import read_results_view
@@ -137,21 +137,21 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
         "Withdraw this submission?",
         "withdraw",
         "Withdraw",
-        ["It leaves the leaderboard. The quota stays used. You can put it back while the phase is open."],
+        [withdrawing.withdrawing_means(found.submission)],
     )
 
 
 @router.post("/submissions/{submission_id}/withdraw")
 def withdraw(found: Owner, session: SessionDep) -> Response:
     """Take the submission off the boards."""
-    service.withdraw(session, found.submission)
+    withdrawing.withdraw(session, found.submission)
     return redirect(f"/submissions/{found.submission.id}", flash="Withdrawn from the leaderboard.")
 
 
 @router.post("/submissions/{submission_id}/restore")
 def restore(found: Owner, session: SessionDep) -> Response:
     """Undo a withdrawal."""
-    service.reinstate(session, found.submission)
+    withdrawing.reinstate(session, found.submission)
     return redirect(f"/submissions/{found.submission.id}", flash="It is back on the leaderboard.")
 
 

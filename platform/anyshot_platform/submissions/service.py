@@ -20,11 +20,10 @@ from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.operations.metrics import UPLOADS
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import PhaseNotOpen, closed_since, live_version, require_open
+from anyshot_platform.phases.service import live_version, require_open
 from anyshot_platform.phases.smoke import require_smoke_pool
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.planning import Urgency, queue_runs
-from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.quota import lock_team, read_quota, require_quota
 from anyshot_platform.submissions.states import SubmissionKind
@@ -183,30 +182,6 @@ def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
         SubmissionKind.BASELINE: Urgency(priorities.RERUN),
     }
     return urgencies.get(kind, Urgency(phase.priority))
-
-
-def withdraw(session: Session, submission: Submission) -> None:
-    """Take a submission off the boards at its team's wish; what it cost of the quota stays spent.
-
-    After the phase has closed it is for good, and no earlier submission of the team takes its place.
-    """
-    if not standing_of(submission).withdrawn:
-        submission.withdrawn_at = now()
-        session.flush()
-        refresh_boards(session, submission)
-
-
-def reinstate(session: Session, submission: Submission) -> None:
-    """Undo a withdrawal; raises `PhaseNotOpen` once the phase has closed: the choice was the team's until then."""
-    if standing_of(submission).withdrawn:
-        if closed_since(submission.phase) is not None:
-            raise PhaseNotOpen(
-                f"“{submission.phase.name}” is closed: what was withdrawn stays withdrawn. "
-                "If this was a mistake, write to the organizers."
-            )
-        submission.withdrawn_at = None
-        session.flush()
-        refresh_boards(session, submission)
 
 
 def refresh_boards(session: Session, submission: Submission) -> None:

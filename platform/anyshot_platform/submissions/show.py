@@ -27,6 +27,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import QueuePlace, RunProgress, is_live, newest_runs, show_run
 from anyshot_platform.submissions.rows import submission_state, submission_title
 from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.submissions.withdrawing import can_reinstate, withdrawing_means
 from anyshot_platform.submissions.words import KIND_WORDS
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_starting_kit.wire.worker_api import LogPolicy
@@ -95,6 +96,8 @@ class SubmissionView:
     withdrawn: bool
     can_cancel: bool
     can_withdraw: bool
+    withdrawing_means: str
+    can_reinstate: bool  # it was withdrawn, and its team can still undo that
     can_compare: bool
     cancel_words: str
     board_href: str | None
@@ -196,6 +199,8 @@ def read_submission(
         withdrawn=standing.withdrawn,
         can_cancel=live and found.is_own,
         can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
+        withdrawing_means=withdrawing_means(submission),
+        can_reinstate=found.is_own and can_reinstate(submission),
         can_compare=sight.scored,
         cancel_words="A smoke test costs no quota anyway."
         if smoke

@@ -25,6 +25,7 @@ from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions import service
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.organizing import Act, act_on
+from anyshot_platform.submissions.withdrawing import withdraw
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session, create_user
 from anyshot_platform.web.services import Services
@@ -246,7 +247,7 @@ TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
     "hidden": _set(scores_visible=False),
     "unpublished": _set(published_at=None),
     "frozen": _freeze,
-    "withdrawn": lambda stage, session: service.withdraw(session, stage.submission(session)),
+    "withdrawn": lambda stage, session: withdraw(session, stage.submission(session)),
     "disqualified": _act(Act.DISQUALIFY),
     "deleted": _act(Act.DELETE),
 }

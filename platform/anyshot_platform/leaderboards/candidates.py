@@ -1,0 +1,62 @@
+"""What stands on the boards of a version: for a team what its entries say, of the organizers each baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.entries.choosing import Standing
+from anyshot_platform.leaderboards.rows import Candidate
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.sight.standing import counting
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+
+
+def find_candidates(
+    session: Session,
+    version: PhaseVersion,
+    team: Team,
+    standings: Mapping[str, Standing],
+    leaving: str | None,
+) -> list[Candidate]:
+    """What a team's rows are made of, by what stands for it in each league."""
+    found = [
+        Candidate(league_id, team.id, not team.out_of_ranking, standing.candidate.score)
+        for league_id, standing in standings.items()
+        if standing.stands
+    ]
+    if team.out_of_ranking:
+        found += find_baselines(session, version, team, leaving)
+    return found
+
+
+def find_baselines(
+    session: Session, version: PhaseVersion, team: Team, leaving: str | None
+) -> list[Candidate]:
+    """The marked rows of the organizers: each submission of a baseline has its own."""
+    query = (
+        select(LeagueEntry.league_id, SubmissionScore)
+        .join(Submission, Submission.id == SubmissionScore.submission_id)
+        .join(LeagueEntry, LeagueEntry.submission_id == SubmissionScore.submission_id)
+        .join(League, League.id == LeagueEntry.league_id)
+        .where(
+            SubmissionScore.phase_version_id == version.id,
+            SubmissionScore.team_id == team.id,
+            Submission.kind == SubmissionKind.BASELINE,
+            counting(),
+            LeagueEntry.status == EntryStatus.ADMITTED,
+            League.deleted_at.is_(None),
+        )
+    )
+    if leaving is not None:
+        query = query.where(SubmissionScore.id != leaving)
+    return [
+        Candidate(league_id, score.submission_id, False, score) for league_id, score in session.execute(query)
+    ]

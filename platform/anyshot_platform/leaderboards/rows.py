@@ -1,0 +1,85 @@
+"""Rows of boards: what one is made of, how it comes, changes and goes. Each of these leaves a `BoardChange`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.leaderboards.models import BoardChange, BoardRow
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.scores.ranked import entry_of
+from anyshot_platform.teams.models import Team
+from anyshot_scoring.rankings import rank_values
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What stands for a team (or a baseline) on one league's board."""
+
+    league_id: str
+    row_key: str
+    ranked: bool
+    score: SubmissionScore
+
+
+def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Candidate) -> None:
+    """A new row."""
+    row = BoardRow(
+        phase_version_id=version.id,
+        league_id=candidate.league_id,
+        row_key=candidate.row_key,
+        team_id=team.id,
+    )
+    update_row(session, version, row, candidate)
+    session.add(row)
+
+
+def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: Candidate) -> bool:
+    """Make the row what the candidate is; returns whether that changed anything."""
+    score = candidate.score
+    values: dict[str, Any] = {
+        "submission_id": score.submission_id,
+        "submission_score_id": score.id,
+        "ranked": candidate.ranked,
+        "value": score.value,
+        "half_width": score.half_width,
+        "tasks": score.tasks,
+        "runs": score.runs,
+        "seconds": score.seconds,
+        "by_dataset": score.by_dataset,
+        "submitted_at": score.submitted_at,
+    }
+    if not version.rule.relative:
+        (values["sort_value"],) = rank_values([entry_of("", score)], version.rule)
+    elif row.sort_value is None:  # a new row, until it is ranked among the others
+        row.sort_value = 0.0
+    if all(getattr(row, name) == value for name, value in values.items()):
+        return False
+    for name, value in values.items():
+        setattr(row, name, value)
+    row.updated_at = now()
+    note_change(session, row, score.value)
+    return True
+
+
+def remove_row(session: Session, row: BoardRow) -> None:
+    """Take a row off its board."""
+    note_change(session, row, None)
+    session.delete(row)
+
+
+def note_change(session: Session, row: BoardRow, value: float | None) -> None:
+    """Keep a change of a board: the value that a row took; None where the row goes."""
+    session.add(
+        BoardChange(
+            phase_version_id=row.phase_version_id,
+            league_id=row.league_id,
+            team_id=row.team_id,
+            submission_id=row.submission_id,
+            value=value,
+        )
+    )

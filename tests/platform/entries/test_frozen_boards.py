@@ -1,0 +1,182 @@
+"""A frozen board shows what stood when it was frozen, less what was withdrawn, disqualified or deleted."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from anyshot_platform.baselines.models import Baseline
+from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.entries.test_entries import names, scored
+from tests.platform.site import SLUG, PaperWorker, Person, Site
+
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+
+
+@pytest.fixture
+def site(embedded_site: Site) -> Site:
+    return embedded_site
+
+
+@pytest.fixture
+def worker(site: Site) -> PaperWorker:
+    return site.worker()
+
+
+def freeze(site: Site, deed: str = "freeze") -> None:
+    answer = site.owner().call("POST", f"{MANAGE}/phases/feedback/acts/{deed}", json={})
+    assert answer.status_code == 200, answer.text
+
+
+def act(site: Site, deed: str, *ids: str) -> None:
+    body = {"act": deed, "ids": list(ids), "reason": "two accounts"}
+    answer = site.owner().call("POST", f"{MANAGE}/submissions/acts", json=body)
+    assert answer.status_code == 200 and not answer.json()["skipped"], answer.text
+
+
+def withdraw(person: Person, submission: str, undo: bool = False) -> None:
+    answer = person.call("POST", f"/api/v1/submissions/{submission}/{'restore' if undo else 'withdraw'}")
+    assert answer.status_code == 200, answer.text
+
+
+def exported(site: Site) -> list[str]:
+    text = page(site.owner(), f"{BASE}/exports/leaderboards.csv").text
+    return [row["team"] for row in csv.DictReader(io.StringIO(text)) if row["league"] == "free"]
+
+
+def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
+    site: Site, worker: PaperWorker
+) -> None:
+    ada, bob = site.member("ada"), site.member("bob")
+    scored(worker, ada, 0.5)
+    freeze(site)
+    scored(worker, ada, 0.9)
+    scored(worker, bob, 0.7)
+    assert names(site, "free") == [("ada", 0.5)]
+    shown = page(ada, f"/competitions/{SLUG}/leaderboard").text
+    assert "new scores do not appear on it. What is withdrawn or disqualified leaves it" in shown
+    freeze(site, "unfreeze")
+    assert names(site, "free") == [("ada", 0.9), ("bob", 0.7)]
+
+
+@pytest.mark.parametrize(("deed", "undo"), [("disqualify", "qualify"), ("delete", "restore")])
+def test_what_is_disqualified_or_deleted_after_freezing_leaves_and_returns_when_that_is_undone(
+    site: Site, worker: PaperWorker, deed: str, undo: str
+) -> None:
+    ada, bob = site.member("ada"), site.member("bob")
+    earlier = scored(worker, ada, 0.4)
+    first = scored(worker, ada, 0.6)
+    scored(worker, bob, 0.3)
+    freeze(site)
+    scored(worker, ada, 0.9)
+    act(site, deed, first)
+    assert names(site, "free") == [("bob", 0.3)]  # neither the earlier one nor the later one moves up
+    assert site.board("free")["rows"][0]["rank"] == 1
+    assert exported(site) == ["bob"]
+    assert "ada" not in page(bob, f"/competitions/{SLUG}/leaderboard").text
+    act(site, undo, first)
+    assert names(site, "free") == [("ada", 0.6), ("bob", 0.3)]
+    act(site, deed, earlier)  # it did not stand
+    assert names(site, "free") == [("ada", 0.6), ("bob", 0.3)]
+    act(site, deed, first)
+    freeze(site, "unfreeze")
+    assert names(site, "free") == [("ada", 0.9), ("bob", 0.3)]
+
+
+def test_a_team_takes_its_row_off_a_frozen_board_and_puts_it_back(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    first = scored(worker, ada, 0.6)
+    freeze(site)
+    later = scored(worker, ada, 0.9)
+    withdraw(ada, later)
+    assert names(site, "free") == [("ada", 0.6)]
+    withdraw(ada, later, undo=True)
+    withdraw(ada, first)
+    assert names(site, "free") == []
+    withdraw(ada, first, undo=True)
+    assert names(site, "free") == [("ada", 0.6)]  # not the later 0.9
+
+
+def test_a_submission_that_loses_its_score_leaves_a_frozen_board(site: Site, worker: PaperWorker) -> None:
+    """The run failed by its own doing when the organizers had it run again."""
+    ada = site.member("ada")
+    first = scored(worker, ada, 0.6)
+    freeze(site)
+    act(site, "rerun", first)
+    job = worker.claim()
+    assert job is not None
+    assert worker.fail(job, "RUNTIME_ERROR").status_code == 204
+    assert names(site, "free") == []
+    assert ada.call("GET", f"/api/v1/submissions/{first}").json()["score"] is None
+
+
+def test_a_score_made_anew_while_the_board_is_frozen_waits(site: Site, worker: PaperWorker) -> None:
+    first = scored(worker, site.member("ada"), 0.6)
+    freeze(site)
+    act(site, "rerun", first)
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.8)
+    assert names(site, "free") == [("ada", 0.6)]
+    act(site, "disqualify", first)
+    act(site, "qualify", first)
+    assert names(site, "free") == []  # its 0.6 is no more, and its 0.8 may not be shown yet
+    freeze(site, "unfreeze")
+    assert names(site, "free") == [("ada", 0.8)]
+
+
+def test_a_team_that_is_not_admitted_any_more_leaves_a_frozen_board(site: Site, worker: PaperWorker) -> None:
+    from tests.platform.entries.test_entries import women
+
+    women(site)
+    ada, owner = site.member("ada"), site.owner()
+    scored(worker, ada, 0.5, leagues=["women"])
+    ada.call("PUT", f"/api/v1/competitions/{SLUG}/leagues/women/answers", json={"answers": {"woman": "yes"}})
+    (row,) = owner.call("GET", f"{MANAGE}/leagues/teams").json()
+    decision = {"league": "women", "teams": [row["team"]], "admit": True, "reason": ""}
+    owner.call("POST", f"{MANAGE}/leagues/teams/decide", json=decision)
+    freeze(site)
+    assert names(site, "women") == [("ada", 0.5)]
+    owner.call("POST", f"{MANAGE}/leagues/teams/decide", json={**decision, "admit": False})
+    assert names(site, "women") == []
+    owner.call("POST", f"{MANAGE}/leagues/teams/decide", json=decision)
+    assert names(site, "women") == [("ada", 0.5)]
+
+
+def test_baselines_of_a_frozen_board_leave_and_return_too(site: Site, worker: PaperWorker) -> None:
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        about = {
+            "slug": "proto",
+            "name": "Prototypes",
+            "builtin": "prototypical-networks",
+            "leagues": ["free"],
+        }
+        session.add(Baseline(competition_id=site.competition(session).id, **about))
+    post(owner, f"{BASE}/baselines/proto/run", phase="feedback")
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.2)
+    (made,) = owner.call("GET", f"{MANAGE}/submissions", params={"kind": "baseline"}).json()["items"]
+    freeze(site)
+    act(site, "disqualify", made["id"])
+    assert site.board("free")["rows"] == []
+    act(site, "qualify", made["id"])
+    assert [(row["score"], row["is_baseline"]) for row in site.board("free")["rows"]] == [(0.2, True)]
+
+
+def test_freezing_twice_keeps_the_first_moment(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
+    first = scored(worker, ada, 0.6)
+    freeze(site)
+    withdraw(ada, first)
+    freeze(site)
+    withdraw(ada, first, undo=True)
+    assert names(site, "free") == [("ada", 0.6)]
+
+
+def test_freezing_is_said_on_the_phases_page(site: Site) -> None:
+    assert flash(post(site.owner(), f"{BASE}/phases/feedback/freeze"))
+    assert "board frozen" in page(site.owner(), f"{BASE}/phases").text

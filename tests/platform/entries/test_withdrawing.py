@@ -1,0 +1,132 @@
+"""What a team takes off the boards: while the phase is open, and when it has closed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from anyshot_platform.database import now
+from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.entries.test_entries import ENTRIES, names, scored
+from tests.platform.entries.test_finals import end_feedback, final, preview
+from tests.platform.site import SLUG, PaperWorker, Person, Site
+
+__all__ = ["final"]
+FOR_GOOD = "this is for good, and no other submission of your team takes its place"
+CLOSED = "“Feedback” is closed: what was withdrawn stays withdrawn."
+
+
+@pytest.fixture
+def worker(embedded_site: Site) -> PaperWorker:
+    return embedded_site.worker()
+
+
+def withdraw(person: Person, submission: str) -> None:
+    answer = person.call("POST", f"/api/v1/submissions/{submission}/withdraw")
+    assert (answer.status_code, answer.json()["withdrawn"]) == (200, True)
+
+
+def states(person: Person) -> list[tuple[str, int, str]]:
+    return [(row["league"], row["number"], row["state"]) for row in person.call("GET", ENTRIES).json()]
+
+
+def test_while_the_phase_is_open_an_earlier_one_moves_up_and_it_can_be_put_back(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    ada = embedded_site.member("ada")
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.2)
+    asked = page(ada, f"/submissions/{last}/withdraw").text
+    assert "You can put it back while the phase is open." in asked and FOR_GOOD not in asked
+    assert post(ada, f"/submissions/{last}/withdraw").status_code == 303
+    assert names(embedded_site, "free") == [("ada", 0.9)]
+    assert "Put it back" in page(ada, f"/submissions/{last}").text
+    assert post(ada, f"/submissions/{last}/restore").status_code == 303
+    assert names(embedded_site, "free") == [("ada", 0.2)]
+    withdraw(ada, last)
+    back = ada.call("POST", f"/api/v1/submissions/{last}/restore")
+    assert (back.status_code, back.json()["withdrawn"]) == (200, False)
+    assert names(embedded_site, "free") == [("ada", 0.2)]
+
+
+@pytest.mark.parametrize("how", ["by the clock", "by hand"])
+def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(
+    embedded_site: Site, worker: PaperWorker, how: str
+) -> None:
+    """Else a team would look at its scores and turn `the last counts` into `the best counts`."""
+    site, ada = embedded_site, embedded_site.member("ada")
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.2)
+    if how == "by hand":
+        post(site.owner(), f"{BASE}/phases/feedback/close")
+    else:
+        end_feedback(site)
+    assert FOR_GOOD in page(ada, f"/submissions/{last}/withdraw").text
+    withdraw(ada, last)
+    assert names(site, "free") == []
+    assert states(ada) == [("free", 2, "withdrawn")]
+    shown = page(ada, f"/submissions/{last}").text
+    assert "Put it back" not in shown and "it stays off" in shown
+    refused = ada.call("POST", f"/api/v1/submissions/{last}/restore")
+    assert (refused.status_code, refused.json()["error"]) == (409, "phase_not_open")
+    assert CLOSED in refused.json()["message"]
+    assert CLOSED in page_of_refusal(ada, last)
+    assert names(site, "free") == []
+
+
+def page_of_refusal(person: Person, submission: str) -> str:
+    answer = post(person, f"/submissions/{submission}/restore")
+    assert answer.status_code == 409
+    return answer.text
+
+
+def test_closing_once_more_does_not_move_the_close_behind_a_withdrawal(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    site, ada = embedded_site, embedded_site.member("ada")
+    site.set_phase(ends_at=None)
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.2)
+    post(site.owner(), f"{BASE}/phases/feedback/close")
+    withdraw(ada, last)
+    post(site.owner(), f"{BASE}/phases/feedback/close")
+    site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/phases/feedback/acts/close")
+    rerun = {"act": "rescore", "ids": [last]}  # whatever refreshes the board
+    site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=rerun)
+    site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/phases/feedback/acts/freeze")
+    site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/phases/feedback/acts/unfreeze")
+    assert names(site, "free") == []
+
+
+def test_withdrawing_before_and_restoring_after_the_close_is_refused(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    site, ada = embedded_site, embedded_site.member("ada")
+    scored(worker, ada, 0.2)
+    best = scored(worker, ada, 0.9)
+    withdraw(ada, best)
+    end_feedback(site)
+    assert CLOSED in page_of_refusal(ada, best)
+    assert names(site, "free") == [("ada", 0.2)]
+
+
+def test_what_was_withdrawn_after_the_close_enters_no_final(final: Site) -> None:
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.9)
+    last = scored(worker, ada, 0.4)
+    end_feedback(final)
+    assert preview(owner)["ada"]["submission"] == last
+    withdraw(ada, last)
+    row = preview(owner)["ada"]
+    assert not row["enters"] and "withdrew" in " ".join(row["reasons"]), row
+
+
+def test_a_phase_that_opens_again_gives_the_choice_back(embedded_site: Site, worker: PaperWorker) -> None:
+    site, ada = embedded_site, embedded_site.member("ada")
+    last = scored(worker, ada, 0.2)
+    end_feedback(site)
+    withdraw(ada, last)
+    site.set_phase(ends_at=now() + timedelta(days=1))
+    assert flash(post(ada, f"/submissions/{last}/restore")) == "It is back on the leaderboard."
+    assert names(site, "free") == [("ada", 0.2)]
