@@ -28,15 +28,11 @@ class Mutant:
         """The file as it is."""
         return (ROOT / self.file).read_text()
 
-    @property
-    def module(self) -> str:
-        """The dotted name: the file's path below its project's folder."""
-        parts = Path(self.file).with_suffix("").parts[1:]
-        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
     def as_setting(self) -> str:
         """What `startup/sitecustomize.py` reads."""
-        return json.dumps({"module": self.module, "find": self.find, "replace": self.replace})
+        return json.dumps(
+            {"file": str((ROOT / self.file).resolve()), "find": self.find, "replace": self.replace}
+        )
 
 
 def read_mutants() -> Iterator[Mutant]:

@@ -1,38 +1,26 @@
-"""Python runs this at its start wherever this folder is on PYTHONPATH: it changes one module's source at its import.
+"""Python runs this at its start wherever this folder is on PYTHONPATH: it changes one file when it is loaded.
 
-`ANYSHOT_MUTANT` holds the mutant as JSON: `module`, `find`, `replace`. Child processes inherit both variables.
+`ANYSHOT_MUTANT` holds the mutant as JSON: `file`, `find`, `replace`. Child processes inherit both variables. The file
+is known by its path, not by a module's name: Alembic loads migrations without importing them.
 """
 
 import json
 import os
-import sys
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-
-
-class MutantLoader(SourceFileLoader):
-    """Compiles the changed source; the bytecode cache is neither read nor written."""
-
-    def get_code(self, fullname):
-        source = self.get_data(self.path).decode()
-        if source.count(MUTANT["find"]) != 1:
-            raise ImportError(f"the mutant's text does not occur exactly once in {self.path}")
-        return self.source_to_code(source.replace(MUTANT["find"], MUTANT["replace"]).encode(), self.path)
-
-
-class MutantFinder:
-    """Finds the one module that the mutant changes."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None) -> ModuleSpec | None:
-        if name != MUTANT["module"]:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is None or spec.origin is None:
-            raise ImportError(f"the mutant's module {name} cannot be found")
-        spec.loader = MutantLoader(name, spec.origin)
-        return spec
-
+from importlib.machinery import SourceFileLoader
 
 MUTANT = json.loads(os.environ.get("ANYSHOT_MUTANT", "{}"))
+compile_file = SourceFileLoader.get_code
+
+
+def get_code(self, fullname):
+    """The code of a module; of the mutant's file the changed one, past the bytecode cache."""
+    if os.path.realpath(self.path) != MUTANT["file"]:
+        return compile_file(self, fullname)
+    source = self.get_data(self.path).decode()
+    if source.count(MUTANT["find"]) != 1:
+        raise ImportError(f"the mutant's text does not occur exactly once in {self.path}")
+    return self.source_to_code(source.replace(MUTANT["find"], MUTANT["replace"]).encode(), self.path)
+
+
 if MUTANT:
-    sys.meta_path.insert(0, MutantFinder)  # type: ignore[arg-type]
+    SourceFileLoader.get_code = get_code
