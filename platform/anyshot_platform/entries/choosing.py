@@ -139,24 +139,25 @@ def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> St
     return _weigh(chosen, choice, known.eligibility[league.id])
 
 
-def may_still_stand(
-    session: Session,
-    version: PhaseVersion,
-    team: Team,
-    league: League,
-    submission_id: str,
-    *,
-    leaving: str | None = None,
-) -> bool:
-    """Whether what stood in a league may go on standing there, whatever the rule would choose now.
+def may_stand(
+    session: Session, version: PhaseVersion, team: Team, *, leaving: str | None = None
+) -> set[tuple[str, str]]:
+    """All that may stand for a team, whatever the rule would choose: ids of leagues and submissions.
 
-    False where it has no score any more, was withdrawn, disqualified or deleted, or the team may have no entry.
+    Left out is what has no score, was withdrawn, disqualified or deleted, and leagues where the team may have no entry.
     """
-    found = _candidates(session, version, team, league, leaving)
-    candidate = next((one for one in found if one.submission.id == submission_id), None)
-    if candidate is None or candidate.obstacle is not None or team.deleted_at is not None:
-        return False
-    return eligibility_of(session, league, team).status == EntryStatus.ADMITTED
+    if team.deleted_at is not None:
+        return set()
+    candidates = _candidates(session, version, team, leaving)
+    leagues = session.scalars(select(League).where(League.id.in_(candidates))).all()
+    eligible = eligibilities_of(session, leagues, team)
+    return {
+        (league.id, one.submission.id)
+        for league in leagues
+        if eligible[league.id].status == EntryStatus.ADMITTED
+        for one in candidates[league.id]
+        if one.obstacle is None
+    }
 
 
 def _weigh(chosen: Candidate, choice: Choice, eligibility: Eligibility) -> Standing:

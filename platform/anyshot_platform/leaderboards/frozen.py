@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.choosing import may_still_stand
+from anyshot_platform.entries.choosing import may_stand
 from anyshot_platform.leaderboards.candidates import find_baselines
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.rows import Candidate, add_row, remove_row
-from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
-
-MayStand = Callable[[str, str], bool]  # of a league's and a submission's id
 
 
 def keep_frozen(
@@ -35,33 +32,22 @@ def keep_frozen(
     No other submission moves up for one that leaves, and what stays keeps its figures. What may stand again returns
     unless it was scored anew meanwhile: new scores wait until the board is no longer frozen.
     """
-    may_stand = _judge(session, version, team, leaving)
-    gone = [row for row in rows if not may_stand(row.league_id, row.submission_id)]
+    may = may_stand(session, version, team, leaving=leaving)
+    if team.out_of_ranking:
+        may |= {(one.league_id, one.row_key) for one in find_baselines(session, version, team, leaving)}
+    gone = [row for row in rows if (row.league_id, row.submission_id) not in may]
     there = {(row.league_id, row.row_key) for row in rows}
     back = [
         stood
         for stood in _stood_at(session, version, team, frozen)
         if (stood.league_id, stood.row_key) not in there
-        and may_stand(stood.league_id, stood.score.submission_id)
+        and (stood.league_id, stood.score.submission_id) in may
     ]
     for row in gone:
         remove_row(session, row)
     for stood in back:
         add_row(session, version, team, stood)
     return {one.league_id for one in (*gone, *back)}
-
-
-def _judge(session: Session, version: PhaseVersion, team: Team, leaving: str | None) -> MayStand:
-    found = find_baselines(session, version, team, leaving) if team.out_of_ranking else []
-    baselines = {(one.league_id, one.row_key) for one in found}
-
-    def may_stand(league_id: str, submission_id: str) -> bool:
-        league = session.get_one(League, league_id)
-        return (league_id, submission_id) in baselines or may_still_stand(
-            session, version, team, league, submission_id, leaving=leaving
-        )
-
-    return may_stand
 
 
 def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datetime) -> list[Candidate]:
