@@ -262,7 +262,7 @@ class Site:
 
 def make_small_competition(services: Services, owner_id: str, *, slug: str = SLUG) -> str:
     """Create a published competition with one open phase and two leagues; returns the phase's id."""
-    pack_id = make_paper_pack(services)
+    pack_id, training_id = make_paper_pack(services), make_paper_pack(services, f"{slug}-training")
     with services.database.writing() as session:
         owner = session.get_one(User, owner_id)
         competition = create_competition(session, owner, slug=slug, title="A small competition")
@@ -281,6 +281,10 @@ def make_small_competition(services: Services, owner_id: str, *, slug: str = SLU
         )
         pool = create_pool(session, slug=f"{slug}-pool", name="Pool", owner_id=owner.id)
         version = create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=owner.id)
+        training = create_pool(session, slug=f"{slug}-train", name="Training", owner_id=owner.id)
+        trained = create_pool_version(
+            session, training, [session.get_one(Pack, training_id)], created_by=owner.id
+        )
         phase = Phase(
             competition_id=competition.id,
             slug="feedback",
@@ -294,7 +298,7 @@ def make_small_competition(services: Services, owner_id: str, *, slug: str = SLU
         phase.versions = [
             PhaseVersion(
                 number=1,
-                meta_train_pool_version_id=version.id,
+                meta_train_pool_version_id=trained.id,
                 meta_test_pool_version_id=version.id,
                 protocol={"name": "any_way_any_shot"},
                 tasks=10,

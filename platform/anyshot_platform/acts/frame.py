@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from fastapi import Request
+from fastapi import Header, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, Consent, Deed
+from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.web.forms import SentForm
@@ -17,6 +18,11 @@ from anyshot_platform.web.rendering import redirect, render
 
 S = TypeVar("S")
 _OWN = frozenset({"csrf_token", "confirm", "override", "reason"})
+
+
+IfMatch = Annotated[
+    str | None, Header(description="The ETag of what you read: 409 `stale` where somebody changed it since.")
+]
 
 
 class ConsentIn(BaseModel):
@@ -50,6 +56,21 @@ def perform(
         session.rollback()
         return redirect(target, flash=error.message, tone="bad")
     return redirect(target, flash=outcome.message)
+
+
+def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Response:
+    """The page with both values of each field that two people changed; nothing is saved yet."""
+    kept = [(name, value) for name, value in form.data.multi_items() if name not in ("csrf_token", "insist")]
+    return render(
+        request,
+        "acts/conflict.html",
+        section="competitions",
+        clashes=error.clashes,
+        kept=[(name, value) for name, value in kept if isinstance(value, str)],
+        insist=seal({clash.field: clash.now for clash in error.clashes}),
+        back=back,
+        status_code=409,
+    )
 
 
 def ask(request: Request, form: SentForm, error: NeedsConsent, back: str) -> Response:

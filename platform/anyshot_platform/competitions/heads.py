@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
@@ -108,7 +109,7 @@ def join_state(access: CompetitionAccess) -> str:
     if membership is not None and membership.status != MemberStatus.WITHDRAWN:
         if membership.status != MemberStatus.APPROVED:
             return {MemberStatus.PENDING: "pending", MemberStatus.BANNED: "banned"}[membership.status]
-        if competition.terms and (membership.terms_version or 0) < competition.terms_version:
+        if must_accept(competition, membership):
             return "must_accept"
         return "member"
     if not access.viewer.is_signed_in:

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import PlatformError
@@ -97,7 +98,8 @@ def act(session: Session, target: str, message: str, deed: Callable[[], Any]) ->
         result = deed()
         session.flush()
     except PlatformError as error:
-        if error.status not in (409, 422):
+        if isinstance(error, Stale) or error.status not in (409, 422):
+            session.rollback()
             raise
         session.rollback()
         return redirect(target, flash=error.message, tone="bad")

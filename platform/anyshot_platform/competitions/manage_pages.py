@@ -8,6 +8,8 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.frame import ask_which
+from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.competitions import organizing
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
@@ -102,6 +104,8 @@ def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> 
         "settings",
         heading="Settings and texts",
         fact_sheet_text=_questions(access.competition.fact_sheet),
+        seen=seal(organizing.settings_of(access.competition)),
+        page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
     )
 
 
@@ -111,19 +115,36 @@ def _questions(fact_sheet: list[dict[str, object]]) -> str:
 
 
 @router.post("/settings")
-def save_settings(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
-    """Save the settings."""
+def save_settings(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Save what was changed; where somebody changed the same meanwhile, show both."""
+    competition = access.competition
 
     def deed() -> None:
-        organizing.change_settings(session, access.competition, _settings(form), access.viewer.id)
+        sent = _settings(form, competition.fact_sheet_by)
+        mine = changes(
+            session,
+            ("competition", competition.id),
+            unseal(form.text("seen")),
+            {name: organizing.plain(value) for name, value in sent.items()},
+            organizing.settings_of(competition),
+            unseal(form.text("insist")),
+        )
+        values = {name: sent[name] for name in mine}
+        organizing.change_settings(session, competition, values, access.viewer.id)
         logo = form.file("logo")
         if logo is not None:
             organizing.set_logo(session, services.storage, access.competition, *logo, access.viewer.id)
 
-    return act(session, manage_path(access, "/settings"), "Saved.", deed)
+    back = manage_path(access, "/settings")
+    try:
+        return act(session, back, "Saved.", deed)
+    except Stale as error:
+        return ask_which(request, form, error, back)
 
 
-def _settings(form: SentForm) -> dict[str, object]:
+def _settings(form: SentForm, due: datetime | None) -> dict[str, object]:
     questions = []
     for line in form.text("fact_sheet").splitlines():
         key, _, label = line.partition(":")
@@ -144,28 +165,38 @@ def _settings(form: SentForm) -> dict[str, object]:
         "prizes": form.text("prizes"),
         "fact_sheet": questions,
         "fact_sheet_from": Due(form.text("fact_sheet_from") or "finalists"),
-        "fact_sheet_by": _moment(form.text("fact_sheet_by")),
+        "fact_sheet_by": _moment(form.text("fact_sheet_by"), due),
     }
 
 
-def _moment(text: str) -> datetime | None:
+def _moment(text: str, before: datetime | None) -> datetime | None:
+    """The moment of a field, which knows minutes only: seconds stay as they were."""
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
+        found = datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError:
         raise Invalid(f"This is no moment: {text[:40]}", field="fact_sheet_by") from None
+    return before if before and found == before.replace(second=0, microsecond=0) else found
 
 
 @router.post("/pages")
-def save_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Add or change a page of text."""
+def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a page of text; where somebody changed the same meanwhile, show both."""
+    competition = access.competition
 
     def deed() -> None:
         page_id = form.text("page_id") or None
-        organizing.save_page(
-            session, access.competition, form.text("title"), form.text("body"), access.viewer.id, page_id
-        )
+        fields = {"title": form.text("title"), "body": form.text("body")}
+        if page_id:
+            now_there = organizing.page_fields(organizing.find_page(competition, page_id))
+            seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
+            fields = now_there | changes(session, ("page", page_id), seen, fields, now_there, insist)
+        organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
 
-    return act(session, manage_path(access, "/settings#pages"), "The page is saved.", deed)
+    back = manage_path(access, "/settings#pages")
+    try:
+        return act(session, back, "The page is saved.", deed)
+    except Stale as error:
+        return ask_which(request, form, error, back)
 
 
 @router.post("/pages/{page_id}/move")

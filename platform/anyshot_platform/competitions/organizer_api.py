@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from anyshot_platform.acts.frame import IfMatch
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions import organizing
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner, AsReviewer
@@ -55,6 +57,7 @@ class PageOut(PageIn):
 
     id: str
     key: str
+    tag: str
 
 
 class MoveIn(BaseModel):
@@ -99,16 +102,23 @@ class StateOut(BaseModel):
 
 
 @router.get("/settings")
-def show_settings(access: AsReviewer) -> Settings:
-    """The settings of the competition."""
+def show_settings(access: AsReviewer, response: Response) -> Settings:
+    """The settings of the competition; their ETag belongs into the `If-Match` of a change."""
+    response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
     return _settings(access.competition)
 
 
 @router.put("/settings")
-def change_settings(access: AsOrganizer, session: SessionDep, body: Settings) -> Settings:
+def change_settings(
+    access: AsOrganizer, session: SessionDep, body: Settings, response: Response, if_match: IfMatch = None
+) -> Settings:
     """Replace the settings; what is left out gets its default."""
     values = {**body.model_dump(), "fact_sheet": [question.model_dump() for question in body.fact_sheet]}
+    current = organizing.settings_of(access.competition)
+    sent = {name: organizing.plain(value) for name, value in values.items()}
+    require_tag(session, ("competition", access.competition.id), if_match, sent, current)
     organizing.change_settings(session, access.competition, values, access.viewer.id)
+    response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
     return _settings(access.competition)
 
 
@@ -134,8 +144,12 @@ def add_page(access: AsOrganizer, session: SessionDep, body: PageIn) -> PageOut:
 
 
 @router.put("/pages/{page_id}")
-def change_page(access: AsOrganizer, session: SessionDep, page_id: PageParam, body: PageIn) -> PageOut:
-    """Replace a page's title and text."""
+def change_page(
+    access: AsOrganizer, session: SessionDep, page_id: PageParam, body: PageIn, if_match: IfMatch = None
+) -> PageOut:
+    """Replace a page's title and text; `If-Match` takes the `tag` that it was listed with."""
+    current = organizing.page_fields(organizing.find_page(access.competition, page_id))
+    require_tag(session, ("page", page_id), if_match, body.model_dump(), current)
     return _page(
         organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id, page_id)
     )
@@ -201,7 +215,9 @@ def _settings(row: Competition) -> Settings:
 
 
 def _page(page: CompetitionPage) -> PageOut:
-    return PageOut(id=page.id, key=page.slug, title=page.title, body=page.body)
+    return PageOut(
+        id=page.id, key=page.slug, title=page.title, body=page.body, tag=tag_of(organizing.page_fields(page))
+    )
 
 
 def _state(session: SessionDep, row: Competition) -> StateOut:

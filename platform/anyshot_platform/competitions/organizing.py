@@ -15,9 +15,10 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.competitions.states import CompetitionState, Registration
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.phases.leaks import leaks
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.submissions.models import Submission
 
@@ -27,6 +28,32 @@ _STATES = {
     CompetitionState.ARCHIVED: {CompetitionState.PUBLISHED},
 }
 LOGO_LIMIT = 2 << 20
+
+
+SETTINGS = (
+    "title",
+    "summary",
+    "contact_email",
+    "terms",
+    "registration",
+    "email_domains",
+    "team_size",
+    "discussion_open",
+    "prizes",
+    "fact_sheet",
+    "fact_sheet_from",
+    "fact_sheet_by",
+)
+
+
+def settings_of(competition: Competition) -> dict[str, Any]:
+    """The settings of a competition by field, as JSON data."""
+    return {name: plain(getattr(competition, name)) for name in SETTINGS}
+
+
+def page_fields(page: CompetitionPage) -> dict[str, Any]:
+    """A page of text by field."""
+    return {"title": page.title, "body": page.body}
 
 
 def change_settings(
@@ -39,14 +66,20 @@ def change_settings(
     size = values.get("team_size", competition.team_size)
     if not isinstance(size, int) or not 1 <= size <= 100:
         raise Invalid("A team has 1 to 100 members.", field="team_size")
-    before = {key: _plain(getattr(competition, key)) for key in values}
-    if "terms" in values and values["terms"] != competition.terms:
+    if "terms" in values and _same_text(values["terms"], competition.terms):
+        values = {**values, "terms": competition.terms}
+    before = {key: plain(getattr(competition, key)) for key in values}
+    if values.get("terms", competition.terms) != competition.terms:
         competition.terms_version += 1
+    if "registration" in values:
+        values = {**values, "registration": _registration(values["registration"])}
     for key, value in {**values, "title": title}.items():
         setattr(competition, key, value)
     session.flush()
-    after = {key: _plain(getattr(competition, key)) for key in values}
+    after = {key: plain(getattr(competition, key)) for key in values}
     changed = {key for key in values if before[key] != after[key]}
+    if not changed:
+        return
     _record(
         session,
         competition,
@@ -57,7 +90,19 @@ def change_settings(
     )
 
 
-def _plain(value: Any) -> Any:
+def _same_text(one: Any, other: str) -> bool:
+    """Whether two texts read the same: forms change the ends of lines, and take the last one away."""
+    return str(one).replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
+
+
+def _registration(word: Any) -> Registration:
+    if word not in set(Registration):
+        raise Invalid("Registration is open, approval or closed.", field="registration")
+    return Registration(word)
+
+
+def plain(value: Any) -> Any:
+    """A value of a setting as JSON has it."""
     if isinstance(value, datetime):
         return value.isoformat()
     return value.value if isinstance(value, Enum) else value
@@ -94,17 +139,21 @@ def save_page(
         competition.pages.append(page)
     else:
         page = find_page(competition, page_id)
-    before = {"title": page.title, "body": page.body}
+    before = page_fields(page) if page_id else {}
     page.title, page.body = title.strip()[:200], body
     session.flush()
-    _record(
-        session,
-        competition,
-        actor_id,
-        "page.save",
-        before=before if page_id else {},
-        after={"title": title, "body": body},
-    )
+    after = {name: value for name, value in page_fields(page).items() if before.get(name) != value}
+    if after:
+        audit.record(
+            session,
+            actor_id=actor_id,
+            action="page.save",
+            object_type="page",
+            object_id=page.id,
+            competition_id=competition.id,
+            before={name: before[name] for name in after if name in before},
+            after=after,
+        )
     return page
 
 
@@ -165,6 +214,7 @@ def what_is_missing(session: Session, competition: Competition) -> list[str]:
                 missing.append(f"{phase.name} has no {role} pool.")
             elif not pool.entries:
                 missing.append(f"The {role} pool “{pool.pool.name}” of {phase.name} has no packs yet.")
+        missing += [f"{phase.name}: {problem}" for _, problem in leaks(session, version)]
         if not version.protocol:
             missing.append(f"{phase.name} has no task protocol.")
     return list(dict.fromkeys(missing))

@@ -216,9 +216,14 @@ def invite(
     known = find_membership(session, competition.id, user.id)
     if known is not None and known.role == Role.OWNER:
         raise Conflict(f"{user.username} is an owner already.")
-    membership = add_member(session, competition, user, role)
-    _record(session, membership, actor_id, "member.add", after={"role": role.value})
-    return membership
+    if known is None or known.team_id is None:
+        membership = add_member(session, competition, user, role)
+        _record(session, membership, actor_id, "member.add", after={"role": role.value})
+        return membership
+    if known.status != MemberStatus.APPROVED:
+        approve(session, known, actor_id)
+    set_role(session, known, role, actor_id)
+    return known
 
 
 def find_team(session: Session, competition: Competition, team_id: str) -> Team:

@@ -22,6 +22,29 @@ class CannotJoin(Forbidden):
     code = "cannot_join"
 
 
+class TermsChanged(CannotJoin):
+    """The terms are new since the participant accepted them."""
+
+    code = "terms_changed"
+
+
+def require_terms(competition: Competition, membership: Membership) -> None:
+    """Raise `TermsChanged` unless a participant has accepted the terms as they are now."""
+    if must_accept(competition, membership):
+        raise TermsChanged(
+            f"The terms of this competition have changed. Read and accept version {competition.terms_version} "
+            f"first: /competitions/{competition.slug}/join",
+            terms_version=competition.terms_version,
+        )
+
+
+def must_accept(competition: Competition, membership: Membership) -> bool:
+    """Whether a participant is to be asked to accept the terms; organizers wrote them."""
+    accepted = membership.terms_version or 0
+    asked = membership.role == Role.PARTICIPANT and accepted < competition.terms_version
+    return bool(competition.terms) and asked
+
+
 def create_competition(
     session: Session, owner: User, *, slug: str, title: str, summary: str = ""
 ) -> Competition:

@@ -35,12 +35,54 @@ def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
     return [name for name in changed if name != "tasks.same_test_tasks" or not shared]
 
 
+_SECRET = ("tasks.train_seeds", "tasks.test_seeds", "tasks.key")
+
+
+def secret_fields(spec: PhaseSpec) -> dict[str, Any]:
+    """What `flatten` leaves out, by field."""
+    return {name: getattr(spec.tasks, name.removeprefix("tasks.")) for name in _SECRET}
+
+
+def flatten(spec: PhaseSpec) -> dict[str, Any]:
+    """The settings of a phase by field, without its secrets and without gates, which are set elsewhere."""
+    flat: dict[str, Any] = {}
+    for part, value in spec.model_dump(mode="json").items():
+        if part == "entries":
+            flat["entries.phase"] = value["phase"] if value else None
+        elif isinstance(value, dict):
+            flat |= {f"{part}.{key}": one for key, one in value.items()}
+        else:
+            flat[part] = value
+    flat["tasks.protocol"] = {k: v for k, v in flat["tasks.protocol"].items() if k != "split_seed"}
+    return {name: value for name, value in flat.items() if name not in _SECRET}
+
+
+def with_fields(spec: PhaseSpec, fields: dict[str, Any]) -> PhaseSpec:
+    """The description with these fields, as `flatten` names them, set anew."""
+    data = spec.model_dump()
+    for name, value in fields.items():
+        part, _, key = name.rpartition(".")
+        if name == "entries.phase":
+            gates = (data["entries"] or {}).get("gates", [])
+            data["entries"] = {"phase": value, "gates": gates} if value else None
+        elif part:
+            data[part][key] = value
+        else:
+            data[name] = value
+    return PhaseSpec.model_validate(data)
+
+
+def keep_seconds(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
+    """The description with the moments of `old` where a form, which knows minutes only, left them as they were."""
+    kept = {
+        name: before
+        for name in ("start", "end")
+        if (before := getattr(old, name)) and getattr(spec, name) == before.replace(second=0, microsecond=0)
+    }
+    return spec.model_copy(update=kept)
+
+
 def difference(one: PhaseSpec, other: PhaseSpec) -> dict[str, Any]:
-    """What is different in `one`, without secrets."""
-    mine, theirs = one.model_dump(mode="json"), other.model_dump(mode="json")
-    for side in (mine, theirs):
-        side["tasks"].pop("train_seeds", None)
-        side["tasks"].pop("test_seeds", None)
-        side["tasks"].pop("key", None)
-        side["tasks"]["protocol"].pop("split_seed", None)
-    return {key: value for key, value in mine.items() if theirs[key] != value}
+    """The fields that are different in `one`, without secrets."""
+    theirs = flatten(other)
+    return {name: value for name, value in flatten(one).items() if theirs[name] != value}

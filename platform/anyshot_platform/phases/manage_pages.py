@@ -10,6 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.frame import ask_which
+from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.quantities import write_duration, write_size
@@ -26,11 +28,19 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.phases import key_acts, organizing, versions
 from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
+from anyshot_platform.phases.differences import (
+    flatten,
+    keep_seconds,
+    keep_secrets,
+    secret_fields,
+    with_fields,
+)
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import BOARD_WORDS
+from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
@@ -107,6 +117,7 @@ def change_phase(
         return _editor(request, session, access, phase, old, form=form, errors=errors)
     target = manage_path(access, f"/phases/{phase.slug}")
     try:
+        spec = _merged(session, phase, form, spec, old)
         if form.text("deed") == "version":
             drafted = versions.draft_version(
                 session, phase, spec, form.text("reason"), access.viewer.id, new_key=form.flag("new_key")
@@ -117,6 +128,9 @@ def change_phase(
             )
         organizing.change_phase(session, phase, spec, access.viewer.id)
         session.flush()
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, target)
     except PlatformError as error:
         session.rollback()
         field = str(error.details.get("field", ""))
@@ -124,6 +138,27 @@ def change_phase(
         shown = {field: error.message}
         return _editor(request, session, access, phase, old, form=form, errors=shown, offer_version=refused)
     return redirect(target, flash="Saved.")
+
+
+def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
+    """The phase as it is, with what was changed in the form; raises `Stale` where somebody changed the same."""
+    whole = keep_secrets(keep_seconds(sent, old), old)
+    mine = changes(
+        session,
+        ("phase", phase.id),
+        unseal(form.text("seen")),
+        flatten(whole),
+        flatten(old),
+        unseal(form.text("insist")),
+    )
+    return with_fields(old, mine | secret_fields(whole))
+
+
+def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
+    """The versions of pools that the live version of a phase is scored on."""
+    live = next((row for row in phase.versions if row.number == phase.live_version), None) if phase else None
+    held = [("meta-train", live.meta_train), ("meta-test", live.meta_test)] if live else []
+    return [(role, version) for role, version in held if version is not None]
 
 
 def _editor(
@@ -157,6 +192,8 @@ def _editor(
         remarks=remarks_on_rule(session, phase) if phase else [],
         values=form.values() if form else {},
         sent=form is not None,
+        pools_held=_pools_held(phase),
+        seen=form.text("seen") if form else seal(flatten(spec)),
         errors=errors or {},
         offer_version=offer_version,
         as_time=write_duration,

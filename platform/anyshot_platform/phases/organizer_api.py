@@ -6,17 +6,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.frame import IfMatch
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.phases import key_acts, organizing
 from anyshot_platform.phases.checks import open_protocol, require_sound
+from anyshot_platform.phases.differences import flatten, keep_secrets
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
@@ -89,21 +92,31 @@ def add_phase(access: AsOrganizer, session: SessionDep, body: PhaseSpec) -> Phas
 
 
 @router.get("/{phase_slug}")
-def show_phase(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
-    """One phase."""
-    return show(session, find_phase(session, access.competition, phase_slug))
+def show_phase(
+    access: AsReviewer, session: SessionDep, phase_slug: PhaseParam, response: Response
+) -> PhaseState:
+    """One phase; the ETag of its settings belongs into the `If-Match` of a change."""
+    phase = find_phase(session, access.competition, phase_slug)
+    response.headers["etag"] = tag_of(flatten(describe_phase(session, phase, "")))
+    return show(session, phase)
 
 
 @router.put("/{phase_slug}")
 def change_phase(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PhaseSpec
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    body: PhaseSpec,
+    if_match: IfMatch = None,
 ) -> PhaseState:
     """Bring a phase in line with a description; seeds that are left out stay.
 
     409 `incomparable` where there are submissions and their scores would become incomparable: draft a version.
     """
     phase = find_phase(session, access.competition, phase_slug)
-    spec = require_sound(session, access.viewer, body, phase, describe_phase(session, phase, ""))
+    old = describe_phase(session, phase, "")
+    spec = require_sound(session, access.viewer, body, phase, old)
+    require_tag(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
     organizing.change_phase(session, phase, spec, access.viewer.id)
     session.flush()
     return show(session, phase)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.phases.differences import difference, keep_secrets, scoring_changes
 from anyshot_platform.phases.key_acts import require_secret_key
+from anyshot_platform.phases.leaks import require_no_leak
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, live_version, status_of
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
@@ -59,6 +61,7 @@ def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor
     session.flush()
     link_phase(session, phase, spec)
     require_nothing_hidden_shown(session, phase, live_version(session, phase), None)
+    require_no_leak(session, phase, live_version(session, phase))
     _record(session, phase, actor_id, "phase.add", after={"key": spec.key})
     return phase
 
@@ -69,8 +72,8 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     Raises:
         Incomparable: something that decides what a score is would change while there are submissions.
     """
-    old = describe_phase(session, phase, "UTC")
-    spec = keep_secrets(spec, old)
+    old = describe_phase(session, phase, "")
+    spec = keep_secrets(spec.model_copy(update={"timezone": spec.timezone or "UTC"}), old)
     changed = scoring_changes(old, spec)
     version = live_version(session, phase)
     if changed and count_submissions(session, phase):
@@ -86,16 +89,19 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
     if changed:
-        for name, value in version_values(spec, find_pools(session, spec)).items():
+        pools = find_pools(session, spec, held=(version.meta_train, version.meta_test))
+        for name, value in version_values(spec, pools).items():
             setattr(version, name, value)
     smoke_before = phase.smoke_pool_version_id
     link_phase(session, phase, spec)
     require_nothing_hidden_shown(session, phase, version, smoke_before)
+    if changed:
+        require_no_leak(session, phase, version)
     if shows_other:
         rebuild_boards(session, version)
-    _record(
-        session, phase, actor_id, "phase.change", before=difference(old, spec), after=difference(spec, old)
-    )
+    before, after = difference(old, spec), difference(spec, old)
+    if before or after:
+        _record(session, phase, actor_id, "phase.change", before=before, after=after)
 
 
 def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
@@ -114,11 +120,16 @@ def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
     phase.smoke_pool_version_id = smoke.id if smoke else None
 
 
-def find_pools(session: Session, spec: PhaseSpec) -> dict[str, PoolVersion]:
-    """The newest versions of the pools that a phase names; raises `Invalid` for names that are none."""
+def find_pools(
+    session: Session, spec: PhaseSpec, held: Iterable[PoolVersion | None] = ()
+) -> dict[str, PoolVersion]:
+    """The versions of the pools that a phase names: those `held` already, else the newest.
+
+    Raises `Invalid` for names that are none.
+    """
     names = {name for name in (spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool) if name}
-    found: dict[str, PoolVersion] = {}
-    for name in names:
+    found = {version.pool.slug: version for version in held if version is not None}
+    for name in names - found.keys():
         version = session.scalars(
             select(PoolVersion)
             .join(Pool, Pool.id == PoolVersion.pool_id)

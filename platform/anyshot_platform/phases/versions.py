@@ -15,6 +15,7 @@ from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
 from anyshot_platform.phases.differences import keep_secrets, scoring_changes
 from anyshot_platform.phases.joining import not_queued, queue_under
 from anyshot_platform.phases.key_acts import give_new_key
+from anyshot_platform.phases.leaks import require_no_leak
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.organizing import find_pools
 from anyshot_platform.phases.service import live_version
@@ -75,6 +76,7 @@ def draft_version(
         give_new_key(version)
     session.add(version)
     require_nothing_hidden_shown(session, phase, version, phase.smoke_pool_version_id)
+    require_no_leak(session, phase, version)
     _record(session, phase, version, actor_id, "version.draft", reason)
     return version
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.service import require_participant, require_terms
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
@@ -101,6 +101,7 @@ def submit(
     Raises `CannotJoin`, `PhaseNotOpen`, `NoSmokeTest`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
     """
     membership = require_participant(membership)
+    require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
         raise Conflict("This competition takes no submissions now.")
     require_open(phase)

@@ -61,7 +61,7 @@ def test_a_pool_that_a_phase_tests_on_is_not_published(embedded_site: Site) -> N
 def test_the_same_dataset_in_another_pool_is_as_secret(embedded_site: Site) -> None:
     site, owner = embedded_site, embedded_site.owner()
     with site.services.database.writing() as session:
-        pack = session.scalars(select(Pack)).one()
+        pack = session.scalars(select(Pack).where(Pack.name == "alpha")).one()
         pool = create_pool(session, slug="copy", name="Copy", owner_id=owner.id)
         create_pool_version(session, pool, [pack], created_by=owner.id)
     assert "would give its labels away" in flash(post(owner, "/organize/pools/copy/publish", confirm="copy"))
@@ -91,7 +91,7 @@ def test_a_pool_is_published_by_its_name_and_every_log_says_so(embedded_site: Si
 def test_the_clock_does_not_publish_what_another_phase_tests_on(embedded_site: Site) -> None:
     site, owner = embedded_site, embedded_site.owner()
     with site.services.database.writing() as session:
-        pack = session.scalars(select(Pack)).one()
+        pack = session.scalars(select(Pack).where(Pack.name == "alpha")).one()
         pool = create_pool(session, slug="copy", name="Copy", owner_id=owner.id)
         pool.publish_when_over = True
         version = create_pool_version(session, pool, [pack], created_by=owner.id)

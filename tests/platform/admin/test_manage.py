@@ -125,7 +125,7 @@ def phase_form(**changes: object) -> dict[str, object]:
         "end": "2090-01-01T00:00",
         "timezone": "UTC",
         "accepts_uploads": "1",
-        "tasks.meta_train": "small-pool",
+        "tasks.meta_train": "small-train",
         "tasks.meta_test": "small-pool",
         "tasks.protocol": '{"name": "any_way_any_shot"}',
         "tasks.count": "10",

@@ -1,0 +1,132 @@
+"""Two people change one thing: both changes are kept; where both change one field, the second decides knowingly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.users.models import User
+
+Fields = Mapping[str, Any]
+_RECENT = 200
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A field that somebody else changed meanwhile."""
+
+    field: str
+    read: Any
+    yours: Any
+    now: Any
+    by: str
+    at: str
+
+
+class Stale(Conflict):
+    """Somebody else changed the same fields since they were read; the details hold both values."""
+
+    code = "stale"
+
+    def __init__(self, clashes: list[Clash]) -> None:
+        names = ", ".join(clash.field for clash in clashes)
+        who = ", ".join(sorted({clash.by for clash in clashes}))
+        super().__init__(
+            f"{who} changed {names} since you read it.", fields=[asdict(clash) for clash in clashes]
+        )
+        self.clashes = clashes
+
+
+def seal(fields: Fields) -> str:
+    """Fields as a form carries them, to say later what they were."""
+    return json.dumps(dict(fields), sort_keys=True, ensure_ascii=False)
+
+
+def unseal(text: str) -> dict[str, Any] | None:
+    """What a form was filled in upon; None for a form that does not say. Raises `Invalid`."""
+    try:
+        found = json.loads(text) if text else None
+    except ValueError:
+        found = 0
+    if found is not None and not isinstance(found, dict):
+        raise Invalid("The form is damaged. Open the page again.")
+    return found
+
+
+def tag_of(fields: Fields) -> str:
+    """The entity tag of fields, for `ETag` and `If-Match`."""
+    return f'"{hashlib.sha256(seal(fields).encode()).hexdigest()[:32]}"'
+
+
+def changes(
+    session: Session,
+    subject: tuple[str, str],
+    seen: Fields | None,
+    sent: Fields,
+    current: Fields,
+    insist: Fields | None = None,
+) -> dict[str, Any]:
+    """The fields of `sent` that are to be written: those that differ from what was `seen`.
+
+    `subject` is the type and id under which the audit log knows the object; `insist` has the values that somebody was
+    shown and replaces knowingly.
+
+    Raises:
+        Stale: somebody else gave one of them another value meanwhile.
+    """
+    base = current if seen is None else seen
+    mine = {name: value for name, value in sent.items() if not _same(value, base.get(name))}
+    wanted = {name: value for name, value in mine.items() if not _same(value, current.get(name))}
+    known = insist or {}
+    moved = [name for name in wanted if not _same(current.get(name), base.get(name))]
+    clashing = [name for name in moved if name not in known or known[name] != current.get(name)]
+    if clashing:
+        raise Stale([_clash(session, subject, name, base, sent, current) for name in clashing])
+    return wanted
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are one: forms change the ends of lines, and take the last one away."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
+    return bool(one == other)
+
+
+def require_tag(
+    session: Session, subject: tuple[str, str], tag: str | None, sent: Fields, current: Fields
+) -> None:
+    """Raise `Stale` where a request says what it read (`If-Match`), and that is no longer so."""
+    if tag in (None, "*", tag_of(current)):
+        return
+    other = [name for name in sent if sent[name] != current.get(name)]
+    if other:
+        raise Stale([_clash(session, subject, name, {}, sent, current) for name in other])
+
+
+def _clash(
+    session: Session, subject: tuple[str, str], name: str, base: Fields, sent: Fields, current: Fields
+) -> Clash:
+    by, at = _who_wrote(session, subject, name)
+    return Clash(name, base.get(name), sent[name], current.get(name), by, at)
+
+
+def _who_wrote(session: Session, subject: tuple[str, str], name: str) -> tuple[str, str]:
+    rows = session.execute(
+        select(AuditEntry, User.username)
+        .outerjoin(User, User.id == AuditEntry.actor_id)
+        .where(AuditEntry.object_type == subject[0], AuditEntry.object_id == subject[1])
+        .order_by(AuditEntry.id.desc())
+        .limit(_RECENT)
+    )
+    for entry, username in rows:
+        if name in entry.after:
+            return username or "the platform", f"{entry.at:%Y-%m-%d %H:%M:%S} UTC"
+    return "Somebody", ""

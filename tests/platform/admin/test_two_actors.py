@@ -1,0 +1,235 @@
+"""Two organizers at one form, people whose terms changed, organizers who were participants, data that would leak."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from httpx import Response
+
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.states import QueryOrder
+from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.pools.organizing import put_packs
+from anyshot_platform.pools.service import create_pool, create_pool_version
+from tests.platform.admin.test_guarded_acts import log
+from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
+from tests.platform.site import SLUG, Person, Site, make_paper_pack, make_zip
+
+SETTINGS = f"{BASE}/settings"
+FEEDBACK = f"{BASE}/phases/feedback"
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+
+
+def seen(person: Person, path: str, nth: int = 0) -> str:
+    """What a form says that it was filled in upon."""
+    found = re.findall(r'name="seen" value="([^"]*)"', page(person, path).text)
+    return html.unescape(found[nth])
+
+
+def hidden(answer: Response, name: str) -> str:
+    found = re.search(rf'name="{name}" value="([^"]*)"', answer.text)
+    assert found is not None
+    return html.unescape(found[1])
+
+
+def settings_form(**changes: object) -> dict[str, object]:
+    return {
+        "title": "A small competition",
+        "registration": "open",
+        "team_size": "1",
+        "discussion_open": "1",
+        **changes,
+    }
+
+
+# Two organizers
+
+
+def test_two_organizers_change_two_fields_of_a_phase(embedded_site: Site) -> None:
+    site, dana = embedded_site, embedded_site.owner()
+    otto = site.member("otto", Role.ORGANIZER)
+    read = seen(dana, FEEDBACK)
+    post(otto, FEEDBACK, seen=seen(otto, FEEDBACK), **phase_form(**{"quota.per_day": "7"}))
+    saved = post(dana, FEEDBACK, seen=read, **phase_form(title="Feedback phase"))
+    assert flash(saved) == "Saved."
+    settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert (settings["title"], settings["quota"]["per_day"]) == ("Feedback phase", 7)
+    assert log(site, "phase.change")[-1].after == {"title": "Feedback phase"}
+
+
+def test_two_organizers_change_one_field_of_a_phase(embedded_site: Site) -> None:
+    site, dana = embedded_site, embedded_site.owner()
+    otto = site.member("otto", Role.ORGANIZER)
+    post(dana, FEEDBACK, **phase_form())
+    read = seen(dana, FEEDBACK)
+    post(otto, FEEDBACK, seen=read, **phase_form(**{"quota.per_day": "7", "description": "By Otto"}))
+    mine = phase_form(**{"quota.per_day": "9"})
+    asked = post(dana, FEEDBACK, seen=read, **mine)
+    assert asked.status_code == 409
+    assert "quota.per_day" in asked.text and "otto changed this" in asked.text
+    assert ">7</pre>" in asked.text and ">9</pre>" in asked.text
+    settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert settings["quota"]["per_day"] == 7
+    insisted = post(dana, FEEDBACK, seen=hidden(asked, "seen"), insist=hidden(asked, "insist"), **mine)
+    assert flash(insisted) == "Saved."
+    settings = dana.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert (settings["quota"]["per_day"], settings["description"]) == (9, "By Otto")
+
+
+def test_a_save_without_a_change_leaves_no_entry(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    post(owner, FEEDBACK, **phase_form())
+    before = len(log(site, "phase.change"))
+    post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **phase_form())
+    assert len(log(site, "phase.change")) == before
+
+
+def test_what_a_form_does_not_show_is_kept(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6], "query_order": QueryOrder.TEST_SEEDS}
+    site.set_version(**secret, protocol={"name": "within_domain", "split_seed": 12})
+    within = {"tasks.protocol": '{"name": "within_domain"}', "title": "Renamed"}
+    for runs in ("3", "2"):
+        form = phase_form(**within, **{"scoring.runs": runs})
+        assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **form)) == "Saved."
+        with site.services.database.reading() as session:
+            (version,) = session.query(PhaseVersion)
+            kept = {name: getattr(version, name) for name in secret}
+            assert version.protocol["split_seed"] == 12
+        assert (kept == secret) == (runs == "3")
+    assert (len(kept["train_seeds"]), kept["test_seeds"], kept["query_order"]) == (2, [], QueryOrder.KEY)
+
+
+def test_two_organizers_change_the_settings(embedded_site: Site) -> None:
+    site, dana = embedded_site, embedded_site.owner()
+    otto = site.member("otto", Role.ORGANIZER)
+    read = seen(dana, SETTINGS)
+    post(otto, SETTINGS, seen=read, **settings_form(terms="Otto's terms."))
+    assert flash(post(dana, SETTINGS, seen=read, **settings_form(prizes="400 euros"))) == "Saved."
+    found = dana.call("GET", f"{MANAGE}/settings").json()
+    assert (found["terms"], found["prizes"]) == ("Otto's terms.", "400 euros")
+    asked = post(dana, SETTINGS, seen=read, **settings_form(terms="Dana's terms."))
+    assert (
+        asked.status_code == 409 and "Otto&#39;s terms." in asked.text and "Dana&#39;s terms." in asked.text
+    )
+    assert dana.call("GET", f"{MANAGE}/settings").json()["terms"] == "Otto's terms."
+
+
+def test_two_organizers_change_a_page(embedded_site: Site) -> None:
+    site, dana = embedded_site, embedded_site.owner()
+    otto = site.member("otto", Role.ORGANIZER)
+    made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
+    read = seen(dana, SETTINGS, 1)
+    sent = {"page_id": made["id"], "title": "Rules", "seen": read}
+    post(otto, f"{BASE}/pages", **sent, body="Otto's rules")
+    asked = post(dana, f"{BASE}/pages", **sent, body="Dana's rules")
+    assert asked.status_code == 409 and "otto changed this" in asked.text
+    titled = post(dana, f"{BASE}/pages", **{**sent, "title": "All rules"}, body="None.")
+    assert titled.status_code == 303
+    (found,) = dana.call("GET", f"{MANAGE}/pages").json()
+    assert (found["title"], found["body"]) == ("All rules", "Otto's rules")
+
+
+def test_the_api_takes_if_match(embedded_site: Site) -> None:
+    site, dana = embedded_site, embedded_site.owner()
+    otto = site.member("otto", Role.ORGANIZER)
+    for path, change in (
+        ("/settings", lambda found: {**found, "prizes": "none"}),
+        ("/phases/feedback", lambda found: {**found["settings"], "description": "new"}),
+    ):
+        answer = dana.call("GET", MANAGE + path)
+        first, tag = change(answer.json()), {"if-match": answer.headers["etag"]}
+        assert otto.call("PUT", MANAGE + path, json=first, headers=tag).status_code == 200
+        second = {**first, "title": "Another"}
+        second.update({"prizes": "all"} if path == "/settings" else {"description": "newer"})
+        refused = dana.call("PUT", MANAGE + path, json=second, headers=tag)
+        assert (refused.status_code, refused.json()["error"]) == (409, "stale")
+        clash = refused.json()["fields"]
+        assert {"otto"} <= {field["by"] for field in clash}
+        again = {"if-match": dana.call("GET", MANAGE + path).headers["etag"]}
+        assert dana.call("PUT", MANAGE + path, json=second, headers=again).status_code == 200
+
+
+# Terms
+
+
+def test_whoever_has_not_accepted_new_terms_is_asked(embedded_site: Site) -> None:
+    owner, pia = embedded_site.owner(), embedded_site.member("pia")
+    post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be kind.\n"))
+    refused = pia.submit()
+    assert (refused.status_code, refused.json()["error"]) == (403, "terms_changed")
+    assert f"/competitions/{SLUG}/join" in refused.json()["message"]
+    assert "The terms have changed" in page(pia, f"/competitions/{SLUG}").text
+    joined = pia.call("POST", f"/api/v1/competitions/{SLUG}/join", json={"accepts_terms": True})
+    assert joined.is_success, joined.text
+    assert pia.submit().status_code == 201
+    version = joined.json().get("terms_version")
+    unchanged = settings_form(terms="Be kind.\r\n", prizes="1 euro")
+    post(owner, SETTINGS, seen=seen(owner, SETTINGS), **unchanged)
+    assert pia.submit(make_zip(salt="again")).status_code == 201, version
+
+
+# People
+
+
+def test_a_participant_who_becomes_an_organizer_leaves_the_ranking(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    dana = site.member("dana")
+    dana.submit()
+    finish(site.worker(), 0.9)
+    assert [row["rank"] for row in site.board("free")["rows"]] == [1]
+    post(owner, f"{BASE}/people/add", username="dana", role="organizer")
+    with site.services.database.reading() as session:
+        member = find_membership(session, site.competition(session).id, dana.id)
+        assert member is not None and member.role == Role.ORGANIZER
+    assert [row["rank"] for row in site.board("free")["rows"]] == [None]
+
+
+# Data
+
+
+def test_a_phase_does_not_train_on_what_it_tests(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    leaking = phase_form(**{"tasks.meta_train": "small-pool"})
+    refused = post(owner, FEEDBACK, **leaking)
+    assert "share alpha: what is trained on would be tested on" in refused.text
+    refused = post(owner, f"{BASE}/phases/new", **{**leaking, "key": "more"})
+    assert "share alpha" in refused.text
+    held_out = {"tasks.protocol": '{"name": "held_out_domains", "domains": ["paper"]}'}
+    assert "share alpha" in post(owner, FEEDBACK, **{**leaking, **held_out}).text
+    split = {"tasks.protocol": '{"name": "within_domain"}'}
+    assert flash(post(owner, FEEDBACK, **{**leaking, **split})) == "Saved."
+
+
+def test_hidden_data_that_are_public_elsewhere_are_refused(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    with site.services.database.writing() as session:
+        pack = session.query(Pack).filter_by(name="alpha").one()
+        for slug, public in (("open", True), ("secret", False)):
+            pool = create_pool(session, slug=slug, name=slug, owner_id=owner.id)
+            pool.published_at = now() if public else None
+            create_pool_version(session, pool, [pack], created_by=owner.id)
+    refused = post(owner, FEEDBACK, **phase_form(**{"tasks.meta_test": "secret"}))
+    assert "its dataset alpha is in the public pool open" in refused.text
+    assert "public pool open" in page(owner, BASE).text  # the live phase tests on it too
+
+
+def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    gamma = make_paper_pack(site.services, "gamma")
+    with site.services.database.writing() as session:
+        pool = session.query(Pool).filter_by(slug="small-pool").one()
+        put_packs(session, pool, [session.get_one(Pack, gamma)], "", owner.id)
+    post(owner, FEEDBACK, **phase_form(**{"tasks.count": "77"}))
+    assert "meta-test pool small-pool, version 1" in page(owner, FEEDBACK).text
+
+
+@pytest.mark.parametrize("word", ["banana", ""])
+def test_registration_is_one_of_three(embedded_site: Site, word: str) -> None:
+    answer = post(embedded_site.owner(), SETTINGS, **settings_form(registration=word))
+    assert ("Registration is open" in flash(answer)) == bool(word)
