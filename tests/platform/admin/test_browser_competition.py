@@ -48,7 +48,7 @@ phases:
     title: Feedback
     start: 2020-01-01
     end: 2090-01-01
-    tasks: &tasks {meta_train: tiny-pool, meta_test: tiny-pool, protocol: {name: any_way_any_shot, query: 2}, count: 10}
+    tasks: &tasks {meta_train: tiny-pool, meta_test: tiny-pool, protocol: {name: within_domain, query: 2}, count: 10}
     quota: {per_day: 1, total: 10, running: 5}
     smoke: {pool: tiny-pool}
   - key: final
