@@ -232,4 +232,4 @@ def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(embedded_site: Site) -
 @pytest.mark.parametrize("word", ["banana", ""])
 def test_registration_is_one_of_three(embedded_site: Site, word: str) -> None:
     answer = post(embedded_site.owner(), SETTINGS, **settings_form(registration=word))
-    assert ("Registration is open" in flash(answer)) == bool(word)
+    assert ("open, approval, closed is wanted" in flash(answer)) == bool(word)
