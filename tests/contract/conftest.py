@@ -10,7 +10,7 @@ import pytest
 from anyshot_platform.web.services import Services
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from tests.contract.stage import Stage
-from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
+from tests.platform.conftest import embedded_site, migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

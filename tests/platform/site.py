@@ -33,6 +33,7 @@ from anyshot_platform.users.service import create_token, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_scoring.summary import Group, RunSummary
 from anyshot_starting_kit.wire.evidence import Evidence
 
 PASSWORD = "a passphrase for tests"
@@ -51,23 +52,21 @@ def make_zip(files: dict[str, bytes] | None = None, *, salt: str = "") -> bytes:
 
 def summary(mean: float, tasks: int, datasets: dict[str, float] | None = None) -> dict[str, Any]:
     """A run's summary as a worker sends it."""
-    groups = [
-        {"key": key, "mean": value, "half_width": 0.01, "tasks": tasks}
-        for key, value in (datasets or {"alpha": mean}).items()
-    ]
-    return {
-        "metric": "normalized_accuracy",
-        "mean": mean,
-        "half_width": 0.02,
-        "tasks": tasks,
-        "by_dataset": groups,
-        "by_domain": [],
-        "by_ways": [],
-        "by_shots": [],
-        "metrics": [],
-        "fit_seconds": 1.0,
-        "predict_seconds": 1.0,
-    }
+    by_dataset = (datasets or {"alpha": mean}).items()
+    found = RunSummary(
+        metric="normalized_accuracy",
+        mean=mean,
+        half_width=0.02,
+        tasks=tasks,
+        by_dataset=tuple(Group(key, value, 0.01, tasks) for key, value in by_dataset),
+        by_domain=(),
+        by_ways=(),
+        by_shots=(),
+        metrics=(),
+        fit_seconds=1.0,
+        predict_seconds=1.0,
+    )
+    return found.to_dict()
 
 
 @dataclass
@@ -83,6 +82,11 @@ class Person:
         """An API request as this user."""
         headers = {"authorization": f"Bearer {self.token}", **options.pop("headers", {})}
         return self.client.request(method, path, headers=headers, **options)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a request of this person carries, for pages too."""
+        return {"authorization": f"Bearer {self.token}"}
 
     def upload(self, content: bytes, filename: str = "submission.zip") -> str:
         """Upload bytes in one part and return the upload's id."""

@@ -7,9 +7,9 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from anyshot_starting_kit.wire.jobs import Job
 from anyshot_starting_kit.wire.worker_api import (
     ArtifactRef,
-    Assignment,
     BlobRef,
     Complete,
     Event,
@@ -26,7 +26,7 @@ class PaperPlatform:
     """Records what a worker says; `cancel`, `stale` and `queue` are what it answers."""
 
     blobs: dict[str, Path] = field(default_factory=dict)
-    queue: list[Assignment] = field(default_factory=list)
+    queue: list[Job] = field(default_factory=list)
     cancel: bool = False
     stale: bool = False
     progress: list[Progress] = field(default_factory=list)
@@ -42,7 +42,7 @@ class PaperPlatform:
         self.blobs[digest] = path
         return BlobRef(digest=digest, size=path.stat().st_size, url=f"/blobs/{digest}")
 
-    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Assignment | None:
+    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Job | None:
         del worker, run_id
         return self.queue.pop(0) if self.queue else None
 

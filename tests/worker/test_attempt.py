@@ -11,12 +11,14 @@ from typing import Any, cast
 
 import pytest
 
+from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.results import read_predictions, read_results
+from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef, Rescore, Tested
 from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Assignment, Budget, JobKind, PackRef
 from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
-from anyshot_worker.attempt import Attempt, Site, carry_out
+from anyshot_worker.attempt import Attempt, Site
+from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
@@ -61,13 +63,16 @@ class Stage:
         workspace = Workspace(folder / "workspace", 1 << 30, client)
         self.site = Site("tester", client, workspace, sandboxes, threading.Event())
 
-    def assignment(self, bundle: Path, **changes: Any) -> Assignment:
+    def assignment(self, bundle: Path, kind: type[Tested] = Evaluate, **changes: Any) -> Tested:
         values: dict[str, Any] = {
             "run_id": "run",
             "epoch": 1,
             "attempt": 1,
             "competition": "demo",
             "phase": "feedback",
+            "submission_id": "s",
+            "train_seed": 93,
+            "test_seed": 93,
             "submission": self.platform.keep(bundle),
             "meta_train": self.refs(TRAIN),
             "meta_test": self.refs(TEST),
@@ -77,7 +82,7 @@ class Stage:
             "fingerprint": "f1" * 32,
             "budget": Budget(run_seconds=60),
         }
-        return Assignment(**(values | changes))
+        return kind(**(values | changes))
 
     def refs(self, names: tuple[str, ...]) -> list[PackRef]:
         return [PackRef(name=n, domain="d-" + n[:3], blob=self.platform.keep(self.packs[n])) for n in names]
@@ -107,10 +112,10 @@ def test_a_finished_attempt_announces_its_score_after_its_files(stage: Stage) ->
     carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
     assert not stage.platform.failed
     (done,) = stage.platform.completed
-    assert done.summary["tasks"] == 6 and done.summary["mean"] > 0.2
+    assert done.summary.tasks == 6 and done.summary.mean > 0.2
     assert {a.name for a in done.artifacts} >= {"results.parquet", "predictions.parquet", "log.txt"}
     table = read_results(io.BytesIO(stage.platform.artifacts["results.parquet"])).table
-    assert table.normalized_accuracy.mean() == pytest.approx(done.summary["mean"])
+    assert table.normalized_accuracy.mean() == pytest.approx(done.summary.mean)
     assert set(table.dataset) == set(TEST)
     predictions = read_predictions(io.BytesIO(stage.platform.artifacts["predictions.parquet"])).predictions
     assert predictions.classes.min() >= 0
@@ -123,19 +128,17 @@ def test_the_same_assignment_gives_the_same_predictions(stage: Stage) -> None:
     for _ in range(2):
         carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
     first, second = stage.platform.completed
-    assert first.summary["by_dataset"] == second.summary["by_dataset"]
+    assert first.summary.by_dataset == second.summary.by_dataset
 
 
 def test_predictions_can_be_scored_again_without_the_submission(stage: Stage, tmp_path: Path) -> None:
     carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
     answers = tmp_path / "predictions.parquet"
     answers.write_bytes(stage.platform.artifacts["predictions.parquet"])
-    again = stage.assignment(
-        stage.baseline("random"), kind=JobKind.SCORE, predictions=stage.platform.keep(answers)
-    )
-    carry_out(again, stage.site)
+    first_job = stage.assignment(stage.baseline("random")).model_dump(exclude={"kind"})
+    carry_out(Rescore.model_validate({**first_job, "predictions": stage.platform.keep(answers)}), stage.site)
     first, second = stage.platform.completed
-    assert second.summary["mean"] == first.summary["mean"]
+    assert second.summary.mean == first.summary.mean
 
 
 def test_an_exception_in_the_submission_is_the_participants(stage: Stage) -> None:
@@ -163,7 +166,7 @@ def test_a_cancel_ends_the_attempt(stage: Stage) -> None:
 
 
 def test_a_cancel_while_it_is_scored_leaves_no_score(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def score(attempt: Attempt, *arguments: Any) -> dict[str, object]:
+    def score(attempt: Attempt[Any], *arguments: Any) -> RunSummary:
         stage.platform.cancel = True
         while attempt.lease.stop_reason is None:
             time.sleep(0.05)
@@ -198,7 +201,6 @@ def test_an_attempt_that_lost_its_lease_says_nothing(stage: Stage) -> None:
     [
         ({"meta_test": []}, Verdict.BAD_POOL),
         ({"tasks": 0}, Verdict.BAD_SETTINGS),
-        ({"protocol": {"name": "no_such"}}, Verdict.BAD_SETTINGS),
         ({"image": "not-offered"}, Verdict.BAD_IMAGE),
     ],
 )

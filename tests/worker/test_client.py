@@ -140,3 +140,15 @@ def test_an_upload_states_its_digest_and_epoch(
 
 def test_readers_leave_what_they_do_not_know() -> None:
     assert Release.model_validate({"epoch": 1, "label": 3}) == Release(epoch=1)
+
+
+def test_only_what_was_said_is_sent(client_for: Callable[[Handler], WorkerClient]) -> None:
+    """A platform of the release before refuses fields that it does not know."""
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(204)
+
+    client_for(answer).release("r", 7)
+    assert seen[0].read() == b'{"epoch":7}'

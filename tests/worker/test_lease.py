@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from anyshot_starting_kit.wire.worker_api import Assignment, HeartbeatReply, Progress, Stage
+from anyshot_starting_kit.wire.jobs import Job
+from anyshot_starting_kit.wire.worker_api import HeartbeatReply, Progress, Stage
 from anyshot_worker import lease as lease_module
 from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
 from anyshot_worker.lease import Lease, StopReason
@@ -40,9 +41,7 @@ def quick_beats(monkeypatch: pytest.MonkeyPatch) -> None:
 def lease_on(
     platform: Platform, draining: threading.Event | None = None, lease_seconds: float = 30.0
 ) -> Lease:
-    assignment = Assignment(
-        run_id="r", epoch=3, attempt=1, competition="c", phase="p", lease_seconds=lease_seconds
-    )
+    assignment = Job(run_id="r", epoch=3, attempt=1, competition="c", phase="p", lease_seconds=lease_seconds)
     return Lease(cast(WorkerClient, platform), assignment, draining or threading.Event())
 
 

@@ -12,8 +12,9 @@ import pytest
 from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.protocols.task import dataset_in_turn
 from anyshot_starting_kit.results import read_results
-from anyshot_starting_kit.wire.worker_api import Assignment, Budget, PackRef
-from anyshot_worker.attempt import Site, carry_out
+from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef
+from anyshot_worker.attempt import Site
+from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.materials import BadAssignment, gather_materials
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
@@ -45,7 +46,7 @@ class Guess(Predictor):
 """
 
 
-def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **changes: Any) -> Assignment:
+def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **changes: Any) -> Evaluate:
     def refs(names: tuple[str, ...]) -> list[PackRef]:
         return [PackRef(name=name, domain="d", blob=platform.keep(packs[name])) for name in names]
 
@@ -55,6 +56,9 @@ def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **
         "attempt": 1,
         "competition": "within",
         "phase": "feedback",
+        "submission_id": "s",
+        "train_seed": 93,
+        "test_seed": 93,
         "submission": platform.keep(bundle),
         "meta_train": refs(TEST),
         "meta_test": refs(TEST),
@@ -64,7 +68,7 @@ def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **
         "fingerprint": "f1" * 32,
         "budget": Budget(run_seconds=60),
     }
-    return Assignment(**(values | changes))
+    return Evaluate(**(values | changes))
 
 
 def bundle_of(folder: Path, text: str) -> Path:

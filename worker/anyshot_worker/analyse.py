@@ -8,16 +8,18 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols import ProtocolError
 from anyshot_starting_kit.results import read_results, write_results
+from anyshot_starting_kit.wire.jobs import Analyse
+from anyshot_starting_kit.wire.reports import ReportSummary
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_worker.attempt import Attempt
 from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
 
 
-def analyse(attempt: Attempt) -> Complete:
+def analyse(attempt: Attempt[Analyse]) -> Complete:
     """Run the analysis that the assignment names and upload its page, numbers and table.
 
-    `parameters["analysis"]` is the name in `anyshot_analysis.jobs`; the rest goes to it. Its inputs are the packs of
+    `parameters.analysis` is the name in `anyshot_analysis.jobs`; the rest goes to it. Its inputs are the packs of
     the assignment's pools and the results of the runs that it lists.
 
     Raises:
@@ -26,8 +28,8 @@ def analyse(attempt: Attempt) -> Complete:
     from anyshot_analysis import jobs  # brings torch and timm, which no other job of this process needs
 
     assignment = attempt.assignment
-    parameters = dict(assignment.parameters)
-    name = parameters.pop("analysis")
+    name = assignment.parameters.analysis
+    parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis"})
     attempt.say(Stage.PREPARING, f"Fetching what the report {name!r} is about")
     with attempt.step("prepare"):
         inputs = _gather(attempt)
@@ -49,14 +51,14 @@ def analyse(attempt: Attempt) -> Complete:
     attempt.keep("log.txt", attempt.log.close())
     return Complete(
         epoch=assignment.epoch,
-        summary=summary,
+        summary=ReportSummary.model_validate(summary),
         artifacts=attempt.artifacts,
         usage=attempt.use(),
         provenance=attempt.provenance,
     )
 
 
-def _gather(attempt: Attempt) -> dict[str, list[Path]]:
+def _gather(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
     """The files of the report by role."""
     assignment, workspace = attempt.assignment, attempt.site.workspace
     folder = attempt.folder / "results"

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import psutil
 
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
+from anyshot_starting_kit.wire.worker_api import API_VERSION, WorkerInfo
 from anyshot_worker.sandbox import Sandboxes
 
 
 def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo:
     """The message that goes with every claim; the packs in the cache are filled in then."""
     return WorkerInfo(
+        version=API_VERSION,
         name=name,
         hardware_class=hardware_class,
         release=version("anyshot-worker"),

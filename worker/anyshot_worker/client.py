@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from anyshot_starting_kit.wire.jobs import Claimed, Job, read_assignment
 from anyshot_starting_kit.wire.worker_api import (
     ArtifactRef,
-    Assignment,
     BlobRef,
     ClaimRequest,
     Complete,
@@ -48,6 +48,18 @@ class Refused(WorkerApiError):
     """The platform refused a request; the text says why."""
 
 
+class TooOld(Refused):
+    """The platform gives no work to workers of this release; the text says what to do."""
+
+
+class Unreadable(WorkerApiError):
+    """A claim was answered with a job that this release cannot read: `claimed` says which attempt it is."""
+
+    def __init__(self, claimed: Claimed, problem: str) -> None:
+        super().__init__(f"run {claimed.run_id} cannot be read by this release: {problem}")
+        self.claimed, self.problem = claimed, problem
+
+
 class WorkerClient:
     """Calls the worker API of one platform with one worker's token. Safe to use from several threads."""
 
@@ -70,10 +82,18 @@ class WorkerClient:
         self._http.close()
         self._elsewhere.close()
 
-    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Assignment | None:
-        """Take over a run that is queued or whose lease ran out; None when there is nothing for this worker."""
+    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Job | None:
+        """Take over a run that is queued or whose lease ran out; None when there is nothing for this worker.
+
+        Raises `TooOld` where the platform has no work for this release, and `Unreadable` for a job of a later one.
+        """
         answer = self._post("/claim", ClaimRequest(worker=worker, run_id=run_id))
-        return None if answer.status_code == 204 else Assignment.model_validate_json(answer.content)
+        if answer.status_code == 204:
+            return None
+        try:
+            return read_assignment(answer.content)
+        except ValidationError as error:
+            raise Unreadable(_claimed(answer.content), _problem_of(error)) from error
 
     def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
         """Extend the lease and learn whether to cancel; tried once only, as the next beat follows soon."""
@@ -106,9 +126,10 @@ class WorkerClient:
         """Announce a failed attempt."""
         self._post(f"/runs/{run_id}/fail", failure)
 
-    def release(self, run_id: str, epoch: int) -> None:
-        """Give a lease back: the run is queued again at once."""
-        self._post(f"/runs/{run_id}/release", Release(epoch=epoch), patience=3.0)
+    def release(self, run_id: str, epoch: int, unreadable: str = "") -> None:
+        """Give a lease back: the run is queued again at once, for another worker where this one cannot read it."""
+        message = Release(epoch=epoch, unreadable=unreadable) if unreadable else Release(epoch=epoch)
+        self._post(f"/runs/{run_id}/release", message, patience=3.0)
 
     def fetch(self, blob: BlobRef, target: Path) -> None:
         """Download a blob to `target` and verify it; raises `Refused` when digest or size differ."""
@@ -131,7 +152,8 @@ class WorkerClient:
             )
 
     def _post(self, path: str, message: BaseModel, patience: float | None = None) -> httpx.Response:
-        content = message.model_dump_json().encode()
+        # Only what was said: a platform of the release before refuses fields that it does not know.
+        content = message.model_dump_json(exclude_unset=True).encode()
         headers = {"Content-Type": "application/json"}
         return self._request("POST", path, headers=headers, body=lambda: content, patience=patience)
 
@@ -178,6 +200,25 @@ def _read_chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
+def _words_of(answer: httpx.Response) -> str:
+    try:
+        return str(answer.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        return answer.text[:500]
+
+
+def _claimed(content: bytes) -> Claimed:
+    try:
+        return Claimed.model_validate_json(content)
+    except ValidationError as error:
+        raise Refused(f"a claim was answered with what is no job: {_problem_of(error)}") from error
+
+
+def _problem_of(error: ValidationError) -> str:
+    found = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors()[:3]]
+    return "; ".join(found)[:1000]
+
+
 def _raise_for(answer: httpx.Response) -> None:
     if answer.is_success:
         return
@@ -187,4 +228,6 @@ def _raise_for(answer: httpx.Response) -> None:
         raise StaleEpoch(text)
     if answer.status_code >= 500 or answer.status_code == 429:
         raise PlatformUnreachable(f"{answer.status_code}: {text}")
+    if answer.status_code == 426:
+        raise TooOld(_words_of(answer))
     raise Refused(f"{answer.request.method} {answer.request.url.path} answered {answer.status_code}: {text}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 
-from anyshot_starting_kit.wire.worker_api import Assignment, WorkerInfo
-from anyshot_worker.attempt import Site, carry_out
-from anyshot_worker.client import WorkerApiError
+from anyshot_starting_kit.wire.jobs import Job
+from anyshot_starting_kit.wire.worker_api import WorkerInfo
+from anyshot_worker.attempt import Site
+from anyshot_worker.carry_out import carry_out
+from anyshot_worker.client import Refused, TooOld, Unreadable, WorkerApiError
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +46,7 @@ class Desk:
             while not self._site.draining.is_set() and (assignment := self._claim()) is not None:
                 self._carry_out(assignment)
 
-    def _claim(self) -> Assignment | None:
+    def _claim(self) -> Job | None:
         if not self._site.sandboxes.usable():
             # What is claimed now would fail at once, and use up the few attempts that a run has.
             log.warning("no claim: the sandbox cannot be used at present")
@@ -52,11 +54,26 @@ class Desk:
         worker = self._describe.model_copy(update={"packs": self._site.workspace.digests()})
         try:
             return self._site.client.claim(worker)
+        except Unreadable as error:
+            self._give_back(error)
+            return None
+        except TooOld as error:
+            log.error("this worker gets no work: %s", error)
+            return None
         except WorkerApiError as error:
             log.warning("no claim: %s", error)
             return None
 
-    def _carry_out(self, assignment: Assignment) -> None:
+    def _give_back(self, error: Unreadable) -> None:
+        """A job of a later release is for another worker; an older platform takes it back without the reason."""
+        log.error("%s; it goes back into the queue: upgrade this worker", error)
+        run_id, epoch = error.claimed.run_id, error.claimed.epoch
+        try:
+            self._site.client.release(run_id, epoch, error.problem)
+        except Refused:
+            self._site.client.release(run_id, epoch)
+
+    def _carry_out(self, assignment: Job) -> None:
         with self._guard:
             self._live.add(assignment.run_id)
             self._site.sandboxes.keep(set(self._live))
@@ -73,4 +90,10 @@ class Desk:
         while not self._site.draining.wait(self._poll_seconds):
             if self._slots.acquire(blocking=False):
                 self._slots.release()
-                self.work()
+                self._work_on()
+
+    def _work_on(self) -> None:
+        try:
+            self.work()
+        except Exception:
+            log.exception("an error of the worker: it goes on")

@@ -6,17 +6,16 @@ import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
+from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgress
 from anyshot_starting_kit.taskserver.scores import collect
 from anyshot_starting_kit.taskserver.server import serve, serve_isolated
 from anyshot_starting_kit.taskserver.tasks import PoolTasks
 from anyshot_starting_kit.wire.evidence import Evidence
+from anyshot_starting_kit.wire.jobs import Smoke, Tested
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import (
-    Assignment,
-    Budget,
     Complete,
-    JobKind,
     Progress,
     Provenance,
     Stage,
@@ -29,11 +28,10 @@ from anyshot_worker.materials import BadAssignment, Materials, gather_materials
 from anyshot_worker.sandbox import OpenBox
 from anyshot_worker.scoring import score_and_keep
 
-DEFAULT_SECONDS = 3600.0
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
 
 
-def evaluate(attempt: Attempt) -> Complete:
+def evaluate(attempt: Attempt[Tested]) -> Complete:
     """Everything from the claim to the message that completes the run."""
     attempt.say(Stage.PREPARING, "Fetching the submission and the datasets")
     with attempt.step("prepare"):
@@ -56,12 +54,12 @@ def evaluate(attempt: Attempt) -> Complete:
     )
 
 
-def _inspect(attempt: Attempt, materials: Materials) -> Evidence:
+def _inspect(attempt: Attempt[Tested], materials: Materials) -> Evidence:
     with attempt.step("evidence"):
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 
 
-def _run(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Outcome:
+def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Outcome:
     job = _job(attempt, materials, tasks)
     opened: list[OpenBox] = []
     training_peaks: list[int] = []  # one value, once meta-training is over
@@ -98,7 +96,7 @@ def _run(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Outcome:
     return outcome
 
 
-def _open_box(attempt: Attempt) -> OpenBox:
+def _open_box(attempt: Attempt[Tested]) -> OpenBox:
     assignment = attempt.assignment
     with attempt.step("sandbox_start"):
         return attempt.site.sandboxes.open(
@@ -112,13 +110,12 @@ def _open_box(attempt: Attempt) -> OpenBox:
         )
 
 
-def outer_seconds(assignment: Assignment) -> float:
+def outer_seconds(assignment: Tested) -> float:
     """The hard limit of a sandbox on the wall clock: the participant's budget and ample room for what is ours."""
-    budget = assignment.budget.run_seconds if assignment.budget else DEFAULT_SECONDS
-    return 1.2 * budget + 600.0 + 0.5 * assignment.tasks
+    return 1.2 * assignment.budget.run_seconds + 600.0 + 0.5 * assignment.tasks
 
 
-def _tasks(attempt: Attempt, materials: Materials) -> PoolTasks:
+def _tasks(attempt: Attempt[Tested], materials: Materials) -> PoolTasks:
     assignment = attempt.assignment
     start, stop = assignment.shard or (0, assignment.tasks)
     tasks = PoolTasks(
@@ -129,13 +126,13 @@ def _tasks(attempt: Attempt, materials: Materials) -> PoolTasks:
     return tasks
 
 
-def _job(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Job:
+def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Job:
     assignment = attempt.assignment
     return Job(
         bundle=materials.submission,
         packs=materials.train_packs,
         tasks=tasks,
-        budget=assignment.budget or Budget(run_seconds=DEFAULT_SECONDS),
+        budget=assignment.budget,
         train_seed=assignment.train_seed,
         query_secret=materials.query_secret,
         learner=materials.learner,
@@ -143,12 +140,12 @@ def _job(attempt: Attempt, materials: Materials, tasks: PoolTasks) -> Job:
         hide_dataset_names=assignment.hide_dataset_names,
         log_policy=assignment.log_policy,
         cpus=max(1, round(assignment.limits.cpus)),
-        max_items=SMOKE_ITEMS if assignment.kind is JobKind.SMOKE else None,
+        max_items=SMOKE_ITEMS if isinstance(assignment, Smoke) else None,
         device="cuda" if assignment.limits.gpus else "cpu",
     )
 
 
-def _note(attempt: Attempt, materials: Materials, outcome: Outcome, opened: list[OpenBox]) -> None:
+def _note(attempt: Attempt[Tested], materials: Materials, outcome: Outcome, opened: list[OpenBox]) -> None:
     """Usage and provenance, whatever the outcome."""
     used = [box.usage() for box in opened]
     for name, seconds in outcome.time.platform.items():
@@ -174,7 +171,7 @@ def _note(attempt: Attempt, materials: Materials, outcome: Outcome, opened: list
     )
 
 
-def _score(attempt: Attempt, materials: Materials, tasks: PoolTasks, outcome: Outcome) -> dict[str, object]:
+def _score(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks, outcome: Outcome) -> RunSummary:
     assignment = attempt.assignment
     packs = list(materials.test_pool)
     names = [ref.name for ref in assignment.meta_test]
@@ -186,7 +183,7 @@ def _score(attempt: Attempt, materials: Materials, tasks: PoolTasks, outcome: Ou
     return summary
 
 
-def _keep_logger_tables(attempt: Attempt, outcome: Outcome) -> None:
+def _keep_logger_tables(attempt: Attempt[Tested], outcome: Outcome) -> None:
     """The participant's own training curves come back as CSV files in one zip."""
     if not outcome.logger_tables:
         return

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from anyshot_starting_kit.taskserver.job import LogLine
-from anyshot_starting_kit.wire.worker_api import Assignment, Event
+from anyshot_starting_kit.wire.jobs import Job
+from anyshot_starting_kit.wire.worker_api import Event
 from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError, WorkerClient
 
 log = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ BACKLOG = 100_000  # lines held while the platform is away; the file keeps them 
 class LogShipper:
     """Takes lines from the task server, writes them to a file and sends them in batches from its own thread."""
 
-    def __init__(self, client: WorkerClient, assignment: Assignment, file: Path) -> None:
+    def __init__(self, client: WorkerClient, assignment: Job, file: Path) -> None:
         self._client, self._assignment, self.file = client, assignment, file
         self._out = file.open("w", encoding="utf-8", errors="replace")
         self._waiting: list[Event] = []

@@ -8,9 +8,9 @@ import time
 from enum import StrEnum
 from types import TracebackType
 
+from anyshot_starting_kit.wire.jobs import Job
 from anyshot_starting_kit.wire.worker_api import (
     HEARTBEAT_SECONDS,
-    Assignment,
     HeartbeatReply,
     Progress,
     Stage,
@@ -35,7 +35,7 @@ class Lease:
     platform takes the run back, and the next beat is told so.
     """
 
-    def __init__(self, client: WorkerClient, assignment: Assignment, draining: threading.Event) -> None:
+    def __init__(self, client: WorkerClient, assignment: Job, draining: threading.Event) -> None:
         self._client, self._assignment, self._draining = client, assignment, draining
         self._progress = Progress(stage=Stage.PREPARING)
         self._ended = threading.Event()

@@ -10,10 +10,10 @@ from anyshot_starting_kit.data.pack import Pack
 from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.protocols import Protocol, protocol_from_dict
+from anyshot_starting_kit.protocols import Protocol
 from anyshot_starting_kit.protocols.keys import Seed, read_seed
+from anyshot_starting_kit.wire.jobs import MetaTest, PackRef, Scored, Tested
 from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Assignment, PackRef
 from anyshot_worker.workspace import Workspace
 
 PACK_SUFFIX = ".anyshot-pack"
@@ -40,10 +40,8 @@ class Materials:
     test_seed: Seed
 
 
-def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
+def gather_materials(assignment: Tested, workspace: Workspace) -> Materials:
     """Fetch and open everything; raises `BadAssignment` for what only the organizer can mend."""
-    if assignment.submission is None:
-        raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment names no submission.")
     test_packs = _fetch_packs(assignment.meta_test, workspace)
     test_pool = _open_pool(assignment.meta_test, test_packs)
     protocol = _read_protocol(assignment, test_pool)
@@ -52,7 +50,7 @@ def gather_materials(assignment: Assignment, workspace: Workspace) -> Materials:
         train_packs=tuple(_training_packs(assignment, protocol, workspace)),
         test_pool=test_pool,
         protocol=protocol,
-        learner=workspace.get(assignment.learner) if assignment.learner else None,
+        learner=workspace.get(assignment.learner) if isinstance(assignment, MetaTest) else None,
         query_secret=_query_secret(assignment),
         test_seed=read_seed(assignment.test_seed),
     )
@@ -62,7 +60,7 @@ def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
     return [workspace.get(pack.blob, PACK_SUFFIX) for pack in packs]
 
 
-def _training_packs(assignment: Assignment, protocol: Protocol, workspace: Workspace) -> list[Path]:
+def _training_packs(assignment: Scored, protocol: Protocol, workspace: Workspace) -> list[Path]:
     """The packs to train on; of a dataset that is tested on as well, only what the protocol leaves for training."""
     tested = {ref.blob.digest for ref in assignment.meta_test}
     found = []
@@ -72,7 +70,7 @@ def _training_packs(assignment: Assignment, protocol: Protocol, workspace: Works
     return found
 
 
-def _refs_to_train_on(assignment: Assignment, protocol: Protocol) -> list[PackRef]:
+def _refs_to_train_on(assignment: Scored, protocol: Protocol) -> list[PackRef]:
     """All of the meta-training pool, or the one dataset that this part of a run learns and is tested on."""
     if assignment.dataset is None:
         return assignment.meta_train
@@ -118,18 +116,17 @@ def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:
         ) from error
 
 
-def _read_protocol(assignment: Assignment, pool: Pool) -> Protocol:
+def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
     try:
-        protocol = protocol_from_dict(assignment.protocol)
-        protocol.check(pool)
-        return protocol
+        assignment.protocol.check(pool)
+        return assignment.protocol
     except DataError as error:
         raise BadAssignment(
             Verdict.BAD_SETTINGS, f"The phase's task protocol cannot be used: {error}"
         ) from error
 
 
-def _query_secret(assignment: Assignment) -> bytes:
+def _query_secret(assignment: Tested) -> bytes:
     """Keys the order of each query set; the same for every entrant of a phase, so that runs stay comparable."""
     if assignment.query_key is None:
         raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment has no key for the order of the query.")

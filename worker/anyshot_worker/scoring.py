@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from anyshot_scoring.predictions import Predictions
-from anyshot_scoring.summary import summarize
+from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_starting_kit.protocols.keys import read_seed
 from anyshot_starting_kit.protocols.registry import SEEDS
 from anyshot_starting_kit.protocols.task import tasks_of_dataset
 from anyshot_starting_kit.results import Identity, Maker, read_predictions, write_predictions, write_results
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Assignment, Complete, Stage
+from anyshot_starting_kit.wire.jobs import Rescore, Scored
+from anyshot_starting_kit.wire.worker_api import Complete, Stage
 from anyshot_worker.attempt import Attempt
-from anyshot_worker.materials import BadAssignment
 
 
-def score_and_keep(attempt: Attempt, predictions: Predictions, protocol_digest: str) -> dict[str, object]:
-    """Score, upload `results.parquet` and `predictions.parquet`, and return the summary as plain data.
+def score_and_keep(attempt: Attempt[Any], predictions: Predictions, protocol_digest: str) -> RunSummary:
+    """Score, upload `results.parquet` and `predictions.parquet`, and return the summary.
 
     Raises `IncompleteRun` when tasks are missing: a run is never scored on fewer tasks in silence.
     """
-    assignment = attempt.assignment
+    assignment: Scored = attempt.assignment
     attempt.say(Stage.SCORING, "Scoring the predictions")
     identity = identify(attempt, protocol_digest)
     with attempt.step("scoring"):
         table = predictions.score()
-        summary = summarize(table, expected_tasks(assignment)).to_dict()
+        summary = summarize(table, expected_tasks(assignment))
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
         write_results(results, table, identity)
         write_predictions(answers, predictions, identity)
@@ -35,14 +35,15 @@ def score_and_keep(attempt: Attempt, predictions: Predictions, protocol_digest: 
     return summary
 
 
-def identify(attempt: Attempt, protocol_digest: str) -> Identity:
+def identify(attempt: Attempt[Any], protocol_digest: str) -> Identity:
     """What the run's files say that it was, without the secrets that tasks and splits are drawn from."""
-    assignment, provenance = attempt.assignment, attempt.provenance
+    assignment: Scored = attempt.assignment
+    provenance = attempt.provenance
     part = assignment.dataset if assignment.dataset is not None else (assignment.shard or ("",))[0]
     return Identity(
         maker=Maker.SITE,
-        who=assignment.submission_name or assignment.submission_id or "",
-        submission=assignment.submission_id or "",
+        who=assignment.submission_name or assignment.submission_id,
+        submission=assignment.submission_id,
         run=str(assignment.run + 1),
         part=str(part),
         run_id=assignment.run_id,
@@ -50,17 +51,17 @@ def identify(attempt: Attempt, protocol_digest: str) -> Identity:
         phase=assignment.phase,
         train_seed=assignment.train_seed,
         tasks=assignment.tasks,
-        protocol={key: value for key, value in assignment.protocol.items() if key not in SEEDS},
+        protocol={key: value for key, value in assignment.protocol.to_dict().items() if key not in SEEDS},
         protocol_digest=protocol_digest,
         train_pool=tuple(pack.blob.digest for pack in assignment.meta_train),
         test_pool=tuple(pack.blob.digest for pack in assignment.meta_test),
-        code=assignment.submission.digest if assignment.submission else "",
+        code=assignment.submission.digest,
         image=provenance.image_digest or provenance.image,
         versions={"kit": provenance.kit_version} if provenance.kit_version else {},
     )
 
 
-def expected_tasks(assignment: Assignment) -> Sequence[int]:
+def expected_tasks(assignment: Scored) -> Sequence[int]:
     """The tasks that the attempt has to answer: the phase's, a shard of them, or those of one dataset."""
     tasks = range(*(assignment.shard or (0, assignment.tasks)))
     if assignment.dataset is None:
@@ -70,11 +71,9 @@ def expected_tasks(assignment: Assignment) -> Sequence[int]:
     )
 
 
-def rescore(attempt: Attempt) -> Complete:
+def rescore(attempt: Attempt[Rescore]) -> Complete:
     """Score the predictions of an earlier attempt again; nothing of the submission runs."""
     assignment = attempt.assignment
-    if assignment.predictions is None:
-        raise BadAssignment(Verdict.BAD_SETTINGS, "There are no predictions to score again.")
     attempt.say(Stage.PREPARING, "Fetching the predictions")
     with attempt.step("prepare"):
         path = attempt.site.workspace.get(assignment.predictions, ".parquet")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -17,25 +14,6 @@ from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_scoring.summary import RunSummary
-
-
-class BadSummary(Invalid):
-    """A worker sent a summary that is no complete result."""
-
-    code = "bad_summary"
-
-
-def read_summary(data: dict[str, Any], *, expected_tasks: int) -> RunSummary:
-    """The summary of a finished run; raises `BadSummary` if it is not a score over exactly the tasks asked for."""
-    try:
-        summary = RunSummary.from_dict(data)
-    except (TypeError, ValueError, KeyError) as error:
-        raise BadSummary(f"This is not a summary of a run: {error}") from error
-    if summary.tasks != expected_tasks:
-        raise BadSummary(f"The summary is over {summary.tasks} tasks, and the run has {expected_tasks}.")
-    if not math.isfinite(summary.mean):
-        raise BadSummary("The score is not a finite number.")
-    return summary
 
 
 def record_score(session: Session, run: Run, summary: RunSummary) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParam
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from anyshot_platform.artifacts.service import check_signature, keep_file, read_chunks
 from anyshot_platform.errors import Invalid, NotFound
@@ -21,7 +21,9 @@ from anyshot_platform.web.access import public
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_platform.workers import leases, results
 from anyshot_platform.workers.assignments import NotAssignable, make_assignment
+from anyshot_platform.workers.releases import can_read, is_too_old, refuse, return_unreadable
 from anyshot_platform.workers.tokens import WorkerTokenDep
+from anyshot_starting_kit.wire.older import write_job
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import (
     Assignment,
@@ -38,16 +40,31 @@ router = APIRouter(prefix="/api/worker/v1", tags=["workers"])
 RunParam = Annotated[str, PathParam(max_length=32)]
 
 
-@router.post("/claim", response_model=Assignment, responses={204: {"description": "Nothing to do."}})
+@router.post(
+    "/claim",
+    response_model=Assignment,
+    responses={
+        204: {"description": "Nothing to do."},
+        426: {"description": "The worker's release is too old: `message` says what to do."},
+    },
+)
 def claim(
     body: ClaimRequest, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
-) -> Assignment | Response:
+) -> Response:
     """Claim a run; 204 if there is none for this worker."""
+    if is_too_old(body.worker):
+        worker = leases.register_worker(session, token_id, body.worker)
+        return JSONResponse({"error": "too_old", "message": refuse(session, worker, body.worker)}, 426)
     while (
         claimed := leases.claim(session, services.settings, token_id, body.worker, body.run_id)
     ) is not None:
         try:
-            return make_assignment(services, session, claimed.run)
+            job = make_assignment(services, session, claimed.run)
+            if not can_read(body.worker, job):
+                words = "tasks are drawn from a key, which its release does not know"
+                return_unreadable(session, services.settings, claimed.run, words)
+                continue
+            return Response(write_job(job, body.worker.version), media_type="application/json")
         except NotAssignable as problem:
             leases.fail_run(session, claimed.run, Verdict.BAD_SETTINGS, problem.message)
     return Response(status_code=204)
@@ -128,7 +145,7 @@ def complete(
     if leases.has_ended_by(session, token_id, run_id, body.epoch):
         return
     run = leases.find_held(session, token_id, run_id, body.epoch)
-    results.complete(session, services.settings, run, body)
+    results.complete(services, session, run, body)
 
 
 @router.post("/runs/{run_id}/fail", status_code=204)
@@ -148,7 +165,10 @@ def release(
 ) -> None:
     """The worker stops and gives the lease back."""
     run = leases.find_held(session, token_id, run_id, body.epoch)
-    leases.release(session, services.settings, run)
+    if body.unreadable:
+        return_unreadable(session, services.settings, run, body.unreadable)
+    else:
+        leases.release(session, services.settings, run)
 
 
 @router.get("/blobs/{digest}", dependencies=[Depends(public)])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -30,16 +33,25 @@ from anyshot_platform.sight.logs import shown_logs, smoke_logs
 from anyshot_platform.sight.names import hides_training_names
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import Services
+from anyshot_starting_kit.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_starting_kit.protocols.keys import write_seed
-from anyshot_starting_kit.wire.worker_api import (
-    Assignment,
+from anyshot_starting_kit.wire.jobs import (
+    Analyse,
     BlobRef,
     Budget,
+    Evaluate,
+    Job,
     JobKind,
     Limits,
+    MetaTest,
     PackRef,
+    Rescore,
     ResultsRef,
+    Smoke,
 )
+from anyshot_starting_kit.wire.reports import ReportParameters
+
+_PARAMETERS: TypeAdapter[Any] = TypeAdapter(ReportParameters)
 
 
 class NotAssignable(PlatformError):
@@ -49,72 +61,153 @@ class NotAssignable(PlatformError):
     code = "not_assignable"
 
 
-def make_assignment(services: Services, session: Session, run: Run) -> Assignment:
+@dataclass(frozen=True)
+class _Case:
+    """A run with what its assignment is made from."""
+
+    services: Services
+    session: Session
+    run: Run
+    version: PhaseVersion
+    phase: Phase
+
+
+def make_assignment(services: Services, session: Session, run: Run) -> Job:
     """The assignment of a run that was just claimed; raises `NotAssignable`."""
     version = session.get_one(PhaseVersion, run.phase_version_id)
-    phase = session.get_one(Phase, run.phase_id)
-    submission = session.get(Submission, run.submission_id) if run.submission_id else None
-    smoke = run.kind == JobKind.SMOKE
-    public = smoke_pool(session, phase) if smoke else None
-    if smoke and public is None:
-        raise NotAssignable("The phase's smoke test has no public data: see the smoke test in its settings.")
-    test_pool = public.id if public else version.meta_test_pool_version_id
-    if run.kind != JobKind.ANALYSE and test_pool is None:
-        raise NotAssignable("The phase has no pool to test on.")
-    train_pool = public.id if public else version.meta_train_pool_version_id
-    results = _results(services, session, run)
-    tasks = phase.smoke_tasks if smoke else version.tasks
-    most = 1 if smoke and version.each_dataset else None  # packs: a smoke test, too, is of one dataset
-    return Assignment(
-        kind=run.kind,
-        run_id=run.id,
-        epoch=run.epoch,
-        attempt=run.attempt,
-        lease_seconds=services.settings.lease_seconds,
-        competition=session.get_one(Competition, run.competition_id).slug,
-        phase=phase.slug,
-        submission_id=run.submission_id,
-        submission_name=f"{submission.team.name} #{submission.number}" if submission else "",
-        run=run.seed_index,
-        submission=blob_ref(services, submission.digest, submission.size) if submission else None,
-        # A report on a board is computed from its results: no pack has to travel for it.
-        meta_train=[] if results else _packs(services, session, train_pool)[:most],
-        meta_test=[] if results else _packs(services, session, test_pool)[:most],
-        tasks=tasks,
-        shard=shard_of(run, tasks),
-        dataset=dataset_of(run),
+    case = _Case(services, session, run, version, session.get_one(Phase, run.phase_id))
+    return _MAKERS[run.kind](case)
+
+
+def _evaluate(case: _Case) -> Evaluate:
+    return Evaluate(**_tested(case))
+
+
+def _meta_test(case: _Case) -> MetaTest:
+    return MetaTest(**_tested(case), learner=_of_source(case, "learner.bin"))
+
+
+def _smoke(case: _Case) -> Smoke:
+    return Smoke(**_tested(case))
+
+
+def _rescore(case: _Case) -> Rescore:
+    return Rescore(**_scored(case), predictions=_of_source(case, "predictions.parquet"))
+
+
+def _analyse(case: _Case) -> Analyse:
+    results, version = _results(case), case.version
+    try:
+        parameters = _PARAMETERS.validate_python(case.run.parameters)
+    except ValidationError as error:
+        raise NotAssignable(
+            f"This report was asked for in a way that is not known any more: {error}"
+        ) from error
+    # A report on a board is computed from its results: no pack has to travel for it.
+    pools = (
+        (None, None) if results else (version.meta_train_pool_version_id, version.meta_test_pool_version_id)
+    )
+    train, test = (_packs(case, pool) for pool in pools)
+    return Analyse(**_common(case), meta_train=train, meta_test=test, results=results, parameters=parameters)
+
+
+_MAKERS: dict[JobKind, Callable[[_Case], Job]] = {
+    JobKind.EVALUATE: _evaluate,
+    JobKind.META_TEST: _meta_test,
+    JobKind.SMOKE: _smoke,
+    JobKind.SCORE: _rescore,
+    JobKind.ANALYSE: _analyse,
+}
+
+
+def _common(case: _Case) -> dict[str, Any]:
+    run = case.run
+    return {
+        "run_id": run.id,
+        "epoch": run.epoch,
+        "attempt": run.attempt,
+        "lease_seconds": case.services.settings.lease_seconds,
+        "competition": case.session.get_one(Competition, run.competition_id).slug,
+        "phase": case.phase.slug,
+        "tasks": case.phase.smoke_tasks if run.kind == JobKind.SMOKE else case.version.tasks,
+    }
+
+
+def _scored(case: _Case) -> dict[str, Any]:
+    """What a job whose end is a score says of its submission and its tasks."""
+    run, version, common = case.run, case.version, _common(case)
+    submission = case.session.get_one(Submission, run.submission_id)
+    train_pool, test_pool = _pools(case)
+    most = (
+        1 if run.kind == JobKind.SMOKE and version.each_dataset else None
+    )  # a smoke test, too, is of one dataset
+    return common | {
+        "submission_id": submission.id,
+        "submission_name": f"{submission.team.name} #{submission.number}",
+        "run": run.seed_index,
+        "submission": blob_ref(case.services, submission.digest, submission.size),
+        "meta_train": _packs(case, train_pool)[:most],
+        "meta_test": _packs(case, test_pool)[:most],
+        "shard": shard_of(run, common["tasks"]),
+        "dataset": dataset_of(run),
         **_secrets(run, version),
-        budget=_budget(session, run, version, phase),
-        limits=Limits(
-            memory_bytes=version.memory_bytes,
-            cpus=version.cpus,
-            processes=version.processes,
-            scratch_bytes=version.scratch_bytes,
-            output_bytes=version.output_bytes,
-            gpus=version.gpus,
-        ),
-        image=version.image,
-        weights=submission is None or not enters_from_scratch(session, submission.id),
-        log_policy=smoke_logs(phase) if smoke else shown_logs(phase, version),
-        isolated_tasks=version.isolated_tasks,
-        hide_dataset_names=not smoke and hides_training_names(phase, version),
-        keep_learner=not smoke
-        and (version.keep_learner or (run.shard_count > 1 and not goes_by_dataset(run))),
-        learner=_of_source(services, session, run, "learner.bin") if run.kind == JobKind.META_TEST else None,
-        predictions=_of_source(services, session, run, "predictions.parquet")
-        if run.kind == JobKind.SCORE
-        else None,
-        results=results,
-        parameters={key: value for key, value in run.parameters.items() if key != "result"},
+    }
+
+
+def _tested(case: _Case) -> dict[str, Any]:
+    """What a job that runs a submission says of its sandbox, on top."""
+    run, version, phase = case.run, case.version, case.phase
+    smoke = run.kind == JobKind.SMOKE
+    for_shards = run.shard_count > 1 and not goes_by_dataset(run)
+    return _scored(case) | {
+        "budget": _budget(case),
+        "limits": _limits(version),
+        "image": version.image,
+        "weights": not enters_from_scratch(case.session, run.submission_id or ""),
+        "log_policy": smoke_logs(phase) if smoke else shown_logs(phase, version),
+        "isolated_tasks": version.isolated_tasks,
+        "hide_dataset_names": not smoke and hides_training_names(phase, version),
+        "keep_learner": not smoke and (version.keep_learner or for_shards),
+    }
+
+
+def _pools(case: _Case) -> tuple[str | None, str]:
+    """The pool versions to train and to test on; raises `NotAssignable`."""
+    if case.run.kind == JobKind.SMOKE:
+        public = smoke_pool(case.session, case.phase)
+        if public is None:
+            raise NotAssignable(
+                "The phase's smoke test has no public data: see the smoke test in its settings."
+            )
+        return public.id, public.id
+    if case.version.meta_test_pool_version_id is None:
+        raise NotAssignable("The phase has no pool to test on.")
+    return case.version.meta_train_pool_version_id, case.version.meta_test_pool_version_id
+
+
+def _protocol(settings: dict[str, Any]) -> Protocol:
+    try:
+        return protocol_from_dict(settings)
+    except ProtocolError as error:
+        raise NotAssignable(f"The phase's task protocol cannot be used: {error}") from error
+
+
+def _limits(version: PhaseVersion) -> Limits:
+    return Limits(
+        memory_bytes=version.memory_bytes,
+        cpus=version.cpus,
+        processes=version.processes,
+        scratch_bytes=version.scratch_bytes,
+        output_bytes=version.output_bytes,
+        gpus=version.gpus,
     )
 
 
-def _results(services: Services, session: Session, run: Run) -> list[ResultsRef]:
+def _results(case: _Case) -> list[ResultsRef]:
     """The tables that a report is computed from."""
-    if run.kind != JobKind.ANALYSE:
-        return []
-    report = session.scalars(select(Report).where(Report.run_id == run.id)).one_or_none()
+    report = case.session.scalars(select(Report).where(Report.run_id == case.run.id)).one_or_none()
     rows = report.results.get("runs", []) if report else []
+    services = case.services
     return [
         ResultsRef(
             submission=row["submission"],
@@ -127,31 +220,28 @@ def _results(services: Services, session: Session, run: Run) -> list[ResultsRef]
 
 
 def _secrets(run: Run, version: PhaseVersion) -> dict[str, Any]:
-    """Protocol, seeds and keys, as far as the job needs them: a report none, a re-scoring none for what it runs."""
-    if run.kind == JobKind.ANALYSE:
-        return {"protocol": version.protocol, "train_seed": 0, "test_seed": 0}
+    """Protocol, seeds and keys, as far as the job needs them: a re-scoring none for what it runs."""
     found = secrets_of_run(version, run)
     shared = {"train_seed": found.train_seed, "fingerprint": task_fingerprint(version)}
     if run.kind == JobKind.SCORE:
         # Which tasks are of a dataset follows from the tasks' key; otherwise the predictions say all.
         part = write_seed(found.tasks) if goes_by_dataset(run) else 0
-        return {"protocol": version.protocol, "test_seed": part, **shared}
+        return {"protocol": _protocol(version.protocol), "test_seed": part, **shared}
     return {
-        "protocol": complete_protocol(version.protocol, found.class_split),
+        "protocol": _protocol(complete_protocol(version.protocol, found.class_split)),
         "test_seed": write_seed(found.tasks),
         "query_key": found.query_order.hex(),
         **shared,
     }
 
 
-def _budget(session: Session, run: Run, version: PhaseVersion, phase: Phase) -> Budget | None:
-    if run.kind in (JobKind.SCORE, JobKind.ANALYSE):
-        return None
+def _budget(case: _Case) -> Budget:
+    run, version = case.run, case.version
     if run.kind == JobKind.SMOKE:
-        return Budget(run_seconds=phase.smoke_seconds, task_seconds=version.task_seconds)
+        return Budget(run_seconds=case.phase.smoke_seconds, task_seconds=version.task_seconds)
     seconds, training = run_budget(run), version.meta_train_seconds
     if run.shard_index and run.source_run_id and not goes_by_dataset(run):
-        seconds = _share_of_budget(session, run, version)
+        seconds = _share_of_budget(case.session, run, version)
     return Budget(
         run_seconds=seconds,
         meta_train_seconds=training * share_of_dataset(run) if training else None,
@@ -168,23 +258,23 @@ def _share_of_budget(session: Session, run: Run, version: PhaseVersion) -> float
     return max(left * (stop - start) / (version.tasks - first_stop), 0.001)
 
 
-def _packs(services: Services, session: Session, pool_version_id: str | None) -> list[PackRef]:
-    rows = session.scalars(
+def _packs(case: _Case, pool_version_id: str | None) -> list[PackRef]:
+    rows = case.session.scalars(
         select(Pack)
         .join(PoolPack, PoolPack.pack_id == Pack.id)
         .where(PoolPack.pool_version_id == pool_version_id)
         .order_by(PoolPack.position)
     )
     return [
-        PackRef(name=row.name, domain=row.domain, blob=blob_ref(services, row.digest, row.size))
+        PackRef(name=row.name, domain=row.domain, blob=blob_ref(case.services, row.digest, row.size))
         for row in rows
     ]
 
 
-def _of_source(services: Services, session: Session, run: Run, name: str) -> BlobRef:
-    artifact = session.scalars(
+def _of_source(case: _Case, name: str) -> BlobRef:
+    artifact = case.session.scalars(
         select(Artifact).where(
-            Artifact.run_id == (run.source_run_id or ""),
+            Artifact.run_id == (case.run.source_run_id or ""),
             Artifact.name == name,
             Artifact.final,
             Artifact.expired_at.is_(None),
@@ -192,4 +282,4 @@ def _of_source(services: Services, session: Session, run: Run, name: str) -> Blo
     ).first()
     if artifact is None:
         raise NotAssignable(f"The earlier run's {name} is no longer kept: choose another way of re-scoring.")
-    return blob_ref(services, artifact.digest, artifact.size)
+    return blob_ref(case.services, artifact.digest, artifact.size)

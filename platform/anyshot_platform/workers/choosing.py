@@ -7,17 +7,22 @@ class free. All of this reads indexes from their top, so a queue of ten thousand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
-from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
 from anyshot_starting_kit.wire.worker_api import JobKind, WorkerInfo
 
+UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
+UNREADABLE_PAUSE = timedelta(
+    minutes=10
+)  # before the same worker, by then of a new release, is given the run again
+TOO_OLD = "worker_too_old"
 _RUNNING = sorted(RUNNING)
 _ANY_MEMORY = 1 << 62  # of a worker that does not say how much it has
 
@@ -26,6 +31,7 @@ def choose_run(
     session: Session,
     info: WorkerInfo,
     *,
+    worker_id: str = "",
     wanted: str | None = None,
     worker_gone_seconds: float = 60.0,
     keep_slot_from_bulk: bool = True,
@@ -37,7 +43,7 @@ def choose_run(
     worker was quicker to claim.
     """
     moment = now()
-    fits = and_(_is_queued(info, moment), Run.id.not_in(skip))
+    fits = and_(_is_queued(info, moment), Run.id.not_in(skip), ~_was_unreadable(worker_id, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
         fits = and_(fits, ~Run.bulk)
     if not info.analyses:
@@ -69,6 +75,16 @@ def _is_queued(info: WorkerInfo, moment: datetime) -> ColumnElement[bool]:
         or_(Run.image.is_(None), Run.image.in_(info.images)),
         Run.gpus <= len(info.gpus),
         Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY),
+    )
+
+
+def _was_unreadable(worker_id: str, moment: datetime) -> ColumnElement[bool]:
+    """This worker said a short while ago that it cannot read the run."""
+    return exists().where(
+        Attempt.run_id == Run.id,
+        Attempt.worker_id == worker_id,
+        Attempt.outcome == UNREADABLE,
+        Attempt.ended_at > moment - UNREADABLE_PAUSE,
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
-from anyshot_platform.operations.alerts import open_alert
+from anyshot_platform.operations.alerts import close_alert, open_alert
 from anyshot_platform.operations.metrics import CLAIM_WAIT, CLAIMS, LEASES_LOST
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Attempt, Run
@@ -18,7 +18,7 @@ from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import RUNNING, STAGES, RunState, check_transition, state_of_stage
 from anyshot_platform.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.workers.choosing import choose_run
+from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.workers.models import Worker
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from anyshot_starting_kit.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
@@ -42,8 +42,11 @@ def register_worker(session: Session, token_id: str, info: WorkerInfo) -> Worker
     if worker is None:
         worker = Worker(token_id=token_id, name=info.name)
         session.add(worker)
+    elif worker.info is not None and worker.info.release != info.release:
+        for kind in (TOO_OLD, UNREADABLE):
+            close_alert(session, kind, worker.id)
     worker.hardware_class = info.hardware_class
-    worker.info = info.model_dump(mode="json")
+    worker.info = info
     worker.last_seen_at = now()
     worker.stopped_at = None
     worker.draining = False
@@ -63,6 +66,7 @@ def claim(
         run = choose_run(
             session,
             info,
+            worker_id=worker.id,
             wanted=wanted,
             worker_gone_seconds=settings.worker_gone_seconds,
             keep_slot_from_bulk=settings.keep_slot_from_bulk,
@@ -314,4 +318,4 @@ def has_ended_by(session: Session, token_id: str, run_id: str, epoch: int) -> bo
     ).first()
     if attempt is None or attempt.token_id != token_id:
         return False
-    return attempt.outcome not in ("released", Verdict.WORKER_LOST.value)
+    return attempt.outcome not in ("released", UNREADABLE, Verdict.WORKER_LOST.value)

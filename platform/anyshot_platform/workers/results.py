@@ -16,8 +16,10 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.runs.transitions import write_state
-from anyshot_platform.scores.service import read_summary, record_score
+from anyshot_platform.scores.service import record_score
+from anyshot_platform.scores.verification import WrongResult, verify
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.services import Services
 from anyshot_platform.workers.leases import (
     back_off_seconds,
     end_attempt,
@@ -25,6 +27,9 @@ from anyshot_platform.workers.leases import (
     fail_run,
     requeue,
 )
+from anyshot_platform.workers.models import Worker
+from anyshot_scoring.summary import RunSummary
+from anyshot_starting_kit.wire.reports import ReportSummary
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from anyshot_starting_kit.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Usage
 
@@ -62,19 +67,21 @@ def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) 
     session.flush()
 
 
-def complete(session: Session, settings: PlatformSettings, run: Run, result: Complete) -> None:
-    """The attempt succeeded: score, artifacts and state change together, the state last."""
+def complete(services: Services, session: Session, run: Run, result: Complete) -> None:
+    """The attempt succeeded: score, artifacts and state change together, the state last.
+
+    A result that cannot be true is a failure of ours: the run is tried again, and operators are told.
+    """
     if run.cancel_requested_at is not None and run.kind != JobKind.ANALYSE:
         # The user's wish came first; a result that crossed it on the way does not count.
         end_cancelled(session, run, "Cancelled.")
         return
     _keep_artifacts(session, run, result.artifacts)
-    if run.kind == JobKind.ANALYSE:
-        run.parameters = {**run.parameters, "result": result.summary}
-    elif run.shard_index is None:
-        record_score(session, run, read_summary(result.summary, expected_tasks=_expected_tasks(run)))
-    else:
-        read_summary(result.summary, expected_tasks=_expected_tasks(run))  # put together by scores.shards
+    try:
+        _accept(services, session, run, result)
+    except WrongResult as problem:
+        _refuse(services, session, run, result, problem)
+        return
     end_attempt(session, run, outcome=Verdict.OK.value)
     write_state(
         session,
@@ -95,6 +102,38 @@ def complete(session: Session, settings: PlatformSettings, run: Run, result: Com
     if run.submission_id is not None and run.kind != JobKind.SCORE:  # scoring again opens no zip
         weigh_evidence(session, run.submission_id, result.evidence)
     settle(session, run)
+
+
+def _accept(services: Services, session: Session, run: Run, result: Complete) -> None:
+    """Take over what was found: a report's numbers, or a score that was verified. Raises `WrongResult`."""
+    summary = result.summary
+    if run.kind == JobKind.ANALYSE:
+        if not isinstance(summary, ReportSummary):
+            raise WrongResult("A report was asked for, and a score came.")
+        run.parameters = {**run.parameters, "result": summary.model_dump(mode="json")}
+        return
+    if not isinstance(summary, RunSummary):
+        raise WrongResult("A score was asked for, and a report came.")
+    files = {reference.name: reference.digest for reference in result.artifacts}
+    verify(summary, _expected_tasks(run), files, services.storage)
+    if run.shard_index is None:  # scores.shards puts parts together
+        record_score(session, run, summary)
+
+
+def _refuse(services: Services, session: Session, run: Run, result: Complete, problem: WrongResult) -> None:
+    worker = session.get_one(Worker, run.worker_id)
+    words = f"Worker {worker.name} sent a result of run {run.id} that cannot be true: {problem}"
+    open_alert(session, "wrong_result", worker.id, words)
+    message = "The result that the worker sent cannot be right; this is not your fault."
+    failure = Fail(
+        epoch=run.epoch,
+        verdict=Verdict.TASK_SERVER_BUG,
+        message=message,
+        private=str(problem),
+        usage=result.usage,
+        provenance=result.provenance,
+    )
+    fail(session, services.settings, run, failure)
 
 
 def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, exists
+from sqlalchemy import ColumnElement, exists, type_coerce
 
-from anyshot_platform.database import now
+from anyshot_platform.database import Json, now
 from anyshot_platform.workers.models import Worker
 
 REMEMBERED = timedelta(days=1)  # a worker that is only away for a while is warned of as well
@@ -17,5 +17,5 @@ def unconfined_worker() -> ColumnElement[bool]:
     return exists().where(
         Worker.stopped_at.is_(None),
         Worker.last_seen_at > now() - REMEMBERED,
-        Worker.info["sandbox"].as_string() == "trusted",
+        type_coerce(Worker.info, Json)["sandbox"].as_string() == "trusted",
     )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
+API_VERSION = 2  # of the messages: raise when one changes
+OLDEST_WORKER = 1  # the oldest version of workers that the platform still gives work to
+
 
 class Message(BaseModel):
     """Base of all messages. Values never change.

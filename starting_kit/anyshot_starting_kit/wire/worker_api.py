@@ -1,29 +1,77 @@
-"""Messages of the worker API, version 1: platform and worker both validate with these models.
+"""Messages of the worker API: platform and worker both validate with these models.
 
 Every message that a worker sends about a run carries the lease *epoch* it was given; the platform answers 409
-to any other epoch, and the worker then drops the run. All durations are seconds, all sizes bytes.
+to any other epoch, and the worker then drops the run. All durations are seconds, all sizes bytes. The jobs that
+a claim is answered with are in `wire.jobs`.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from anyshot_starting_kit.protocols.keys import KEY_PATTERN
+from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.wire.evidence import Evidence
-from anyshot_starting_kit.wire.message import Message
+from anyshot_starting_kit.wire.jobs import (
+    LEASE_SECONDS,
+    Analyse,
+    Assignment,
+    BlobRef,
+    Budget,
+    Evaluate,
+    JobKind,
+    Limits,
+    LogPolicy,
+    MetaTest,
+    PackRef,
+    Rescore,
+    ResultsRef,
+    Smoke,
+)
+from anyshot_starting_kit.wire.message import API_VERSION, OLDEST_WORKER, Message
+from anyshot_starting_kit.wire.reports import ReportSummary
 from anyshot_starting_kit.wire.verdicts import Verdict
 
-API_VERSION = 1
+__all__ = [
+    "API_VERSION",
+    "LEASE_SECONDS",
+    "OLDEST_WORKER",
+    "Analyse",
+    "ArtifactRef",
+    "Assignment",
+    "BlobRef",
+    "Budget",
+    "ClaimRequest",
+    "Complete",
+    "Evaluate",
+    "Event",
+    "Events",
+    "Evidence",
+    "Fail",
+    "Heartbeat",
+    "HeartbeatReply",
+    "JobKind",
+    "Limits",
+    "LogPolicy",
+    "MetaTest",
+    "PackRef",
+    "Progress",
+    "Provenance",
+    "Release",
+    "Rescore",
+    "ResultsRef",
+    "RunSummary",
+    "Smoke",
+    "Stage",
+    "Usage",
+    "WorkerInfo",
+]
+
 CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that may be claimed
 QUEUE_PREFIX = "anyshot."  # followed by the hardware class, e.g. "anyshot.cpu"
-LEASE_SECONDS = 30.0
 HEARTBEAT_SECONDS = 2.0
-
-
-Key = Annotated[str, Field(pattern=KEY_PATTERN)]
 
 
 class Stage(StrEnum):
@@ -33,68 +81,6 @@ class Stage(StrEnum):
     META_TRAINING = "meta_training"
     META_TESTING = "meta_testing"
     SCORING = "scoring"
-
-
-class JobKind(StrEnum):
-    """What a worker is asked to do with a claim."""
-
-    EVALUATE = "evaluate"  # meta-train, meta-test, score
-    META_TEST = "meta_test"  # from a saved learner
-    SCORE = "score"  # only score the predictions of an earlier attempt
-    SMOKE = "smoke"  # a few public tasks, no quota
-    ANALYSE = "analyse"  # an organizer's report
-
-
-class LogPolicy(StrEnum):
-    """What a participant gets to see of the output of their code."""
-
-    EVERYTHING = "everything"
-    META_TRAIN = "meta_train"
-    NOTHING = "nothing"
-
-
-class BlobRef(Message):
-    """A content-addressed file: fetch `url` (signed, short-lived, may be relative to the platform) and verify."""
-
-    digest: str = Field(description="sha256 of the content, 64 hex digits")
-    size: int = Field(ge=0)
-    url: str
-
-
-class PackRef(Message):
-    """A dataset pack of a pool."""
-
-    name: str
-    domain: str = ""
-    blob: BlobRef
-
-
-class ResultsRef(Message):
-    """The per-task results of one run of a submission, for a report."""
-
-    submission: str
-    run: int = Field(ge=0, description="place among the submission's seeded runs")
-    blob: BlobRef
-    predictions: BlobRef | None = Field(default=None, description="where kept: what reports say of classes")
-
-
-class Budget(Message):
-    """Seconds of the participant's own time; None is unlimited."""
-
-    run_seconds: float = Field(gt=0)
-    meta_train_seconds: float | None = Field(default=None, gt=0)
-    task_seconds: float | None = Field(default=None, gt=0)
-
-
-class Limits(Message):
-    """Resources of the sandbox."""
-
-    memory_bytes: int = Field(default=4 << 30, gt=0)
-    cpus: float = Field(default=1.0, gt=0)
-    processes: int = Field(default=512, gt=0)
-    scratch_bytes: int = Field(default=2 << 30, gt=0)
-    output_bytes: int = Field(default=64 << 20, gt=0)
-    gpus: int = Field(default=0, ge=0)
 
 
 class WorkerInfo(Message):
@@ -119,52 +105,6 @@ class ClaimRequest(Message):
 
     worker: WorkerInfo
     run_id: str | None = None
-
-
-class Assignment(Message):
-    """Everything a worker needs to carry out one attempt of one run."""
-
-    version: int = API_VERSION
-    kind: JobKind = JobKind.EVALUATE
-    run_id: str
-    epoch: int
-    attempt: int
-    lease_seconds: float = LEASE_SECONDS
-    competition: str
-    phase: str
-    submission_id: str | None = None
-    submission_name: str = Field(default="", description="as the submission is shown: team and number")
-    run: int = Field(default=0, ge=0, description="place among the submission's seeded runs")
-    submission: BlobRef | None = None
-    meta_train: list[PackRef] = Field(default=[])
-    meta_test: list[PackRef] = Field(default=[])
-    protocol: dict[str, Any] = Field(default={}, description="as `protocols.protocol_from_dict` reads it")
-    tasks: int = 0
-    shard: tuple[int, int] | None = Field(default=None, description="task indices [start, stop)")
-    dataset: int | None = Field(
-        default=None,
-        description="place in `meta_test` of the one dataset that is trained on and tested, by a learner of its own",
-    )
-    train_seed: int = 93
-    test_seed: int | Key = Field(
-        default=93, description="what the tasks are drawn from: a key, or a small number"
-    )
-    query_key: Key | None = Field(
-        default=None, description="of the order of the query, where a submission runs"
-    )
-    fingerprint: str = Field(default="", description="what the tasks are known by; equal for equal tasks")
-    budget: Budget | None = None
-    limits: Limits = Limits()
-    image: str | None = Field(default=None, description="name of an image that the operator offers")
-    weights: bool = Field(default=True, description="whether the operator's pretrained weights may be read")
-    log_policy: LogPolicy = LogPolicy.META_TRAIN
-    isolated_tasks: bool = False
-    hide_dataset_names: bool = True
-    keep_learner: bool = False
-    learner: BlobRef | None = None
-    predictions: BlobRef | None = None
-    results: list[ResultsRef] = Field(default=[], description="what a report on a board is computed from")
-    parameters: dict[str, Any] = Field(default={}, description="of an analysis")
 
 
 class Progress(Message):
@@ -246,7 +186,7 @@ class Complete(Message):
     """The attempt succeeded; artifacts are already stored. Sent again, it changes nothing."""
 
     epoch: int
-    summary: dict[str, Any] = Field(description="`anyshot_scoring.summary.RunSummary` as plain data")
+    summary: RunSummary | ReportSummary
     artifacts: list[ArtifactRef]
     usage: Usage = Usage()
     provenance: Provenance = Provenance()
@@ -273,6 +213,7 @@ class Fail(Message):
 
 
 class Release(Message):
-    """The worker is stopping and gives the lease back."""
+    """The worker gives the lease back: it is stopping, or it cannot read the job."""
 
     epoch: int
+    unreadable: str = Field(default="", max_length=2000, description="what in the job the worker cannot read")

@@ -15,15 +15,16 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from anyshot_scoring.predictions import Predictions
+from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.results import write_predictions, write_results
 from anyshot_starting_kit.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site as WorkerSite
-from anyshot_worker.attempt import carry_out
+from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace
-from tests.platform.site import PaperWorker, Site, summary
+from tests.platform.site import PaperWorker, Site
 from tests.scoring.simulated import draw_run_by_class
 
 METRICS = (
@@ -88,10 +89,8 @@ def _finish(
         content = file.getvalue()
         assert worker.put(job, name, content).is_success
         references.append({"name": name, "digest": hashlib.sha256(content).hexdigest(), "size": len(content)})
-    names = sorted({str(name) for name in table.dataset})
-    means = {name: float(table.normalized_accuracy[table.dataset == name].mean()) for name in names}
-    mean = float(table.normalized_accuracy.mean())
-    done = worker.complete(job, mean, summary=summary(mean, job["tasks"], means), artifacts=references)
+    found = summarize(table, table.task.tolist())
+    done = worker.complete(job, found.mean, summary=found.to_dict(), artifacts=references)
     assert done.status_code == 204, done.text
     return job["submission_id"]
 

@@ -22,7 +22,7 @@ from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.protocols.task import dataset_in_turn
 from anyshot_starting_kit.results import read_results, write_results
-from tests.platform.core.test_shards import make_table, rescore
+from tests.platform.core.test_shards import make_predictions, make_table, rescore, store
 from tests.platform.site import PaperWorker, Site, make_paper_pack
 
 TASKS, DATASETS = 7, 2
@@ -49,7 +49,8 @@ def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path) -> TaskTable
     path = folder / "results.parquet"
     write_results(path, table, {"tasks": len(tasks)})
     artifacts = []
-    for name, body in {"results.parquet": path.read_bytes(), "predictions.parquet": b"p"}.items():
+    answers = store(folder / "predictions.parquet", make_predictions(tasks, f"d{job['dataset']}"))
+    for name, body in {"results.parquet": path.read_bytes(), "predictions.parquet": answers}.items():
         assert worker.put(job, name, body).status_code == 204
         artifacts.append({"name": name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
     done = worker.complete(job, 0.0, summary=summarize(table, tasks).to_dict(), artifacts=artifacts)

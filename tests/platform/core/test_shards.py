@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,39 @@ import numpy as np
 from anyshot_platform.queue.sweeper import sweep
 from anyshot_platform.submissions import organizing
 from anyshot_platform.submissions.models import Submission
+from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
-from anyshot_scoring.table import COLUMNS, TaskTable
-from anyshot_starting_kit.results import write_results
+from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.results import write_predictions, write_results
 from tests.platform.site import PaperWorker, Site
 
 
+def make_predictions(tasks: Iterable[int], dataset: str | None = None) -> Predictions:
+    """Answers that depend on the task alone: 25 queries of five classes, some of them wrong."""
+    chosen = list(tasks)
+    labels = np.repeat(np.arange(5), 5)
+    answers = [np.where(np.arange(25) < 7 * task % 23, (labels + 1) % 5, labels) for task in chosen]
+    names = [dataset or f"d{task % 2}" for task in chosen]
+    return Predictions.from_tasks(
+        task=chosen,
+        dataset=names,
+        domain=names,
+        ways=[5] * len(chosen),
+        shots=[5] * len(chosen),
+        predictions=answers,
+        labels=[labels] * len(chosen),
+    )
+
+
 def make_table(start: int, stop: int) -> TaskTable:
-    """Results that depend on the task alone."""
-    tasks = np.arange(start, stop)
-    columns: dict[str, Any] = {}
-    for name in COLUMNS:
-        if name in ("dataset", "domain"):
-            columns[name] = np.array([f"d{task % 2}" for task in tasks])
-        elif name in ("task", "ways", "shots", "queries"):
-            columns[name] = tasks if name == "task" else np.full(len(tasks), 5)
-        else:
-            columns[name] = np.sin(tasks) / 2 + 0.5
-    return TaskTable.from_columns(columns)
+    """The scores of these answers."""
+    return make_predictions(range(start, stop)).score()
+
+
+def store(path: Path, predictions: Predictions) -> bytes:
+    """The file of these answers."""
+    write_predictions(path, predictions, {})
+    return path.read_bytes()
 
 
 def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path, *, seconds: float = 60.0) -> None:
@@ -38,7 +54,7 @@ def hand_in(worker: PaperWorker, job: dict[str, Any], folder: Path, *, seconds: 
     write_results(path, table, {"tasks": stop - start})
     content = path.read_bytes()
     artifacts = []
-    predictions = f"predictions {[start, stop]}".encode()
+    predictions = store(folder / "predictions.parquet", make_predictions(range(start, stop)))
     kept = {"results.parquet": content, "learner.bin": b"a learner", "predictions.parquet": predictions}
     for name, body in kept.items():
         assert worker.put(job, name, body).status_code == 204
@@ -120,7 +136,8 @@ def test_shards_are_scored_again_each_from_its_predictions(site: Site, tmp_path:
     ]
     for job in again:
         assert job is not None
-        assert site.client.get(job["predictions"]["url"]).content == f"predictions {job['shard']}".encode()
+        answers = store(tmp_path / "answers.parquet", make_predictions(range(*job["shard"])))
+        assert site.client.get(job["predictions"]["url"]).content == answers
         hand_in(worker, job, tmp_path, seconds=0.0)
     assert site.submission(shown["id"]).status == "finished"
     assert sweep(site.services)["combined"] == 1

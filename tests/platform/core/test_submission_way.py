@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.models import Attempt
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_starting_kit.wire.evidence import Evidence
@@ -79,15 +78,24 @@ def test_completing_twice_is_harmless(site: Site) -> None:
     assert site.board()["rows"][0]["score"] == 0.5
 
 
-def test_a_result_over_fewer_tasks_is_refused(site: Site) -> None:
-    site.member("alice").submit()
-    worker = site.worker()
-    job = worker.claim()
-    assert job is not None
-    refused = worker.complete({**job, "tasks": 9}, 0.9)
-    assert (refused.status_code, refused.json()["error"]) == (422, "bad_summary")
-    with site.services.database.reading() as session:
-        assert session.scalars(select(Run)).one().state == RunState.CLAIMED
+@pytest.mark.parametrize(
+    ("mean", "tasks", "words"),
+    [(0.9, 9, "over 9 tasks"), (5.0, 10, "The score is 5.0"), (-1.01, 10, "-1.01")],
+)
+def test_a_result_that_cannot_be_true_is_our_failure_and_tried_again(
+    embedded_site: Site, mean: float, tasks: int, words: str
+) -> None:
+    alice, admin = embedded_site.member("alice"), embedded_site.person("adam", is_site_admin=True)
+    shown = alice.submit().json()
+    worker = embedded_site.worker()
+    for _ in range(3):
+        job = worker.claim()
+        assert job is not None and embedded_site.board()["rows"] == []
+        assert worker.complete({**job, "tasks": tasks}, mean).status_code == 204
+    assert worker.claim() is None and embedded_site.board()["rows"] == []
+    failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
+    assert (failed["status"], failed["cause"], failed["counts_quota"]) == ("failed", "infrastructure", False)
+    assert words in embedded_site.client.get("/admin", headers=admin.headers).text
 
 
 def test_an_artifact_that_was_not_uploaded_is_refused(site: Site) -> None:

@@ -97,7 +97,8 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     from anyshot_platform.events.service import keep_events
     from anyshot_platform.runs.states import RunState
     from anyshot_platform.runs.transitions import write_state
-    from anyshot_platform.scores.service import combine_scores, read_summary, record_score
+    from anyshot_platform.scores.service import combine_scores, record_score
+    from anyshot_scoring.summary import RunSummary
     from anyshot_starting_kit.wire.worker_api import Event, Stage
 
     live.sign_in(browser, live.scene.ada)
@@ -132,7 +133,7 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     until(browser, lambda b: f"50 of {TASKS}" in text_of(b))
     with live.services.database.writing() as session:
         run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
-        record_score(session, run, read_summary(summary(0.7, TASKS), expected_tasks=TASKS))
+        record_score(session, run, RunSummary.from_dict(summary(0.7, TASKS)))
         write_state(session, run, RunState.FINISHED)
         submission = session.get_one(Submission, submission_id)
         submission.status = "finished"  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,0 +1,112 @@
+"""Whether a worker's score can be true: within the bounds of its metric, and what its own files of results say.
+
+Predictions come back with the labels of their query images: what a worker says of a run is computed again from the
+answers to each task, and from its table of results, before it counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from anyshot_platform.artifacts.storage import Storage
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.summary import Group, RunSummary, summarize
+from anyshot_scoring.table import METRICS, TaskTable
+from anyshot_starting_kit.results import read_predictions, read_results
+
+RESULTS, PREDICTIONS = "results.parquet", "predictions.parquet"
+CLOSE = 1e-9  # two ways to add the same numbers up
+
+
+class WrongResult(Exception):
+    """What a worker handed in does not fit together; the text says what, for operators."""
+
+
+def verify(summary: RunSummary, expected_tasks: int, files: dict[str, str], storage: Storage) -> None:
+    """Check a run's summary against its bounds and its files, `files` being digests by name.
+
+    Raises:
+        WrongResult: it is over other tasks, outside the metric's bounds, or not what the files say.
+    """
+    if summary.tasks != expected_tasks:
+        raise WrongResult(f"The summary is over {summary.tasks} tasks, and the run has {expected_tasks}.")
+    for what, value, low in _values(summary):
+        if not low <= value <= 1.0:  # NaN is outside, too
+            raise WrongResult(f"{what} is {value}, and can only be from {low:g} to 1.")
+    if RESULTS in files:
+        table = _read_table(files, storage)
+        _verify_rows(table)
+        _compare(summary, table)
+
+
+def _values(summary: RunSummary) -> Iterator[tuple[str, float, float]]:
+    """Each mean with its name and lowest possible value."""
+    low = _lowest(summary.metric)
+    yield "The score", summary.mean, low
+    for groups in (summary.by_dataset, summary.by_domain, summary.by_ways, summary.by_shots):
+        yield from ((f"The mean of {group.key}", group.mean, low) for group in groups)
+    yield from ((f"The {group.key}", group.mean, _lowest(str(group.key))) for group in summary.metrics)
+
+
+def _lowest(metric: str) -> float:
+    return -1.0 if metric == "normalized_accuracy" else 0.0  # two classes, all wrong: (0 - 1/2) / (1 - 1/2)
+
+
+def _read_table(files: dict[str, str], storage: Storage) -> TaskTable:
+    try:
+        with storage.open(files[RESULTS]) as file:
+            table = read_results(file).table
+    except (ScoringError, OSError, ValueError) as error:
+        raise WrongResult(f"{RESULTS} cannot be read: {error}") from error
+    if PREDICTIONS in files:
+        _verify_scores(table, files[PREDICTIONS], storage)
+    return table
+
+
+def _verify_scores(table: TaskTable, digest: str, storage: Storage) -> None:
+    """Score the predictions again, and compare task by task."""
+    try:
+        with storage.open(digest) as file:
+            again = read_predictions(file).predictions.score()
+    except (ScoringError, OSError, ValueError) as error:
+        raise WrongResult(f"{PREDICTIONS} cannot be scored: {error}") from error
+    if not np.array_equal(again.task, table.task):
+        raise WrongResult(f"{PREDICTIONS} has answers to other tasks than {RESULTS}.")
+    for metric in METRICS:
+        different = ~np.isclose(getattr(again, metric), getattr(table, metric), rtol=0, atol=CLOSE)
+        if different.any():
+            task = int(table.task[different][0])
+            raise WrongResult(f"{metric} of task {task} is not what its predictions score.")
+
+
+def _verify_rows(table: TaskTable) -> None:
+    lowest = -1.0 / (np.maximum(table.ways, 2) - 1)
+    wrong = ~((table.normalized_accuracy >= lowest - CLOSE) & (table.normalized_accuracy <= 1 + CLOSE))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise WrongResult(
+            f"Task {table.task[row]} of {table.ways[row]} ways has the normalized accuracy "
+            f"{table.normalized_accuracy[row]}, and can only have {lowest[row]:g} to 1."
+        )
+
+
+def _compare(summary: RunSummary, table: TaskTable) -> None:
+    """The summary is that of the table; the table holds each of its tasks once."""
+    try:
+        again = summarize(table, np.unique(table.task).tolist(), summary.metric)
+    except ScoringError as error:
+        raise WrongResult(f"{RESULTS} has no score: {error}") from error
+    for name in ("tasks", "mean", "by_dataset", "by_ways", "by_shots"):
+        if not _same(getattr(summary, name), getattr(again, name)):
+            raise WrongResult(f"The summary's {name} is not that of {RESULTS}.")
+
+
+def _same(one: object, two: object) -> bool:
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return len(one) == len(two) and all(_same(a, b) for a, b in zip(one, two, strict=True))
+    if isinstance(one, Group) and isinstance(two, Group):
+        return str(one.key) == str(two.key) and one.tasks == two.tasks and _same(one.mean, two.mean)
+    return math.isclose(float(one), float(two), rel_tol=0, abs_tol=CLOSE)  # pyright: ignore[reportArgumentType]

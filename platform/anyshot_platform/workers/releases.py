@@ -1,0 +1,66 @@
+"""Workers of other releases: which get work, and what becomes of a job that one of them cannot read."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.operations.alerts import open_alert
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE
+from anyshot_platform.workers.leases import end_cancelled, fail_run, requeue
+from anyshot_platform.workers.models import Worker
+from anyshot_starting_kit.wire.jobs import Job, Scored
+from anyshot_starting_kit.wire.message import API_VERSION, OLDEST_WORKER
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import WorkerInfo
+
+UNREADABLE_ATTEMPTS = 20  # no worker of the site seems to be able to
+
+
+def is_too_old(worker: WorkerInfo) -> bool:
+    """Whether a worker is of a release that jobs are not written for any more."""
+    return worker.version < OLDEST_WORKER
+
+
+def can_read(worker: WorkerInfo, job: Job) -> bool:
+    """Whether this worker's release can carry out the job: version 1 knows small seeds only."""
+    return worker.version >= 2 or not isinstance(job, Scored) or isinstance(job.test_seed, int)
+
+
+def refuse(session: Session, worker: Worker, info: WorkerInfo) -> str:
+    """Tell the operators of a worker that is too old; returns the words for its own log."""
+    words = words_for_too_old(info)
+    open_alert(session, TOO_OLD, worker.id, words)
+    return words
+
+
+def words_for_too_old(worker: WorkerInfo) -> str:
+    """Why this worker gets no work, and what to do."""
+    release = worker.release or "an unknown release"
+    return (
+        f"Worker {worker.name} ({release}, API version {worker.version}) is too old for this site, which has API "
+        f"version {API_VERSION} and gives work to workers from version {OLDEST_WORKER} on: upgrade it."
+    )
+
+
+def return_unreadable(session: Session, settings: PlatformSettings, run: Run, problem: str) -> None:
+    """A worker cannot read a job: our fault. Queued at once for another one, and given up when nobody can read it."""
+    worker = session.get(Worker, run.worker_id)
+    assert worker is not None  # a run that is held has one
+    words = f"Worker {worker.name} cannot read run {run.id}: {problem}. Upgrade it."
+    open_alert(session, UNREADABLE, worker.id, words)
+    if run.cancel_requested_at is not None:
+        end_cancelled(session, run, "Cancelled.")
+    elif _given_back(session, run) + 1 < UNREADABLE_ATTEMPTS:
+        words = "The worker is of an older release; another one takes over."
+        requeue(session, settings, run, outcome=UNREADABLE, message=words)
+    else:
+        words = "No worker of this site can read what this run needs; this is not your fault."
+        fail_run(session, run, Verdict.TASK_SERVER_BUG, words, private=problem)
+
+
+def _given_back(session: Session, run: Run) -> int:
+    counted = select(func.count(Attempt.id)).where(Attempt.run_id == run.id, Attempt.outcome == UNREADABLE)
+    return session.scalar(counted) or 0

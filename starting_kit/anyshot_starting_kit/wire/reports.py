@@ -1,0 +1,86 @@
+"""What organizers' reports are asked for with, and what they answer: one model for each report.
+
+`analysis` names the report in `anyshot_analysis.jobs`; the other fields are that analysis's parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from anyshot_starting_kit.wire.message import Message
+from anyshot_starting_kit.wire.protocols import ProtocolField
+
+
+class Flips(Message):
+    """Reliability of a ranking; `names` and `feedback` are by submission."""
+
+    analysis: Literal["flips"] = "flips"
+    replicates: int = Field(gt=0)
+    seed: int
+    combination: str
+    names: dict[str, str]
+    feedback: dict[str, float]
+
+
+class Difficulty(Message):
+    """Difficulty of the datasets of a board."""
+
+    analysis: Literal["difficulty"] = "difficulty"
+    names: dict[str, str]
+    baselines: bool
+
+
+class Plan(Message):
+    """What settles a lead."""
+
+    analysis: Literal["plan"] = "plan"
+    lead: float
+    flip: float
+
+
+class Diversity(Message):
+    """How far apart the tasks of a pool are."""
+
+    analysis: Literal["diversity"] = "diversity"
+    tasks: int
+    floor_tasks: int
+    seed: int
+    protocol: ProtocolField
+
+
+class Audit(Message):
+    """How many classes of a pool its tasks see."""
+
+    analysis: Literal["audit"] = "audit"
+    ways: int
+    test_tasks: int
+    train_tasks: int
+
+
+class Shift(Message):
+    """Accuracy in and out of distribution."""
+
+    analysis: Literal["shift"] = "shift"
+    tasks: int
+    ways: int
+    shots: int
+    seed: int
+
+
+ReportParameters = Annotated[
+    Flips | Difficulty | Plan | Diversity | Audit | Shift, Field(discriminator="analysis")
+]
+
+
+class ReportSummary(Message):
+    """What a report found; `result` holds its numbers, as each report's page explains them."""
+
+    format: int | str
+    analysis: str
+    title: str
+    finding: str
+    population: str
+    notes: list[str]
+    result: dict[str, JsonValue]

@@ -1,0 +1,125 @@
+"""One attempt of one run: do what its kind of job asks, upload, and only then announce."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from anyshot_starting_kit.taskserver.job import Failure
+from anyshot_starting_kit.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
+from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_starting_kit.wire.worker_api import Complete, Fail
+from anyshot_worker.analyse import analyse
+from anyshot_worker.attempt import Attempt, Failed, Site, Stopped
+from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError
+from anyshot_worker.evaluate import evaluate
+from anyshot_worker.events import LogShipper
+from anyshot_worker.lease import Lease, StopReason
+from anyshot_worker.materials import BadAssignment
+from anyshot_worker.sandbox import SandboxError
+from anyshot_worker.scoring import rescore
+
+log = logging.getLogger(__name__)
+
+KINDS: dict[type[Job], Callable[[Attempt[Any]], Complete]] = {
+    Evaluate: evaluate,
+    Smoke: evaluate,
+    MetaTest: evaluate,
+    Rescore: rescore,
+    Analyse: analyse,
+}
+
+
+def carry_out(assignment: Job, site: Site) -> None:
+    """Do what the assignment asks and report how it ended; returns whatever happens to the submission."""
+    folder = Path(tempfile.mkdtemp(prefix="attempt-", dir=site.workspace.scratch))
+    shipper = LogShipper(site.client, assignment, folder / "log.txt")
+    try:
+        with Lease(site.client, assignment, site.draining) as lease:
+            attempt = Attempt(site, assignment, folder, lease, shipper)
+            _announce(attempt, _outcome(attempt))
+    except StaleEpoch as error:
+        log.info("run %s went to another attempt: %s", assignment.run_id, error)
+    except WorkerApiError as error:
+        log.error("run %s: the platform did not take the result: %s", assignment.run_id, error)
+    finally:
+        shipper.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
+    """What it ended with; None means that it was stopped."""
+    try:
+        return KINDS[type(attempt.assignment)](attempt)
+    except Stopped:
+        return None
+    except Failed as error:
+        return error.failure
+    except BadAssignment as error:
+        return Failure(error.verdict, str(error))
+    except SandboxError as error:
+        return Failure(
+            error.verdict, "The sandbox could not be used; this is not your fault.", private=str(error)
+        )
+    except Refused as error:
+        return Failure(
+            Verdict.TASK_SERVER_BUG, "The platform refused what this worker sent.", private=str(error)
+        )
+    except (StaleEpoch, WorkerApiError):
+        raise
+    except Exception:  # noqa: BLE001 - a bug of ours must end the run as ours, never leave it without an end
+        return Failure(
+            Verdict.TASK_SERVER_BUG,
+            "The platform made an error; this is not your fault.",
+            private=traceback.format_exc(),
+        )
+
+
+def _announce(attempt: Attempt, outcome: Complete | Failure | None) -> None:
+    run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
+    if isinstance(outcome, Complete):
+        client.complete(run, outcome)
+    elif attempt.lease.stop_reason is StopReason.LOST:
+        log.warning("run %s: the lease is lost, its attempt ends without a word", run)
+    elif attempt.lease.stop_reason is StopReason.DRAINING:
+        client.release(run, epoch)
+    elif outcome is None or attempt.lease.stop_reason is StopReason.CANCELLED:
+        client.fail(run, _failure(attempt, Failure(Verdict.CANCELLED, "The run was cancelled.")))
+    else:
+        client.fail(run, _failure(attempt, outcome))
+
+
+def _failure(attempt: Attempt, failure: Failure) -> Fail:
+    _keep_log(attempt)
+    if failure.private:
+        log.error("run %s: %s %s", attempt.assignment.run_id, failure.verdict, failure.private)
+    return Fail(
+        epoch=attempt.assignment.epoch,
+        verdict=failure.verdict,
+        message=failure.message,
+        detail=failure.detail,
+        private=failure.private,
+        task_index=failure.task_index,
+        ways=failure.ways,
+        shots=failure.shots,
+        artifacts=attempt.artifacts,
+        usage=attempt.use(),
+        provenance=attempt.provenance,
+    )
+
+
+def _keep_log(attempt: Attempt[Any]) -> None:
+    """The log of a failed attempt is worth keeping, but not worth failing for."""
+    path = attempt.log.close()
+    client, assignment = attempt.site.client, attempt.assignment
+    try:
+        attempt.artifacts.append(client.upload(assignment.run_id, assignment.epoch, "log.txt", path))
+    except StaleEpoch:
+        raise
+    except WorkerApiError as error:
+        log.warning("log of run %s was not stored: %s", assignment.run_id, error)
