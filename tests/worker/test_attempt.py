@@ -13,7 +13,8 @@ import pytest
 
 from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.results import read_predictions, read_results
-from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef, Rescore, Tested
+from anyshot_starting_kit.wire import jobs
+from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef, Rescore
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
@@ -63,7 +64,7 @@ class Stage:
         workspace = Workspace(folder / "workspace", 1 << 30, client)
         self.site = Site("tester", client, workspace, sandboxes, threading.Event())
 
-    def assignment(self, bundle: Path, kind: type[Tested] = Evaluate, **changes: Any) -> Tested:
+    def assignment(self, bundle: Path, kind: type[jobs.Tested] = Evaluate, **changes: Any) -> jobs.Tested:
         values: dict[str, Any] = {
             "run_id": "run",
             "epoch": 1,

@@ -19,7 +19,7 @@ class Flips(Message):
     analysis: Literal["flips"] = "flips"
     replicates: int = Field(gt=0)
     seed: int
-    combination: str
+    rule: str
     names: dict[str, str]
     feedback: dict[str, float]
 
@@ -54,9 +54,8 @@ class Audit(Message):
     """How many classes of a pool its tasks see."""
 
     analysis: Literal["audit"] = "audit"
-    ways: int
-    test_tasks: int
-    train_tasks: int
+    tasks: int
+    protocol: ProtocolField
 
 
 class Shift(Message):
