@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
 
+from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.workers import releases
 from tests.contract import release_1
 from tests.contract.stage import Stage, Wire
-from tests.platform.site import PaperWorker, Person, Site, summary
+from tests.platform.site import PaperWorker, Person, Site, make_zip, summary
+from tests.worker.test_query_order import COUNTING
 
 JSON = {"content-type": "application/json"}
 MESSAGES = {
@@ -41,7 +44,8 @@ class OldSite(Wire):
 
 def old_words(content: bytes) -> bytes:
     known = release_1.Assignment.model_fields
-    return json.dumps({k: v for k, v in json.loads(content).items() if k in known}).encode()
+    told = {name: value for name, value in json.loads(content).items() if name in known}
+    return json.dumps(told | {"version": 1}).encode()
 
 
 class NewSite(Wire):
@@ -95,6 +99,7 @@ def quota(person: Person) -> int:
 
 def test_a_site_that_was_upgraded_first_goes_on_with_the_workers_that_it_has(embedded_site: Site) -> None:
     worker = old_worker(embedded_site)
+    embedded_site.set_version(query_order=QueryOrder.TEST_SEEDS)
     embedded_site.member("alice").submit(leagues=["scratch"])
     embedded_site.member("bob").submit()
     kinds = []
@@ -106,10 +111,34 @@ def test_a_site_that_was_upgraded_first_goes_on_with_the_workers_that_it_has(emb
 
 
 def test_a_worker_that_was_upgraded_first_works_for_the_site_that_is_there(stage: Stage) -> None:
-    stage.site.member("alice").submit(stage.baseline("random"))
-    worker = stage.worker("new", OldSite(stage.site.client))
-    worker.work()
-    assert board(stage) == ["alice"]
+    """It shows queries in the order that workers of the last release show them in."""
+    stage.site.set_version(query_order=QueryOrder.TEST_SEEDS)
+    for name, wire in (("alice", OldSite(stage.site.client)), ("bob", Wire(stage.site.client))):
+        stage.site.member(name).submit(make_zip({"model.py": COUNTING.encode()}))
+        stage.worker(f"worker-of-{name}", wire).work()
+    one, two = stage.site.board()["rows"]
+    assert {one["team"], two["team"]} == {"alice", "bob"} and one["score"] == two["score"] != 0.0
+
+
+SECRET = {
+    "the tasks": {"test_seeds": []},
+    "the order of the query": {},
+}
+
+
+@pytest.mark.parametrize("what", SECRET)
+def test_a_worker_of_the_last_release_is_not_given_keys_that_it_does_not_know(
+    stage: Stage, what: str
+) -> None:
+    """It would draw other tasks, or show them in another order, and its scores could not be compared."""
+    stage.site.set_version(**SECRET[what])
+    alice = stage.site.member("alice")
+    shown = alice.submit(stage.baseline("random")).json()["id"]
+    assert old_worker(stage.site).take() is None
+    admin = stage.site.person("adam", is_site_admin=True)
+    assert "Worker old cannot read run" in stage.page("/admin", admin)
+    stage.worker("upgraded").work()
+    assert (stage.shown(alice, shown)["status"], board(stage), quota(alice)) == ("finished", ["alice"], 1)
 
 
 def test_what_a_later_site_adds_does_not_hurt(stage: Stage) -> None:
@@ -139,10 +168,10 @@ def test_a_job_that_cannot_be_read_goes_to_another_worker_and_costs_nothing(stag
 def test_a_job_that_nobody_can_read_is_given_up_as_our_failure(
     embedded_site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(releases, "UNREADABLE_ATTEMPTS", 3)
+    monkeypatch.setattr(releases, "PATIENCE", timedelta(0))
     alice = embedded_site.member("alice")
     shown = alice.submit().json()
-    for number in range(3):
+    for number in range(2):
         worker = embedded_site.worker(f"behind-{number}")
         job = worker.claim()
         assert job is not None
@@ -177,6 +206,7 @@ def test_a_worker_that_is_too_old_is_told_so_and_claims_nothing(
 
 def test_a_busy_site_is_upgraded_under_way(stage: Stage) -> None:
     """Old workers hold runs while the site and then they themselves are upgraded, one by one."""
+    stage.site.set_version(query_order=QueryOrder.TEST_SEEDS)
     people = [stage.site.member(name) for name in ("alice", "bob", "carol")]
     shown = [person.submit(stage.baseline("random")).json()["id"] for person in people]
     first, second = (old_worker(stage.site, name) for name in ("one", "two"))

@@ -141,7 +141,7 @@ def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the
         sandboxes.close()
     assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
     assert "classes to train on: 8" in platform.artifacts["log.txt"].decode()  # four of each dataset
-    assert platform.completed[0].summary["tasks"] == 6
+    assert platform.completed[0].summary.tasks == 6
 
 
 def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path], tmp_path: Path) -> None:

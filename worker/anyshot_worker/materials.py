@@ -11,7 +11,7 @@ from anyshot_starting_kit.data.part import write_part
 from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.protocols import Protocol
-from anyshot_starting_kit.protocols.keys import Seed, read_seed
+from anyshot_starting_kit.protocols.keys import Seed, order_from_seed, read_seed
 from anyshot_starting_kit.wire.jobs import MetaTest, PackRef, Scored, Tested
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_worker.workspace import Workspace
@@ -128,6 +128,8 @@ def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
 
 def _query_secret(assignment: Tested) -> bytes:
     """Keys the order of each query set; the same for every entrant of a phase, so that runs stay comparable."""
-    if assignment.query_key is None:
-        raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment has no key for the order of the query.")
-    return bytes.fromhex(assignment.query_key)
+    if assignment.query_key is not None:
+        return bytes.fromhex(assignment.query_key)
+    if assignment.version == 1 and isinstance(assignment.test_seed, int):
+        return order_from_seed(assignment.test_seed)
+    raise BadAssignment(Verdict.BAD_SETTINGS, "The assignment has no key for the order of the query.")

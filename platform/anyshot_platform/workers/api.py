@@ -21,7 +21,7 @@ from anyshot_platform.web.access import public
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_platform.workers import leases, results
 from anyshot_platform.workers.assignments import NotAssignable, make_assignment
-from anyshot_platform.workers.releases import can_read, is_too_old, refuse, return_unreadable
+from anyshot_platform.workers.releases import is_too_old, refuse, return_unreadable, why_unreadable
 from anyshot_platform.workers.tokens import WorkerTokenDep
 from anyshot_starting_kit.wire.older import write_job
 from anyshot_starting_kit.wire.verdicts import Verdict
@@ -60,8 +60,7 @@ def claim(
     ) is not None:
         try:
             job = make_assignment(services, session, claimed.run)
-            if not can_read(body.worker, job):
-                words = "tasks are drawn from a key, which its release does not know"
+            if words := why_unreadable(body.worker, job):
                 return_unreadable(session, services.settings, claimed.run, words)
                 continue
             return Response(write_job(job, body.worker.version), media_type="application/json")

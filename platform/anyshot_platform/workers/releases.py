@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import open_alert
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE
 from anyshot_platform.workers.leases import end_cancelled, fail_run, requeue
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.jobs import Job, Scored
+from anyshot_starting_kit.protocols.keys import order_from_seed
+from anyshot_starting_kit.wire.jobs import Job, Tested
 from anyshot_starting_kit.wire.message import API_VERSION, OLDEST_WORKER
 from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_starting_kit.wire.worker_api import WorkerInfo
 
-UNREADABLE_ATTEMPTS = 20  # no worker of the site seems to be able to
+PATIENCE = timedelta(days=1)  # time for the operators to upgrade a worker, before a run is given up
 
 
 def is_too_old(worker: WorkerInfo) -> bool:
@@ -24,9 +28,20 @@ def is_too_old(worker: WorkerInfo) -> bool:
     return worker.version < OLDEST_WORKER
 
 
-def can_read(worker: WorkerInfo, job: Job) -> bool:
-    """Whether this worker's release can carry out the job: version 1 knows small seeds only."""
-    return worker.version >= 2 or not isinstance(job, Scored) or isinstance(job.test_seed, int)
+def why_unreadable(worker: WorkerInfo, job: Job) -> str:
+    """What this worker's release would not understand in the job, in words; empty where it can carry it out.
+
+    Version 1 draws tasks and splits from small numbers, and makes the order of the query from the tasks' seed.
+    """
+    if worker.version >= 2:
+        return ""
+    if not isinstance(job, Tested):
+        return "its release says less in files of results and computes other reports"
+    if not isinstance(job.test_seed, int) or isinstance(job.protocol.to_dict().get("split_seed"), str):
+        return "tasks are drawn from a key, which its release does not know"
+    if job.query_key != order_from_seed(job.test_seed).hex():
+        return "the order of the query follows from a key, which its release does not know"
+    return ""
 
 
 def refuse(session: Session, worker: Worker, info: WorkerInfo) -> str:
@@ -46,14 +61,17 @@ def words_for_too_old(worker: WorkerInfo) -> str:
 
 
 def return_unreadable(session: Session, settings: PlatformSettings, run: Run, problem: str) -> None:
-    """A worker cannot read a job: our fault. Queued at once for another one, and given up when nobody can read it."""
+    """A worker cannot read a job: our fault. Queued at once for another one.
+
+    Given up only when no worker could read it for `PATIENCE`: a site whose workers are upgraded one by one loses none.
+    """
     worker = session.get(Worker, run.worker_id)
     assert worker is not None  # a run that is held has one
     words = f"Worker {worker.name} cannot read run {run.id}: {problem}. Upgrade it."
     open_alert(session, UNREADABLE, worker.id, words)
     if run.cancel_requested_at is not None:
         end_cancelled(session, run, "Cancelled.")
-    elif _given_back(session, run) + 1 < UNREADABLE_ATTEMPTS:
+    elif now() - _first_given_back(session, run) < PATIENCE:
         words = "The worker is of an older release; another one takes over."
         requeue(session, settings, run, outcome=UNREADABLE, message=words)
     else:
@@ -61,6 +79,7 @@ def return_unreadable(session: Session, settings: PlatformSettings, run: Run, pr
         fail_run(session, run, Verdict.TASK_SERVER_BUG, words, private=problem)
 
 
-def _given_back(session: Session, run: Run) -> int:
-    counted = select(func.count(Attempt.id)).where(Attempt.run_id == run.id, Attempt.outcome == UNREADABLE)
-    return session.scalar(counted) or 0
+def _first_given_back(session: Session, run: Run) -> datetime:
+    """When a worker first said that it cannot read the run; now, if none did before."""
+    told = select(func.min(Attempt.ended_at)).where(Attempt.run_id == run.id, Attempt.outcome == UNREADABLE)
+    return session.scalar(told) or now()

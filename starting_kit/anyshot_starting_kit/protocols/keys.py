@@ -81,7 +81,7 @@ class PhaseSecrets:
     def query_order(self, run: int) -> bytes:
         """The key of the order in which a run's query images are shown; the same for every entrant."""
         if self.order_from_seed:
-            return hashlib.sha256(f"anyshot query order {self.test_seeds[run]}".encode()).digest()
+            return order_from_seed(self.test_seeds[run])
         return derive(self.root, Purpose.QUERY_ORDER, self._place(run))
 
     def class_split(self) -> Seed:
@@ -110,6 +110,11 @@ class PhaseSecrets:
 
     def _place(self, run: int) -> int:
         return 0 if self.same_tasks else run
+
+
+def order_from_seed(seed: int) -> bytes:
+    """The key of the query order in Anyshot's first release, whose workers made it from the seed of the tasks."""
+    return hashlib.sha256(f"anyshot query order {seed}".encode()).digest()
 
 
 def legacy_number(seed: Seed) -> int:

@@ -275,7 +275,8 @@ def test_a_worker_without_torch_gets_evaluations_and_no_analysis(site: Site) -> 
         values = {
             name: getattr(evaluation, name) for name in ("competition_id", "phase_id", "phase_version_id")
         }
-        session.add(Run(kind=JobKind.ANALYSE, priority=99, **values))
+        plan = {"analysis": "plan", "lead": 0.01, "flip": 0.05}
+        session.add(Run(kind=JobKind.ANALYSE, priority=99, parameters=plan, **values))
     light = site.worker("light", analyses=False)
     assert (light.claim() or {})["run_id"] == evaluation.id
     assert light.claim() is None
