@@ -22,7 +22,7 @@ from anyshot_platform.bundles.old_rules import one_rule
 from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.fact_sheets.states import Due
-from anyshot_platform.leagues.states import Admission
+from anyshot_platform.leagues.states import Admission, AwardSplit
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind, QueryOrder
 from anyshot_starting_kit.protocols import PROTOCOLS
 from anyshot_starting_kit.protocols.keys import KEY_PATTERN
@@ -120,6 +120,18 @@ class LeagueQuotaSpec(Part):
     total: int | None = Field(default=None, ge=0, le=MOST, description="in one phase")
 
 
+class AwardsSpec(Part):
+    """Money for a league's first places; teams that tie share the prizes of their places."""
+
+    amounts: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(
+        default=[], max_length=100, description="the first place's first"
+    )
+    currency: Annotated[str, Field(min_length=1, max_length=8)] = "EUR"
+    split: AwardSplit = Field(
+        default=AwardSplit.EQUALLY, description="between the members, or to the captain"
+    )
+
+
 class LeagueSpec(Part):
     key: Key
     title: Title
@@ -130,7 +142,8 @@ class LeagueSpec(Part):
     closed_to_newcomers: bool = Field(default=False, description="teams without an entry cannot get one")
     opens: Moment | None = Field(default=None, description="when the league takes its first entries")
     quota: LeagueQuotaSpec | None = None
-    prizes: str = ""
+    prizes: str = Field(default="", description="in words, beside the awards")
+    awards: AwardsSpec | None = None
     columns: list[ColumnSpec] = []
 
 

@@ -16,6 +16,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.code import has_code_page
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -149,19 +150,26 @@ def read_head(
             team=access.membership is not None and access.membership.team_id is not None,
             terms=bool(competition.terms),
             code=has_code_page(competition),
+            results=any(
+                phase.kind == PhaseKind.FINAL and publication_of(phase).published for phase in phases
+            ),
         ),
     )
 
 
-def _tabs(base: str, *, board: bool, member: bool, team: bool, terms: bool, code: bool) -> tuple[Tab, ...]:
+def _tabs(
+    base: str, *, board: bool, member: bool, team: bool, terms: bool, code: bool, results: bool
+) -> tuple[Tab, ...]:
     tabs = [Tab("overview", "Overview", base, "book-open")]
     if board:
         tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
+    if results:
+        tabs.append(Tab("results", "Results", f"{base}/results", "award"))
     if member:
         tabs.append(Tab("submissions", "My submissions", f"{base}/submissions", "layers"))
     if member and team:
         tabs.append(Tab("team", "Team", f"{base}/team", "users"))
-        tabs.append(Tab("leagues", "Leagues and entries", f"{base}/leagues", "award"))
+        tabs.append(Tab("leagues", "Leagues and entries", f"{base}/leagues", "flag"))
     tabs.append(Tab("announcements", "Announcements", f"{base}/announcements", "megaphone"))
     tabs.append(Tab("discussion", "Discussion", f"{base}/discussion", "message-square"))
     if code:

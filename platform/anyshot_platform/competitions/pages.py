@@ -18,6 +18,7 @@ from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.submissions.rows import recent_rows
 from anyshot_platform.users.models import User
 from anyshot_platform.web.access import CompetitionAccess, browser_session, public, visible_competition
@@ -168,7 +169,7 @@ def _leagues(session: SessionDep, competition_id: str) -> list[dict[str, Any]]:
         {
             "name": league.name,
             "description": league.description,
-            "prizes": league.prizes,
+            "prizes": prizes_of(league),
             "admission_words": ADMISSION_WORDS[league.admission],
         }
         for league in leagues

@@ -21,6 +21,7 @@ from anyshot_platform.entries.eligibility import (
 from anyshot_platform.entries.models import LeagueAnswer
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
@@ -66,7 +67,7 @@ def _show_league(league: League, found: Eligibility, membership: Membership) -> 
         league=league.slug,
         name=league.name,
         description=league.description,
-        prizes=league.prizes,
+        prizes=prizes_of(league),
         questions=questions_of(league),
         every_member=league.every_member_qualifies,
         status=found.status,

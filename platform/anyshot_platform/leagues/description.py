@@ -5,8 +5,15 @@ from __future__ import annotations
 from datetime import UTC
 from typing import Any
 
-from anyshot_platform.bundles.schema import ColumnSpec, LeagueQuestionSpec, LeagueQuotaSpec, LeagueSpec
+from anyshot_platform.bundles.schema import (
+    AwardsSpec,
+    ColumnSpec,
+    LeagueQuestionSpec,
+    LeagueQuotaSpec,
+    LeagueSpec,
+)
 from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import AwardSplit
 
 
 def league_values(spec: LeagueSpec) -> dict[str, Any]:
@@ -15,6 +22,9 @@ def league_values(spec: LeagueSpec) -> dict[str, Any]:
         "name": spec.title,
         "description": spec.description,
         "prizes": spec.prizes,
+        "awards": spec.awards.amounts if spec.awards else [],
+        "currency": spec.awards.currency if spec.awards else "EUR",
+        "award_split": spec.awards.split if spec.awards else AwardSplit.EQUALLY,
         "admission": spec.admission,
         "every_member_qualifies": spec.every_member,
         "questions": [question.model_dump() for question in spec.questions],
@@ -40,5 +50,8 @@ def describe_league(league: League) -> LeagueSpec:
         opens=league.opens_at,
         quota=LeagueQuotaSpec(per_day=league.quota_day, total=league.quota_phase) if limited else None,
         prizes=league.prizes,
+        awards=AwardsSpec(amounts=league.awards, currency=league.currency, split=league.award_split)
+        if league.awards
+        else None,
         columns=[ColumnSpec.model_validate(column) for column in league.columns],
     )

@@ -45,6 +45,14 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
     )
 
 
+def _awards(form: SentForm) -> dict[str, object] | None:
+    amounts = form.text("awards").replace(",", " ").split()
+    if not amounts:
+        return None
+    split = form.text("award_split") or "equally"
+    return {"amounts": amounts, "currency": form.text("currency") or "EUR", "split": split}
+
+
 def _read(form: SentForm, key: str) -> LeagueSpec:
     raw = {
         "key": key,
@@ -57,6 +65,7 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
         "opens": form.text("opens") or None,
         "quota": {"per_day": form.number("quota_day"), "total": form.number("quota_phase")},
         "prizes": form.text("prizes"),
+        "awards": _awards(form),
         "columns": [{"metric": metric} for metric in form.all("columns")],
     }
     try:

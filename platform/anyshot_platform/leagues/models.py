@@ -9,7 +9,7 @@ from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from anyshot_platform.database import Base, PydanticJson, Word, new_id, now
-from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.leagues.states import Admission, AwardSplit, EntryStatus
 from anyshot_starting_kit.wire.evidence import Evidence
 
 
@@ -24,7 +24,10 @@ class League(Base):
     slug: Mapped[str] = mapped_column(String(64))
     name: Mapped[str]
     description: Mapped[str] = mapped_column(Text, default="")
-    prizes: Mapped[str] = mapped_column(Text, default="")
+    prizes: Mapped[str] = mapped_column(Text, default="")  # in words, beside the amounts
+    awards: Mapped[list[Any]] = mapped_column(default=list)  # amounts, the first place's first
+    currency: Mapped[str] = mapped_column(String(8), default="EUR")
+    award_split: Mapped[AwardSplit] = mapped_column(Word(AwardSplit), default=AwardSplit.EQUALLY)
     position: Mapped[int] = mapped_column(default=0)
     admission: Mapped[Admission] = mapped_column(Word(Admission), default=Admission.ALL)
     every_member_qualifies: Mapped[bool] = mapped_column(default=False)

@@ -20,3 +20,10 @@ class EntryStatus(StrEnum):
     DECLARED = "declared"  # waits for an organizer, or for the evidence
     ADMITTED = "admitted"
     REFUSED = "refused"
+
+
+class AwardSplit(StrEnum):
+    """How a team's prize is split between its members."""
+
+    EQUALLY = "equally"
+    CAPTAIN = "captain"  # the captain receives it

@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER
+from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
@@ -20,6 +19,8 @@ from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.published import list_published
 from anyshot_platform.webhooks.service import emit
+
+_EVERYBODY = 10_000
 
 
 def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submission]:
@@ -53,20 +54,18 @@ def _tell_everybody(session: Session, competition: Competition, phase: Phase) ->
 
 
 def best_of_leagues(session: Session, phase: Phase, winners: int) -> list[Submission]:
-    """The submissions of so many of the best of each league, each once."""
+    """The submissions on the first so many ranks of each league, each once: all of those who tie."""
     if not winners:
         return []
-    version_id = live_version(session, phase).id
+    version = live_version(session, phase)
     leagues = select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
     found: dict[str, Submission] = {}
     for league in session.scalars(leagues):
-        rows = session.scalars(
-            select(Submission)
-            .join(BoardRow, BoardRow.submission_id == Submission.id)
-            .where(BoardRow.phase_version_id == version_id, BoardRow.league_id == league.id, BoardRow.ranked)
-            .order_by(*BOARD_ORDER)
-            .limit(winners)
-        )
+        places = read_board(session, version, league, limit=_EVERYBODY).places
+        ids = [
+            place.row.submission_id for place in places if place.rank is not None and place.rank <= winners
+        ]
+        rows = session.scalars(select(Submission).where(Submission.id.in_(ids)))
         found.update({submission.id: submission for submission in rows})
     return list(found.values())
 

@@ -28,6 +28,10 @@ _OWN = {
     "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),
     "entries": (f"{_KIT}.leagues:entries", "Show which of your submissions count, in each league."),
     "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or hand in your team's fact sheet."),
+    "winners": (
+        f"{_KIT}.winners:winners",
+        "Show the results of a final phase, write tables and certificates.",
+    ),
     "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),

@@ -1,0 +1,1 @@
+"""Results of a final phase: podium, prizes and their split, certificates, tables, method cards."""

@@ -1,0 +1,218 @@
+"""The results page: podium, prizes and their split, tables, certificates, method cards, code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anyshot_platform.fact_sheets.models import FactSheet
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import AwardSplit
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.results.awards import divide_in_team, in_words, share_prizes
+from anyshot_platform.results.certificates import Certificate, as_pdf
+from anyshot_platform.results.tables import escape
+from anyshot_platform.teams.models import Team
+from tests.platform.admin.test_manage import page
+from tests.platform.entries.test_entries import join_team, scored
+from tests.platform.entries.test_finals import FINAL, end_feedback, final, launch  # noqa: F401
+from tests.platform.entries.test_leagues_page import command
+from tests.platform.site import PaperWorker, Person, Site
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+WHEN = datetime(2022, 10, 1, tzinfo=UTC)
+MANAGE = "/api/v1/competitions/small/manage/submissions"
+RESULTS = "/competitions/small/results"
+API = "/api/v1/competitions/small/phases/final/results"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "cents"),
+    [
+        ([1, 2, 3, 4], [40000, 25000, 15000, 0]),
+        ([1, 1, 3], [32500, 32500, 15000]),
+        ([1, 2, 2, 2, 5], [40000, 13334, 13333, 13333, 0]),  # 250 and 150 for three
+        ([1, 2, 3, 3], [40000, 25000, 7500, 7500]),
+        ([], []),
+    ],
+)
+def test_who_ties_shares_the_prizes_of_the_places(ranks: list[int], cents: list[int]) -> None:
+    assert share_prizes(ranks, [400, 250, 150]) == cents
+
+
+def test_a_team_splits_its_prize_to_the_cent() -> None:
+    assert divide_in_team(10000, 3, AwardSplit.EQUALLY) == [3334, 3333, 3333]
+    assert divide_in_team(10000, 3, AwardSplit.CAPTAIN) == [10000, 0, 0]
+    assert divide_in_team(10000, 0, AwardSplit.EQUALLY) == []
+    assert (in_words(10000, "EUR"), in_words(1234567, "€")) == ("100 EUR", "12,345.67 €")
+
+
+def test_latex_sets_names_as_they_are_written() -> None:
+    assert escape("50% & _the_ {best}\\ #1 ~^") == (
+        r"50\% \& \_the\_ \{best\}\textbackslash{} \#1 \textasciitilde{}\textasciicircum{}"
+    )
+
+
+@pytest.fixture
+def played(final: Site) -> dict[str, Person]:  # noqa: F811
+    """A final in which ada and ben tie, cem is third; ada plays with dee. Nothing is published."""
+    worker = final.worker()
+    people = {name: final.member(name) for name in ("ada", "ben", "cem", "dee")}
+    join_team(final, people["ada"], people["dee"])
+    for name, score in (("ada", 0.9), ("ben", 0.8), ("cem", 0.7)):
+        scored(worker, people[name], score)
+    with final.services.database.writing() as session:
+        final.competition(session).fact_sheet = [{"key": "method", "label": "The method", "required": True}]
+        league = session.query(League).filter_by(slug="free").one()
+        league.awards, league.currency = [400.0, 250.0, 150.0], "EUR"
+        for number, team in enumerate(session.query(Team).filter(Team.out_of_ranking.is_(False))):
+            sheet = {"answers": {"method": f"secret {team.name} & co"}, "updated_by": team.captain_id}
+            handed_in = team.created_at if team.name != "cem" else None
+            session.add(FactSheet(team_id=team.id, public=number != 1, handed_in_at=handed_in, **sheet))
+            if team.name == "ben":  # the same moment as ada's: a tie
+                team.name = "b_e%n"
+    end_feedback(final)
+    launch(final.owner())
+    finish_all(final, worker, {"ada": 0.6, "b_e%n": 0.6, "cem": 0.5})
+    return people
+
+
+def finish_all(site: Site, worker: PaperWorker, by_team: dict[str, float]) -> None:
+    from anyshot_platform.submissions.models import Submission
+
+    with site.services.database.writing() as session:
+        finals = session.query(Submission).filter_by(kind="final").all()
+        teams = {one.id: one.team.name for one in finals}
+        for one in finals:  # who ties has uploaded at the same moment
+            one.created_at = finals[0].created_at
+    while job := worker.claim():
+        assert worker.complete(job, by_team[teams[job["submission_id"]]]).status_code == 204
+
+
+def publish(site: Site) -> None:
+    said = site.owner().call("POST", f"{FINAL}/publish", json={"confirm": "final", "winners": 1})
+    assert said.status_code == 200, said.text
+
+
+def hide(site: Site) -> None:
+    with site.services.database.writing() as session:
+        session.query(Phase).filter_by(slug="final").one().needs_publishing = True
+
+
+def rows(answer: Any) -> list[tuple[int | None, str, float]]:
+    (league,) = answer.json()["leagues"]
+    return [(row["rank"], row["team"], row["prize"]) for row in league["rows"]]
+
+
+WON = [(1, "ada", 325.0), (1, "b_e%n", 325.0), (3, "cem", 150.0)]
+
+
+def test_results_are_the_organizers_until_they_are_published(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
+    hide(final)
+    ada, owner = played["ada"], final.owner()
+    assert page(ada, RESULTS).status_code == 403
+    assert ada.call("GET", API).status_code == 403
+    assert "Only organizers see this page now" in page(owner, RESULTS).text
+    assert "Certificate" not in page(owner, RESULTS).text
+    assert f'href="{RESULTS}"' not in page(ada, "/competitions/small").text
+    publish(final)
+    assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
+    assert rows(ada.call("GET", API)) == WON
+
+
+def test_the_page_has_podium_prizes_and_method_cards(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
+    publish(final)
+    shown = page(played["ada"], RESULTS).text
+    podium = re.findall(r'podium__rank">(\d)</span>.*?<strong class="break">(.*?)</strong>', shown, re.S)
+    assert podium == [("1", "ada"), ("1", "b_e%n"), ("3", "cem")]
+    assert "Teams that tie share the prizes of their places equally" in shown
+    assert "ada: 162.50 EUR" in shown and "dee: 162.50 EUR" in shown  # my team's split
+    assert "secret ada &amp; co" in shown  # agreed and handed in
+    assert "secret ben" not in shown  # not agreed
+    assert "secret cem" not in shown  # not handed in
+    stranger = page(final.person("vera"), RESULTS).text
+    assert "325 EUR" in stranger and "dee" not in stranger  # members are their team's and the organizers'
+    assert "dee: 162.50 EUR" in page(final.owner(), RESULTS).text
+    assert shown.count("Code<span") == 2  # of all who are first
+
+
+def test_tables_and_certificates_by_page_and_command(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    publish(final)
+    ada, ben = played["ada"], played["ben"]
+    table = list(csv.DictReader(io.StringIO(page(ada, f"{RESULTS}/final/free.csv").text)))
+    assert [(row["rank"], row["team"], row["prize"]) for row in table] == [
+        ("1", "ada", "325 EUR"),
+        ("1", "b_e%n", "325 EUR"),
+        ("3", "cem", "150 EUR"),
+    ]
+    latex = page(ada, f"{RESULTS}/final/free.tex").text
+    assert r"1 & b\_e\%n & $0.600 \pm 0.020$ & 325 EUR \\" in latex
+    certificate = re.findall(r'href="([^"]+\.pdf)"', page(ada, RESULTS).text)
+    assert len(certificate) == 1
+    mine = page(ada, certificate[0])
+    assert (mine.headers["content-type"], mine.content[:5]) == ("application/pdf", b"%PDF-")
+    assert page(ben, certificate[0]).status_code == 403  # another team's
+    options = ("--csv", "t.csv", "--latex", "t.tex", "--certificate", "c.pdf")
+    files = [str(tmp_path / word) if "." in word else word for word in options]
+    with served(final.app, free_port()) as where:
+        said = command(where, ada, "winners", "small/final", "--league", "free", *files)
+    assert "   1  ada  0.600 +- 0.020  325.00 EUR" in said and "dee: 162.50 EUR" in said
+    assert (tmp_path / "t.csv").read_text() == page(ada, f"{RESULTS}/final/free.csv").text
+    assert (tmp_path / "t.tex").read_text() == latex
+    assert (tmp_path / "c.pdf").read_bytes() == mine.content
+
+
+def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_code(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    publish(final)
+    with final.services.database.writing() as session:
+        session.query(Phase).filter_by(slug="final").one().frozen_at = session.query(Phase).first().created_at  # pyright: ignore
+    owner, ben = final.owner(), played["ben"]
+    entries = owner.call("GET", f"{MANAGE}?phase=final").json()["items"]
+    winner = next(row["id"] for row in entries if row["team"] == "ada")
+    said = {"act": "disqualify", "ids": [winner], "reason": "it used the test data"}
+    assert owner.call("POST", f"{MANAGE}/acts", json=said).json()["done"] == [winner]
+    assert rows(ben.call("GET", API)) == [(1, "b_e%n", 400.0), (2, "cem", 250.0)]
+    shown = page(played["ada"], RESULTS).text
+    assert "Certificate" not in shown
+    team = played["ada"].call("GET", f"{API}/free/certificate")
+    assert (team.status_code, team.json()["message"]) == (404, "This team has no rank in the league.")
+    assert page(ben, f"/competitions/small/code/{winner}.zip").status_code == 404
+
+
+def test_certificates_hold_names_of_every_script() -> None:
+    said = Certificate(
+        "C",
+        "Final",
+        "Free",
+        "Żółw und Ελπίδα 深度学习 かな 한글",
+        ("x" * 300,),
+        1,
+        2,
+        0.5,
+        "",
+        WHEN,
+        "https://x",
+    )
+    content = as_pdf(said)
+    assert (
+        b"DejaVuSans" in content
+        and b"STSong" in content
+        and b"HeiseiMin" in content
+        and b"HYSMyeongJo" in content
+    )
