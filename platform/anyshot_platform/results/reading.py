@@ -18,7 +18,6 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.results.awards import divide_in_team, share_prizes
 from anyshot_platform.sight.code import code_is_public
-from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -100,7 +99,7 @@ def read_results(
     """
     version = live_version(session, phase)
     places = {
-        league.id: _standing(session, read_board(session, version, league, limit=_EVERYBODY).places)
+        league.id: read_board(session, version, league, limit=_EVERYBODY).places
         for league in list_leagues(session, competition)
     }
     teams = {place.row.team_id for found in places.values() for place in found}
@@ -115,13 +114,6 @@ def read_results(
         for league in list_leagues(session, competition)
         if places[league.id]
     ]
-
-
-def _standing(session: Session, places: Sequence[Place]) -> list[Place]:
-    """Those that stand now: a frozen board keeps rows of submissions that were disqualified since."""
-    ids = [place.row.submission_id for place in places]
-    good = set(session.scalars(select(Submission.id).where(Submission.id.in_(ids), counting())))
-    return [place for place in places if place.row.submission_id in good]
 
 
 def _rows(league: League, places: Sequence[Place], known: _Known) -> list[ResultRow]:
