@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 import anyshot_platform
 from anyshot_platform.artifacts.choice import make_storage
+from anyshot_platform.budgets.routes import meet_budgets
 from anyshot_platform.database import Database
 from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue.dispatch import Dispatcher
@@ -53,7 +54,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         summary="Code-submission competitions in few-shot and meta-learning",
         version="1",
         lifespan=_live,
-        dependencies=[Depends(guard_csrf)],
+        dependencies=[Depends(guard_csrf), Depends(meet_budgets)],
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -29,6 +30,7 @@ from anyshot_platform.operations.logs import configure_logging
 from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.queue.sweeper import Sweeper
 from anyshot_platform.settings import PlatformSettings, read_settings
+from anyshot_platform.web.patience import LimitedPatience
 from anyshot_platform.web.services import Services
 from anyshot_platform.webhooks.delivery import send_due_deliveries
 from anyshot_platform.workers.models import WorkerToken
@@ -68,10 +70,7 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
         create_app(settings, services),
         host=settings.host,
         port=settings.port,
-        log_config=None,
-        access_log=False,
-        timeout_keep_alive=30,
-        timeout_graceful_shutdown=5,
+        **connection_rules(settings),
     )
     server = uvicorn.Server(config)
     _freeze_memory()
@@ -83,6 +82,19 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
             stack.callback(worker.stop)
             worker.start()
         server.run()
+
+
+def connection_rules(settings: PlatformSettings) -> dict[str, Any]:
+    """How connections are treated: time limits, and whose word on a visitor's address is believed."""
+    return {
+        "log_config": None,
+        "access_log": False,
+        "http": LimitedPatience,
+        "proxy_headers": True,
+        "forwarded_allow_ips": settings.trusted_proxies,
+        "timeout_keep_alive": 30,
+        "timeout_graceful_shutdown": 5,
+    }
 
 
 def prepare(services: Services) -> None:
@@ -143,10 +155,7 @@ def _serve_many(settings: PlatformSettings, services: Services, *, sweeper: bool
             host=settings.host,
             port=settings.port,
             workers=settings.web_processes,
-            log_config=None,
-            access_log=False,
-            timeout_keep_alive=30,
-            timeout_graceful_shutdown=5,
+            **connection_rules(settings),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from anyshot_platform.budgets.table import Budget, changed
 
 
 class _SecretGiven(BaseSettings):
@@ -110,11 +113,14 @@ class PlatformSettings(BaseSettings):
     events_max_bytes: int = Field(default=16 << 20, gt=0, description="Log bytes kept of one attempt.")
     blob_url_seconds: int = Field(default=3600, gt=0, description="How long a signed file address works.")
 
-    rate_limit_logins: int = Field(
-        default=10, ge=0, description="Log-ins tried per account and address in 5 minutes."
+    budget_limits: dict[str, int] = Field(
+        default={},
+        description='Limits other than those of the table of budgets, as JSON: {"uploads": 50}; 0 is no limit.',
     )
-    rate_limit_uploads: int = Field(default=30, ge=0, description="Uploads begun per user in 5 minutes.")
-    rate_limit_sign_ups: int = Field(default=20, ge=0, description="Sign-ups per address in an hour.")
+    trusted_proxies: str = Field(
+        default="127.0.0.1",
+        description="Addresses or networks, with commas, of proxies whose X-Forwarded-For is believed.",
+    )
 
     lease_seconds: float = Field(
         default=30.0, gt=0, description="How long a claim lasts without a heartbeat."
@@ -177,10 +183,25 @@ class PlatformSettings(BaseSettings):
     log_format: Literal["json", "text"] = Field(default="json", description="Form of the log lines.")
 
     @model_validator(mode="after")
+    def _budgets_are_known(self) -> PlatformSettings:
+        changed(self.budget_limits)
+        old = [name for name in os.environ if name.startswith("ANYSHOT_RATE_LIMIT_")]
+        if old:
+            raise ValueError(
+                f"{old[0]} is no setting any more: write ANYSHOT_BUDGET_LIMITS, see the table of budgets"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _s3_needs_keys(self) -> PlatformSettings:
         if self.storage == "s3" and (self.s3_access_key is None or self.s3_secret_key is None):
             raise ValueError("storage=s3 needs ANYSHOT_S3_ACCESS_KEY and ANYSHOT_S3_SECRET_KEY")
         return self
+
+    @cached_property
+    def budgets(self) -> dict[str, Budget]:
+        """The table of budgets with this site's limits."""
+        return changed(self.budget_limits)
 
     @cached_property
     def database_address(self) -> str:

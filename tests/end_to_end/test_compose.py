@@ -91,6 +91,8 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
         "ANYSHOT_SECRET_KEY": secrets.token_hex(32),
         "ANYSHOT_DATABASE_PASSWORD": secrets.token_hex(16),
         "ANYSHOT_S3_SECRET_KEY": secrets.token_hex(16),
+        "ANYSHOT_REDIS_PASSWORD": secrets.token_hex(16),
+        "ANYSHOT_STORAGE_ROOT_PASSWORD": secrets.token_hex(16),
         "ANYSHOT_BASE_IMAGE": "anyshot/debian-python:bookworm",
         "ANYSHOT_PIP_FLAGS": "--no-index --find-links /build/wheels",
         "ANYSHOT_WORKER_ANALYSIS": "",

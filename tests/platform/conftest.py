@@ -57,9 +57,7 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
         "secret_key": SECRET,
         "home": home,
         "base_url": "http://testserver",
-        "rate_limit_logins": 0,
-        "rate_limit_sign_ups": 0,
-        "rate_limit_uploads": 0,
+        "budget_limits": dict.fromkeys(("log_ins", "sign_ups", "uploads", "checks", "announcements"), 0),
         "retry_seconds": 0.0,
         **changes,
     }

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.naming import key_from
-from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
+from anyshot_platform.bundles.reading import Bundle, BundleInvalid
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.bundles.service import export_competition, import_competition
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner
@@ -110,7 +111,7 @@ def _read(form: SentForm) -> Bundle:
     uploaded = form.file("bundle")
     if uploaded is None:
         raise BundleUnreadable("Choose the zip of a competition first.")
-    return read_bundle(uploaded[1])
+    return read_sent_bundle(uploaded[1])
 
 
 @router.post("/organize/new")

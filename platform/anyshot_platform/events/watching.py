@@ -33,7 +33,6 @@ from anyshot_platform.web.services import Services
 P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-MOST_EACH = 20  # streams that one user may have open in one process
 _READERS = 2  # threads
 _QUICK, _QUIET = 0.1, 0.25  # seconds between two looks: within 3 s of a change, and else
 _LIVELY = 3.0
@@ -60,8 +59,9 @@ class Watching:
 
     def require_room(self, user_id: str) -> None:
         """Raise `TooMany` if a user has as many streams as one may have."""
-        if self._users[user_id] >= MOST_EACH:
-            raise TooMany(f"You have {MOST_EACH} live pages open; please close some.", retry_after=15)
+        most = self._services.settings.budgets["streams"].limit
+        if most and self._users[user_id] >= most:
+            raise TooMany(f"You have {most} live pages open; please close some.", retry_after=15)
 
     @contextmanager
     def watch(self, submission_id: str, user_id: str) -> Iterator[asyncio.Event]:

@@ -31,7 +31,6 @@ from anyshot_platform.submissions.schemas import (
 )
 from anyshot_platform.submissions.taking_home import write_everything
 from anyshot_platform.teams.models import Team
-from anyshot_platform.users.limits import count_hit
 from anyshot_platform.web.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -59,9 +58,6 @@ SlugPart = Annotated[str, PathParam(max_length=64)]
 @router.post("/uploads", status_code=201)
 def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> UploadOut:
     """Begin an upload that can be resumed."""
-    with services.database.writing() as session:
-        limit = services.settings.rate_limit_uploads
-        count_hit(session, "upload", viewer.id, limit=limit, seconds=300)
     with services.database.writing() as session:
         upload = uploads.begin_upload(
             services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest

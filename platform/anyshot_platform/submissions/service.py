@@ -13,6 +13,7 @@ from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import require_participant, require_terms
 from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
@@ -29,8 +30,7 @@ from anyshot_platform.submissions.quota import lock_team, read_quota, require_qu
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.services import Services
 from anyshot_platform.webhooks.service import emit
-from anyshot_starting_kit.bundle.check import check_bundle
-from anyshot_starting_kit.bundle.report import BundleReport
+from anyshot_starting_kit.bundle.report import BundleReport, Check, Outcome
 
 
 class BadArchive(Invalid):
@@ -66,8 +66,10 @@ class Wishes:
 
 
 def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
-    """Check a zip without unpacking, importing or running anything of it."""
-    return check_bundle(path, train_datasets=train_datasets)
+    """Check a zip without unpacking, importing or running anything of it, in a confined process."""
+    found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
+    checks = tuple(Check(**{**one, "outcome": Outcome(one["outcome"])}) for one in found["checks"])
+    return BundleReport(checks, found["entries"], found["unpacked_bytes"])
 
 
 def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:

@@ -25,7 +25,6 @@ from anyshot_platform.submissions.checks_view import check_views
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.service import Wishes, store_zip, submit
 from anyshot_platform.submissions.uploads import begin_upload, complete_upload, drop_upload, upload_path
-from anyshot_platform.users.limits import count_hit
 from anyshot_platform.web.access import (
     CompetitionAccess,
     browser_session,
@@ -194,7 +193,6 @@ def send_submission(
         with services.database.writing() as session:
             access = _participant(session, viewer, slug)
             phase = find_phase(session, access.competition, phase_slug)
-            count_hit(session, "upload", viewer.id, limit=services.settings.rate_limit_uploads, seconds=300)
             wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))
             if sent.get("leagues_shown") and not wishes.leagues and not wishes.smoke:
                 raise Invalid("Tick at least one league that this submission enters.", field="leagues")
@@ -223,8 +221,6 @@ def _keep_file(services: Services, user_id: str, file: object) -> str:
     """The file of a plain form, which came in one piece, as a complete upload."""
     if not isinstance(file, UploadFile) or not file.filename:
         raise Invalid("Please choose a zip.", field="file")
-    with services.database.writing() as session:
-        count_hit(session, "upload", user_id, limit=services.settings.rate_limit_uploads, seconds=300)
     with services.database.writing() as session:
         upload = begin_upload(services, session, user_id, filename=file.filename, size=file.size or 0)
     with upload_path(services, upload).open("wb") as target:

@@ -8,9 +8,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import APIRouter, Depends, Request
 
-from anyshot_platform.errors import Forbidden, Invalid, NotFound
+from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.users import service
-from anyshot_platform.users.limits import count_hit
+from anyshot_platform.users.limiting import limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.web.access import browser_session, public, signed_in_as
@@ -18,7 +18,6 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
 
 router = APIRouter(prefix="/api/v1", tags=["accounts"])
-DEVICE_COOKIE = "anyshot_device"
 AccountViewer = Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))]
 
 
@@ -97,45 +96,6 @@ def check_time_zone(name: str) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise Invalid(f"There is no time zone “{name}”.", field="time_zone") from error
-
-
-def limit_log_ins(request: Request, services: ServicesDep, username: str) -> None:
-    """Count a log-in, in a transaction of its own: a failed log-in must not roll its count back.
-
-    Counted by address and account, by address over all names, by account over all addresses. A browser in which the
-    account was logged in before is counted for itself, so that guesses of others lock no owner out.
-    """
-    limit, address = services.settings.rate_limit_logins, client_address(request)
-    with services.database.reading() as session:
-        who = service.account_key(session, username)
-    known = services.signer.verify("device", who, request.cookies.get(DEVICE_COOKIE, ""))
-    counts = (
-        ("login", f"{address} {who} {known}", limit),
-        ("login-address", f"{address} {known and who}", limit * 5),
-        ("login-user", f"{who} {known and address}", limit * 10),
-    )
-    for what, key, most in counts:
-        with services.database.writing() as session:
-            count_hit(session, what, key, limit=most, seconds=300)
-
-
-def limit_sign_ups(request: Request, services: ServicesDep) -> None:
-    """Count a sign-up; refuse it where the site takes none."""
-    if services.settings.sign_up == "closed":
-        raise Forbidden("This site takes no new accounts. Please ask its administrators.")
-    with services.database.writing() as session:
-        count_hit(
-            session,
-            "sign-up",
-            client_address(request),
-            limit=services.settings.rate_limit_sign_ups,
-            seconds=3600,
-        )
-
-
-def client_address(request: Request) -> str:
-    """The address that asks, as the server sees it (uvicorn handles trusted proxies' headers)."""
-    return request.client.host if request.client else "unknown"
 
 
 def _own_user(session: SessionDep, viewer: Viewer) -> User:

@@ -8,30 +8,25 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from anyshot_platform.errors import TooMany
 from anyshot_platform.users.models import RateHit
 from anyshot_platform.web.signing import digest_secret
 
 
-def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int) -> None:
-    """Count one use of `what` by `who`; raise `TooMany` beyond `limit` in a window. 0 means no limit."""
-    if limit == 0:
-        return
+def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int, times: int = 1) -> int:
+    """Count uses of `what` by `who`; the seconds to wait if they are beyond `limit` in a window, else 0."""
     window = int(time.time()) // seconds * seconds
     key = f"{what}:{digest_secret(who)[:40]}"  # addresses of people are not kept
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    statement = insert(RateHit).values(key=key, window_start=window, count=1)
+    statement = insert(RateHit).values(key=key, window_start=window, count=times)
     session.execute(
         statement.on_conflict_do_update(
-            index_elements=[RateHit.key, RateHit.window_start], set_={"count": RateHit.count + 1}
+            index_elements=[RateHit.key, RateHit.window_start], set_={"count": RateHit.count + times}
         )
     )
     count = session.scalar(select(RateHit.count).where(RateHit.key == key, RateHit.window_start == window))
-    if (count or 0) > limit:
-        wait = window + seconds - int(time.time())
-        raise TooMany(
-            f"Too many attempts. Please try again in {max(wait, 1)} seconds.", retry_after=max(wait, 1)
-        )
+    if (count or 0) <= limit:
+        return 0
+    return max(window + seconds - int(time.time()), 1)
 
 
 def forget_old_hits(session: Session) -> None:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.users import service
-from anyshot_platform.users.api import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
+from anyshot_platform.users.limiting import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.oauth import offered
 from anyshot_platform.users.service import NewSession

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.service import send_email
 from anyshot_platform.users import service
-from anyshot_platform.users.api import limit_sign_ups
+from anyshot_platform.users.limiting import limit_links
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep
@@ -33,7 +33,7 @@ def send_link(
 ) -> Response:
     """Send a link, if the address has an account; the answer does not tell whether it has."""
     try:
-        limit_sign_ups(request, services)
+        limit_links(request, services)
     except PlatformError as error:
         return render(
             request,

@@ -60,7 +60,10 @@ def _answer_platform_error(request: Request, error: Exception) -> Response:
     if isinstance(error, NotSignedIn) and wants_html(request) and request.method == "GET":
         there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return redirect(f"/login?next={quote(there)}")
-    return answer(request, error.status, error.code, error.message, **error.details)
+    response = answer(request, error.status, error.code, error.message, **error.details)
+    if "retry_after" in error.details:
+        response.headers["retry-after"] = str(error.details["retry_after"])
+    return response
 
 
 def _answer_invalid_request(request: Request, error: Exception) -> Response:

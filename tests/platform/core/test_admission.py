@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import Message, Scope
 
 from anyshot_platform.app import create_app
+from anyshot_platform.serving import connection_rules
 from anyshot_platform.web.admission import Admission, Slots
 from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, Limits
 from tests.platform.conftest import make_settings
@@ -29,7 +30,7 @@ def served(site: Site, **changes: Any) -> Iterator[str]:
     settings = site.services.settings.model_copy(update=changes)
     object.__setattr__(site.services, "settings", settings)
     app = create_app(settings, site.services)
-    config = uvicorn.Config(app, port=0, log_config=None, lifespan="off")
+    config = uvicorn.Config(app, port=0, lifespan="off", **connection_rules(settings))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

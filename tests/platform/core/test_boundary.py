@@ -20,6 +20,7 @@ from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users import service
 from anyshot_platform.users.models import User
 from tests.platform.admin.test_old_rules import write_row
+from tests.platform.core.test_budgets import allow
 from tests.platform.site import PASSWORD, SLUG, Site
 
 AT_ONCE = 8
@@ -196,8 +197,7 @@ def test_tokens_end_and_die_with_the_password(site: Site) -> None:
 
 
 def limited(site: Site, limit: int) -> None:
-    settings = site.services.settings.model_copy(update={"rate_limit_logins": limit})
-    object.__setattr__(site.services, "settings", settings)
+    allow(site, log_ins=limit)
 
 
 def log_in(site: Site, name: str, password: str = "wrong") -> int:

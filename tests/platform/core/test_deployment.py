@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -16,7 +17,9 @@ from fastapi.routing import APIRoute
 from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.bodies import Limits
 from anyshot_worker.settings import WorkerSettings
+from tests.platform.conftest import make_settings
 
 ROOT = Path(__file__).parents[3]
 WORKER_SETTINGS = {f"ANYSHOT_{name.upper()}" for name in WorkerSettings.model_fields}
@@ -24,6 +27,8 @@ SECRETS = {
     "ANYSHOT_SECRET_KEY": "s" * 40,
     "ANYSHOT_DATABASE_PASSWORD": "d",
     "ANYSHOT_S3_SECRET_KEY": "k" * 20,
+    "ANYSHOT_REDIS_PASSWORD": "r" * 20,
+    "ANYSHOT_STORAGE_ROOT_PASSWORD": "m" * 20,
 }
 
 
@@ -37,6 +42,8 @@ def test_the_compose_file_is_valid() -> None:
     assert shown.returncode == 0, shown.stderr
     services = yaml.safe_load(shown.stdout)["services"]
     assert set(services) == {
+        "proxy",
+        "storage-keys",
         "web",
         "scheduler",
         "database",
@@ -54,6 +61,60 @@ def test_the_compose_file_has_no_secret_of_its_own() -> None:
     environment = {name: value for name, value in os.environ.items() if name not in SECRETS}
     shown = subprocess.run([program, "config"], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert shown.returncode != 0 and "ANYSHOT_" in shown.stderr
+
+
+def compose_services() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
+def test_visitors_come_through_the_proxy_and_other_doors_have_locks() -> None:
+    services = compose_services()
+    assert "ports" not in services["web"] and "ports" not in services["database"]
+    assert "proxy.conf" in str(services["proxy"])
+    assert "--requirepass ${ANYSHOT_REDIS_PASSWORD" in services["broker"]["command"]
+    root = services["storage"]["environment"]
+    assert root["MINIO_ROOT_USER"] != "anyshot" and "S3_SECRET_KEY" not in root["MINIO_ROOT_PASSWORD"]
+    assert "trusted_proxies".upper() in str(yaml.safe_load((ROOT / "docker-compose.yml").read_text()))
+
+
+def test_images_of_others_are_named_by_version() -> None:
+    for name, service in compose_services().items():
+        image = service["image"]
+        if not image.startswith("anyshot/"):
+            assert re.fullmatch(r"\$\{ANYSHOT_[A-Z_]+_IMAGE:-.+:.*\d.*\}", image), name
+
+
+def proxy_locations() -> list[tuple[re.Pattern[str], str]]:
+    """The proxy's places for files and streams, with what they say."""
+    text = (ROOT / "docker/proxy.conf").read_text()
+    found = re.findall(r"location ~ (\S+) \{(.*?)\n        \}", text, re.S)
+    return [(re.compile(pattern), body) for pattern, body in found]
+
+
+def test_the_proxy_lets_files_through_and_holds_no_stream_back(tmp_path: Path) -> None:
+    limits = Limits(make_settings(tmp_path))
+    named = {"slug": "c", "phase_slug": "p", "upload_id": "u", "pool_slug": "p", "run_id": "r", "path": "x"}
+    for router in feature_routers():
+        for route in router.routes:
+            assert isinstance(route, APIRoute)
+            path = re.sub(r"\{(\w+)(:\w+)?\}", lambda found: named.get(found[1], "x"), route.path)
+            place = next((body for pattern, body in proxy_locations() if pattern.search(path)), "")
+            for method in route.methods or ():
+                if limits.of(method, path, "").most > 2 << 20:
+                    assert "proxy_request_buffering off" in place, f"{method} {path}"
+            if path.endswith("/stream"):
+                assert "proxy_buffering off" in place, path
+
+
+def test_nginx_reads_the_proxys_configuration(tmp_path: Path) -> None:
+    program = shutil.which("nginx")
+    if program is None:
+        pytest.skip("nginx is not installed (Debian: apt-get install nginx-light)")
+    text = (ROOT / "docker/proxy.conf").read_text().replace("server web:8000", "server 127.0.0.1:8000")
+    (tmp_path / "proxy.conf").write_text(text.replace("/tmp/", f"{tmp_path}/"))
+    command = [program, "-t", "-c", str(tmp_path / "proxy.conf")]
+    shown = subprocess.run(command, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
 
 
 def test_the_platforms_settings_in_the_compose_file_exist() -> None:

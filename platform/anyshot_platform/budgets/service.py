@@ -1,0 +1,85 @@
+"""Counts what actors use and refuses what is beyond their budgets, with words and the time to come back."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.budgets.table import Budget
+from anyshot_platform.budgets.totals import TOTALS
+from anyshot_platform.errors import Conflict, TooMany
+from anyshot_platform.users.limits import count_hit
+from anyshot_platform.users.models import RateHit
+from anyshot_platform.web.services import Services
+
+
+class OverBudget(Conflict):
+    """All that one may have of something at a time."""
+
+    code = "over_budget"
+
+
+def spend(services: Services, name: str, who: str, *, times: int = 1, share: int = 1) -> None:
+    """Count `times` uses by `who`, in a transaction of its own; raises `TooMany` beyond `times` the limit x `share`.
+
+    A refused or failed act counts as well.
+    """
+    budget = services.settings.budgets[name]
+    if budget.limit == 0 or budget.seconds is None:
+        return
+    with services.database.writing() as session:
+        wait = count_hit(session, name, who, limit=budget.limit * share, seconds=budget.seconds, times=times)
+    if wait:
+        raise TooMany(_too_many(budget, wait), retry_after=wait)
+
+
+def require_total(services: Services, name: str, user_id: str, more: int = 1) -> None:
+    """Raise `OverBudget` if a person would have more of something than the table allows."""
+    budget = services.settings.budgets[name]
+    if budget.limit == 0:
+        return
+    with services.database.glancing() as session:
+        used = TOTALS[name](session, user_id)
+    if used + more > budget.limit:
+        raise OverBudget(_over(budget, used))
+
+
+def count_refused(session: Session, budgets: dict[str, Budget]) -> dict[str, int]:
+    """How many actors went beyond each budget that is counted over time, in the last day."""
+    since = int(time.time()) - 86_400
+    counted = {name: budget for name, budget in budgets.items() if budget.seconds and budget.limit}
+    rows = session.execute(
+        select(RateHit.key, func.max(RateHit.count))
+        .where(RateHit.window_start >= since)
+        .group_by(RateHit.key)
+    ).all()
+    found = dict.fromkeys(counted, 0)
+    for key, count in rows:
+        name = key.partition(":")[0]
+        if name in counted and count > counted[name].limit:
+            found[name] += 1
+    return found
+
+
+def _too_many(budget: Budget, wait: int) -> str:
+    return (
+        f"Too many {budget.what}: this site allows {budget.amount} {budget.period} for each {budget.actor}. "
+        f"Please try again in {in_words(wait)}."
+    )
+
+
+def _over(budget: Budget, used: int) -> str:
+    has = f"{used / (1 << 30):.1f} GiB" if budget.unit == "bytes" else f"{used:,}"
+    return (
+        f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {has}. "
+        "Delete what you do not need, or ask the site's administrators for more."
+    )
+
+
+def in_words(seconds: int) -> str:
+    """A time to wait."""
+    if seconds < 120:
+        return f"{seconds} seconds"
+    return f"{-(-seconds // 60)} minutes" if seconds < 7200 else f"{-(-seconds // 3600)} hours"

@@ -1,0 +1,81 @@
+"""How much of something a person has at this moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.pools.models import Pack, PackKeeper, Pool
+from anyshot_platform.submissions.models import Upload
+from anyshot_platform.users.models import ApiToken
+
+
+def _drafts(session: Session, user_id: str) -> int:
+    query = select(func.count(Competition.id)).where(
+        Competition.created_by == user_id,
+        Competition.deleted_at.is_(None),
+        Competition.state == CompetitionState.DRAFT,
+    )
+    return session.scalar(query) or 0
+
+
+def _competitions(session: Session, user_id: str) -> int:
+    query = select(func.count(Competition.id)).where(
+        Competition.created_by == user_id, Competition.deleted_at.is_(None)
+    )
+    return session.scalar(query) or 0
+
+
+def _pools(session: Session, user_id: str) -> int:
+    query = select(func.count(Pool.id)).where(Pool.owner_id == user_id, Pool.deleted_at.is_(None))
+    return session.scalar(query) or 0
+
+
+def _pack_bytes(session: Session, user_id: str) -> int:
+    query = (
+        select(func.coalesce(func.sum(Pack.size), 0))
+        .join(PackKeeper, PackKeeper.pack_id == Pack.id)
+        .where(PackKeeper.user_id == user_id)
+    )
+    return int(session.scalar(query) or 0)
+
+
+def _upload_bytes(session: Session, user_id: str) -> int:
+    query = select(func.coalesce(func.sum(Upload.size), 0)).where(
+        Upload.user_id == user_id, Upload.used_at.is_(None)
+    )
+    return int(session.scalar(query) or 0)
+
+
+def _tokens(session: Session, user_id: str) -> int:
+    query = select(func.count(ApiToken.id)).where(
+        ApiToken.user_id == user_id,
+        ApiToken.revoked_at.is_(None),
+        or_(ApiToken.expires_at.is_(None), ApiToken.expires_at > now()),
+    )
+    return session.scalar(query) or 0
+
+
+def receivers(session: Session, slug: str) -> int:
+    """How many people an announcement of a competition goes to."""
+    query = (
+        select(func.count(Membership.id))
+        .join(Competition, Competition.id == Membership.competition_id)
+        .where(Competition.slug == slug, Membership.status == MemberStatus.APPROVED)
+    )
+    return session.scalar(query) or 0
+
+
+TOTALS: dict[str, Callable[[Session, str], int]] = {
+    "drafts": _drafts,
+    "competitions": _competitions,
+    "pools": _pools,
+    "pack_bytes": _pack_bytes,
+    "upload_bytes": _upload_bytes,
+    "tokens": _tokens,
+}

@@ -1,0 +1,97 @@
+"""The confined process: reads one order a line, answers one line each. Started by `confined.service`."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+_FRESH_BEYOND = 256 << 10  # KiB of memory once used: the next order gets a new process
+_FILES = 64
+_NAMED_FILES = 256 << 20  # bytes of the files that a bundle's definition names
+
+
+def check(order: dict[str, Any]) -> dict[str, Any]:
+    """The report on a submission's zip."""
+    from anyshot_starting_kit.bundle.check import check_bundle
+
+    return check_bundle(Path(order["path"]), train_datasets=order["train_datasets"]).to_dict()
+
+
+def bundle(order: dict[str, Any]) -> dict[str, Any]:
+    """A competition's description; its files are written into the folder of the order, by number."""
+    from anyshot_platform.bundles.files import BundleUnreadable
+    from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
+
+    try:
+        read = read_bundle(Path(order["path"]))
+        if sum(map(len, read.files.values())) > _NAMED_FILES:
+            raise BundleUnreadable(f"its pages and baselines unpack to over {_NAMED_FILES >> 20} MiB")
+    except BundleInvalid as error:
+        return {"problems": [asdict(problem) for problem in error.problems]}
+    except (BundleUnreadable, ValueError) as error:
+        return {"unreadable": str(error)}
+    for number, content in enumerate(read.files.values()):
+        (Path(order["folder"]) / str(number)).write_bytes(content)
+    return {
+        "spec": read.spec.model_dump(mode="json", exclude_unset=True),
+        "files": list(read.files),
+        "format": read.format,
+        "notices": [asdict(notice) for notice in read.without_equivalent],
+    }
+
+
+_TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"check": check, "bundle": bundle}
+
+
+def main(memory: int) -> None:
+    """Answer orders until the platform has gone, or so much memory was used that a fresh process is better."""
+    _confine(memory)
+    for line in sys.stdin:
+        order = json.loads(line)
+        _allow_time(order["cpu_seconds"])
+        answer = _answer(order)
+        answer["last"] = last = _largest_memory() > _FRESH_BEYOND
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+        if last:
+            return
+
+
+def _largest_memory() -> int:
+    """The most memory that this program held, in KiB; `ru_maxrss` would tell that of the process that forked it."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def _answer(order: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return {"done": _TASKS[order["task"]](order)}
+    except MemoryError:
+        return {"refused": "memory"}
+    except RecursionError:
+        return {"refused": "depth"}
+    except Exception as error:  # noqa: BLE001 - a fault of ours, told to the process that asked
+        return {"fault": f"{type(error).__name__}: {error}"}
+
+
+def _confine(memory: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES, _FILES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_NAMED_FILES, _NAMED_FILES))
+
+
+def _allow_time(seconds: int) -> None:
+    """So many seconds of CPU from now on; the kernel ends the process beyond them."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    used = int(usage.ru_utime + usage.ru_stime) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.RLIM_INFINITY))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

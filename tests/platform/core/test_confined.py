@@ -1,0 +1,109 @@
+"""Zips of strangers are read by a process with little memory and time; whoever sends a bomb is told so."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.bundles.confined_reading import read_sent_bundle
+from anyshot_platform.bundles.files import BundleUnreadable
+from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.bundles.ready import _FOLDER as FOLDER
+from anyshot_platform.bundles.ready import ready_made
+from anyshot_platform.confined import service
+from anyshot_platform.submissions.service import check_zip
+from anyshot_starting_kit.bundle.check import check_bundle
+from tests.platform.site import Site
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+def peak_memory() -> int:
+    """The largest memory that this process had so far, in bytes."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
+    return int(line.split()[1]) << 10
+
+
+LARGE_TREE = b"x = [" + b"0," * 250_000 + b"]"
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(service, "MEMORY", 200 << 20)
+    pool = service._Pool()
+    monkeypatch.setattr(service, "_POOL", pool)
+    yield
+    pool.close()
+
+
+def test_a_zip_whose_source_is_a_bomb_is_refused_with_words_and_costs_the_site_no_memory(
+    embedded_site: Site, little_memory: None
+) -> None:
+    alice = embedded_site.member("alice")
+    content = zipped({"model.py": LARGE_TREE})
+    assert len(content) < 2000
+    begun = alice.call("POST", "/api/v1/uploads", json={"filename": "a.zip", "size": len(content)}).json()
+    alice.call("PUT", f"/api/v1/uploads/{begun['id']}?offset=0", content=content)
+    before = peak_memory()
+    answered = alice.call("POST", f"/api/v1/uploads/{begun['id']}/check")
+    assert answered.status_code == 200 and not answered.json()["ok"]
+    assert "nested" in str(answered.json()["checks"]) or "large" in str(answered.json()["checks"]), (
+        answered.text
+    )
+    assert peak_memory() - before < 30 << 20
+
+
+def test_who_takes_too_long_is_ended_and_the_next_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped({"model.py": LARGE_TREE * 2}))
+    monkeypatch.setattr(service, "WALL_SECONDS", 0.0)
+    with pytest.raises(service.Busy, match="try again"):
+        check_zip(path)
+    monkeypatch.undo()
+    monkeypatch.setattr(service, "CPU_SECONDS", 0)
+    with pytest.raises(service.TooCostly, match="seconds"):
+        read_sent_bundle(zipped({"competition.yaml": b"title: [" + b"a, " * 500_000 + b"]"}))
+    monkeypatch.undo()
+    path.write_bytes(zipped({"model.py": b"x = 1"}))
+    assert check_zip(path) == check_bundle(path)
+
+
+def test_a_competition_is_the_same_read_in_a_confined_process() -> None:
+    for entry in ready_made():
+        folder = FOLDER / entry.name
+        files = {
+            file.relative_to(folder).as_posix(): file.read_bytes()
+            for file in folder.rglob("*")
+            if file.is_file()
+        }
+        assert read_sent_bundle(zipped(files)) == read_bundle(folder)
+
+
+def test_problems_of_a_bundle_come_back_with_their_lines() -> None:
+    with pytest.raises(BundleInvalid) as caught:
+        read_sent_bundle(zipped({"competition.yaml": b"title: x\nnonsense: 1\n"}))
+    assert any(problem.line == 2 for problem in caught.value.problems)
+    with pytest.raises(BundleUnreadable, match="zip"):
+        read_sent_bundle(b"no zip")
+
+
+def test_a_bundle_that_unpacks_to_gigabytes_is_refused(little_memory: None) -> None:
+    with pytest.raises((BundleUnreadable, service.TooCostly)):
+        read_sent_bundle(zipped({"competition.yaml": b"title: x\n", "page.md": bytes(220 << 20)}))
+
+
+def test_the_confined_process_knows_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANYSHOT_SECRET_KEY", "not for children")
+    assert not [name for name in service._bare_environment() if name.startswith("ANYSHOT")]
