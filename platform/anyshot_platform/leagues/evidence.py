@@ -34,7 +34,7 @@ def weigh_evidence(session: Session, submission_id: str, evidence: Evidence | No
     for entry in _entries(session, submission_id):
         if entry.evidence is None or found.suspicious:
             entry.evidence = found
-        # Refused without an organizer: by the gate of a final phase.
+        # Refused without an organizer: it gave way to another entry of its team before the final.
         if entry.decided_at is None and entry.status != EntryStatus.REFUSED:
             entry.status = EntryStatus.DECLARED if entry.evidence.suspicious else EntryStatus.ADMITTED
     session.flush()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_platform.phases.states import BoardShows
 from anyshot_starting_kit.wire.evidence import Evidence
-from tests.platform.site import SLUG, PaperWorker, Person, Site
+from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 CLEAN = Evidence(complete=True).model_dump()
@@ -79,3 +80,32 @@ def test_an_organizers_admission_of_a_clean_entry_holds_too(embedded_site: Site)
     decide(owner, alice, admit=True)
     finish(worker, 0.6, WEIGHTS)
     assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
+
+
+def test_an_entry_that_gave_way_before_the_final_is_not_brought_back_by_a_clean_inspection(
+    embedded_site: Site,
+) -> None:
+    """Its runs go on for the other league; the team's choice of its best would take the wrong one."""
+    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    site.set_phase(board_shows=BoardShows.BEST)
+    alice = site.member("alice")
+    alice.submit(make_zip(salt="first"), leagues=["scratch", "free"])
+    finish(worker, 0.6, CLEAN)
+    alice.submit(make_zip(salt="second"), leagues=["scratch"])
+    late = worker.claim()
+    assert late is not None
+    make_final(owner)
+    launch = {"confirm": "final", "override": True}
+    ask(owner, "POST", "/phases/final/final/launch", launch)
+    assert worker.complete(late, 0.7, evidence=CLEAN).is_success
+    (team,) = {row["team_id"] for row in ask(owner, "GET", "/phases/final/final")}
+    ask(owner, "POST", "/phases/final/final/launch", {**launch, "replace": [team]})
+    for score in (0.9, 0.5):  # of the first, which stays in the other league, and of the second
+        job = worker.claim()
+        assert job is not None and worker.complete(job, score, evidence=CLEAN).is_success
+    assert (final_scores(site, "scratch"), final_scores(site, "free")) == ([0.5], [0.9])
+
+
+def final_scores(site: Site, league: str) -> list[float]:
+    path = f"/api/v1/competitions/{SLUG}/phases/final/leaderboard"
+    return [row["score"] for row in site.client.get(path, params={"league": league}).json()["rows"]]
