@@ -23,6 +23,7 @@ COLUMNS = {
     "disqualified_at",
     "disqualified_reason",
     "code_published_at",
+    "code_hidden_at",
 }
 # Columns that other tables have too, with the names under which a phase or a submission goes in the code.
 SHARED = {"published_at": {"phase", "Phase"}, "deleted_at": {"submission", "Submission", "s", "origin"}}

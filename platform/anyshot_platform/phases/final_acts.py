@@ -16,6 +16,7 @@ from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.code import hides_code
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import counting, kept, standing_of
 from anyshot_platform.submissions.models import Submission
@@ -99,10 +100,18 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
         does=[
             "Everybody sees the boards. As they stand now:",
             *podium(session, phase),
-            *([f"Everybody can download the code of {len(codes)} submissions."] if codes else []),
+            *_codes(codes),
         ],
         told=0 if public else _members(session, phase),
     )
+
+
+def _codes(winners: list[Submission]) -> list[str]:
+    """What becomes of the winners' code."""
+    hidden = sorted({row.team.name for row in winners if hides_code(row.team)})
+    shown = sum(not hides_code(row.team) for row in winners)
+    words = [f"Everybody can download the code of {shown} submissions."] if shown else []
+    return words + [f"The code of “{name}” stays hidden, as you decided." for name in hidden]
 
 
 def _runs(number: int, of: str) -> str:

@@ -21,6 +21,7 @@ from anyshot_platform.phases import final_acts, finals
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
 from anyshot_platform.sight.standing import kept
+from anyshot_platform.submissions.code_acts import list_teams
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.forms import FormDep
@@ -55,6 +56,7 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
             "entries": list(session.scalars(entered.order_by(Submission.created_at))),
             "boards": [(league, board) for league, board in boards if board.places],
         }
+        context["codes"] = list_teams(session, access.competition)
     return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
 
 

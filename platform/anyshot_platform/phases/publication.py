@@ -14,6 +14,7 @@ from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience
+from anyshot_platform.sight.code import has_public_code
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
@@ -26,7 +27,8 @@ _EVERYBODY = 10_000
 def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submission]:
     """Show the results to everyone; `winners` is how many of each league's best have their code published.
 
-    Members are told when the results become public, and not again.
+    Members are told when the results become public, and not again. Returns those whose code is public now: not that of
+    a team whose code the organizers hid.
     """
     before = publication_of(phase).published
     again, phase.published_at = before is not None, before or now()
@@ -39,7 +41,7 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
         competition.code_published_at = now()
     if not again:
         _tell_everybody(session, competition, phase)
-    return shown
+    return [submission for submission in shown if has_public_code(submission)]
 
 
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:

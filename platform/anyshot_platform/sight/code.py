@@ -1,4 +1,4 @@
-"""Whose code is public: the winners' whose publication stands."""
+"""Whose code is public: the winners' whose publication stands, unless the organizers hid that of their team."""
 
 from __future__ import annotations
 
@@ -6,18 +6,37 @@ from sqlalchemy import ColumnElement, and_
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.standing import counting
+from anyshot_platform.sight.standing import counting, standing_of
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
 
 
-def code_is_public() -> ColumnElement[bool]:
-    """Submissions whose zip everybody may have: published with their phase, and still standing."""
+def code_is_published() -> ColumnElement[bool]:
+    """Submissions that were published as winners' code and still stand, be it that their team's is hidden."""
     return and_(
         Submission.code_published_at.is_not(None),
         Phase.published_at.is_not(None),
         Phase.deleted_at.is_(None),
         counting(),
     )
+
+
+def code_is_public() -> ColumnElement[bool]:
+    """Submissions whose zip everybody may have."""
+    return and_(code_is_published(), Team.code_hidden_at.is_(None))
+
+
+def has_public_code(submission: Submission) -> bool:
+    """Whether everybody may have the zip of a submission: the condition of `code_is_public`."""
+    phase = submission.phase
+    published = submission.code_published_at is not None and phase.published_at is not None
+    stands = standing_of(submission).counts and phase.deleted_at is None
+    return published and stands and not hides_code(submission.team)
+
+
+def hides_code(team: Team) -> bool:
+    """Whether the organizers hid the code of a team, published or not."""
+    return team.code_hidden_at is not None
 
 
 def has_code_page(competition: Competition) -> bool:

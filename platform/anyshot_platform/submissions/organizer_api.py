@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid
+from anyshot_platform.sight.code import has_public_code
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions import organizing
 from anyshot_platform.submissions.organizing import Act, Row, Wanted
@@ -70,7 +71,7 @@ class ManagedOut(BaseModel):
     withdrawn: bool
     deleted: bool
     counts_quota: bool
-    code_published: bool
+    code_published: bool = Field(description="whether everybody may have its zip now")
 
 
 class ManagedPage(BaseModel):
@@ -152,5 +153,5 @@ def _show(row: Row) -> ManagedOut:
         withdrawn=standing.withdrawn,
         deleted=standing.deleted,
         counts_quota=submission.counts_quota,
-        code_published=standing.code_published is not None,
+        code_published=has_public_code(submission),
     )

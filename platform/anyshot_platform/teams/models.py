@@ -25,6 +25,9 @@ class Team(Base):
     out_of_ranking: Mapped[bool] = mapped_column(default=False)  # organizers and their circle
     extra_quota_day: Mapped[int] = mapped_column(default=0)
     extra_quota_phase: Mapped[int] = mapped_column(default=0)
+    code_hidden_at: Mapped[
+        datetime | None
+    ]  # by organizers: none of its code is public, whatever is published
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
 

@@ -96,4 +96,36 @@ def version(
         )
 
 
-ACT_COMMANDS = (final, pool, version)
+@click.command()
+@click.argument("competition")
+@click.argument("step", required=False, type=click.Choice(["list", "hide", "show"]), default="list")
+@click.argument("team", required=False)
+@consent_options
+@connection_options
+def code(client: Client, competition: str, step: str, team: str | None, **said: Any) -> None:
+    """List the teams whose code was published, hide the code of TEAM (its name), or show it again."""
+    rows = client.organize("GET", competition, "/code")
+    if step != "list":
+        if team is None:
+            raise click.UsageError(f"Name the team whose code you want to {step}.")
+        path = f"/code/{_team_of(client, competition, rows, team)}/{step}"
+        done = ask_first(lambda more: client.organize("POST", competition, path, more), **said)
+        click.echo(done["message"])
+        return
+    for row in rows:
+        state = "hidden" if row["hidden"] else "public"
+        click.echo(f"{row['name']:24} {state:8} {' '.join(row['submissions'])}".rstrip())
+
+
+def _team_of(client: Client, competition: str, rows: list[dict[str, Any]], name: str) -> str:
+    """The id of a team with code, or of any team that a member is in."""
+    known = {row["name"]: row["team"] for row in rows}
+    if name not in known:
+        found = client.organize("GET", competition, "/people", params={"q": name})["items"]
+        known = {row["team"]["name"]: row["team"]["id"] for row in found if row["team"]}
+    if name not in known:
+        raise click.UsageError(f"There is no team “{name}” in {competition}.")
+    return known[name]
+
+
+ACT_COMMANDS = (final, pool, version, code)

@@ -1,0 +1,185 @@
+"""Winners' code: who may have it, and how organizers hide that of one team."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from anyshot_platform.competitions.service import create_competition
+from anyshot_platform.database import now
+from anyshot_platform.users.models import User
+from anyshot_starting_kit.cli.group import main
+from tests.platform.admin.test_guarded_acts import MANAGE, final, log
+from tests.platform.admin.test_manage import BASE, finish, flash, page, post
+from tests.platform.site import SLUG, Person, Site
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+__all__ = ["final"]
+CODE = f"/competitions/{SLUG}/code"
+
+
+@pytest.fixture
+def ended(final: tuple[Site, Person]) -> tuple[Site, Person]:
+    """A final phase whose three entries are scored: pia 0.8, quin 0.7, rob 0.1."""
+    site, owner = final
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+    post(owner, f"{BASE}/final/final/launch", expected="3")
+    finish(site.worker("second"), 0.8, 0.7, 0.1)
+    return site, owner
+
+
+def publish(owner: Person, winners: int) -> list[str]:
+    body = {"winners": winners, "confirm": "final"}
+    answer = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["code_of"]
+
+
+def published(site: Site) -> list[str]:
+    """The teams of whom anybody sees code, on the page and in the API alike; each zip can be had."""
+    rows = site.client.get(f"/api/v1{CODE}").json()
+    shown = site.client.get(CODE, headers={"accept": "text/html"}).text
+    for row in rows:
+        assert row["team"] in shown and row["url"] in shown
+        assert site.client.get(row["url"]).status_code == 200
+    assert shown.count(f"{CODE}/") == len(rows)
+    return [row["team"] for row in rows]
+
+
+def team_of(owner: Person, name: str) -> str:
+    found = owner.call("GET", f"{MANAGE}/people", params={"q": name}).json()["items"]
+    return found[0]["team"]["id"]
+
+
+def test_the_code_of_one_team_is_hidden_and_shown_again(ended: tuple[Site, Person]) -> None:
+    site, owner = ended
+    publish(owner, 2)
+    assert published(site) == ["pia", "quin"]
+    (url,) = [row["url"] for row in site.client.get(f"/api/v1{CODE}").json() if row["team"] == "pia"]
+    shown = page(owner, f"{BASE}/final").text
+    assert "Published code" in shown and "Hide it" in shown
+    hide = f"{BASE}/code/{team_of(owner, 'pia')}/hide"
+    assert flash(post(owner, hide, reason="the licence is unclear")) == "The code of “pia” is hidden."
+    assert published(site) == ["quin"]
+    assert site.client.get(url).status_code == 404
+    assert "Show it again" in page(owner, f"{BASE}/final").text
+    (entry,) = log(site, "code.hide")
+    assert (entry.reason, entry.before, entry.after["hidden"]) == (
+        "the licence is unclear",
+        {"hidden": False},
+        True,
+    )
+    assert "code.hide" in page(owner, f"{BASE}/audit").text
+    assert flash(post(owner, hide)) == "The code of “pia” is hidden already."
+    assert len(log(site, "code.hide")) == 1
+    board = site.client.get(f"/api/v1/competitions/{SLUG}/phases/final/leaderboard").json()
+    assert [row["team"] for row in board["rows"]] == ["pia", "quin", "rob"]
+    show = post(owner, f"{BASE}/code/{team_of(owner, 'pia')}/show")
+    assert flash(show) == "The code of “pia” is no longer hidden."
+    assert published(site) == ["pia", "quin"]
+
+
+def test_hidden_code_stays_hidden_when_results_are_published(ended: tuple[Site, Person]) -> None:
+    site, owner = ended
+    path = f"{MANAGE}/code/{team_of(owner, 'pia')}"
+    assert owner.call("POST", f"{path}/hide").json() == {
+        "message": "The code of “pia” is hidden.",
+        "changed": True,
+    }
+    assert owner.call("POST", f"{path}/hide").json()["changed"] is False
+    asked = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"winners": 2})
+    assert asked.json()["preview"]["does"][-2:] == [
+        "Everybody can download the code of 1 submissions.",
+        "The code of “pia” stays hidden, as you decided.",
+    ]
+    assert len(publish(owner, 2)) == 1
+    assert published(site) == ["quin"]  # the third does not move up for the first
+    (pia, quin) = owner.call("GET", f"{MANAGE}/code").json()
+    assert (pia["name"], pia["hidden"], len(pia["submissions"])) == ("pia", True, 1)
+    assert (quin["name"], quin["hidden"]) == ("quin", False)
+    rows = owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
+    assert {row["team"]: row["code_published"] for row in rows} == {"pia": False, "quin": True, "rob": False}
+    owner.call("POST", f"{path}/show", json={"reason": "agreed"})
+    assert published(site) == ["pia", "quin"]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_code_of_a_disqualified_winner_is_not_published(ended: tuple[Site, Person], when: str) -> None:
+    site, owner = ended
+    (pia,) = [
+        row["id"]
+        for row in owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
+        if row["team"] == "pia"
+    ]
+    act = {"act": "disqualify", "ids": [pia], "reason": "two accounts"}
+    if when == "before":
+        owner.call("POST", f"{MANAGE}/submissions/acts", json=act)
+    publish(owner, 1)
+    if when == "after":
+        assert published(site) == ["pia"]
+        owner.call("POST", f"{MANAGE}/submissions/acts", json=act)
+    assert published(site) == (["quin"] if when == "before" else [])
+    assert site.client.get(f"{CODE}/{pia}.zip").status_code == 404
+
+
+def test_a_winner_who_is_disqualified_on_a_frozen_board_wins_nothing(ended: tuple[Site, Person]) -> None:
+    site, owner = ended
+    owner.call("POST", f"{MANAGE}/phases/final/acts/freeze", json={})
+    rows = owner.call("GET", f"{MANAGE}/submissions", params={"phase": "final"}).json()["items"]
+    pia = [row["id"] for row in rows if row["team"] == "pia"]
+    owner.call("POST", f"{MANAGE}/submissions/acts", json={"act": "disqualify", "ids": pia, "reason": "x"})
+    asked = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"winners": 1}).json()
+    assert "Free style: 1. quin (0.700), 2. rob (0.100)." in asked["preview"]["does"]
+    publish(owner, 1)
+    assert published(site) == ["quin"]
+
+
+def test_no_organizer_hides_code_of_another_competition(ended: tuple[Site, Person]) -> None:
+    site, owner = ended
+    publish(owner, 1)
+    orla = site.person("orla")
+    with site.services.database.writing() as session:
+        create_competition(session, session.get_one(User, orla.id), slug="other", title="Another one")
+    path = f"/api/v1/competitions/other/manage/code/{team_of(owner, 'pia')}/hide"
+    assert orla.call("POST", path).status_code == 404
+    assert published(site) == ["pia"]
+
+
+def test_participants_cannot_hide_code(ended: tuple[Site, Person]) -> None:
+    site, owner = ended
+    publish(owner, 1)
+    path = f"{MANAGE}/code/{team_of(owner, 'pia')}/hide"
+    assert site.member("eve").call("POST", path).status_code == 403
+    assert owner.call("POST", f"{MANAGE}/code/{'0' * 32}/hide").status_code == 404
+    assert published(site) == ["pia"]
+
+
+@pytest.fixture
+def address(ended: tuple[Site, Person], monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(ended[0].services.settings.home))
+    with served(ended[0].app, free_port()) as where:
+        yield where
+
+
+def test_the_command_line_lists_hides_and_shows(ended: tuple[Site, Person], address: str) -> None:
+    site, owner = ended
+
+    def say(*words: str) -> str:
+        said = CliRunner().invoke(
+            main, ["organize", "code", SLUG, *words, "--server", address, "--token", owner.token]
+        )
+        return said.output.strip()
+
+    publish(owner, 1)
+    assert say("hide", "pia", "--reason", "asked to") == "The code of “pia” is hidden."
+    assert published(site) == []
+    assert say("hide", "rob") == "The code of “rob” is hidden."  # nothing of it is published yet
+    assert [line.split()[:2] for line in say().splitlines()] == [["pia", "hidden"], ["rob", "hidden"]]
+    assert say("show", "pia") == "The code of “pia” is no longer hidden."
+    assert published(site) == ["pia"]
+    assert "There is no team “zoe” in small." in say("hide", "zoe")
+    assert [entry.reason for entry in log(site, "code.hide")] == ["asked to", ""]
