@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, and_
+from sqlalchemy import ColumnElement, and_, select
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.phases.models import Phase
@@ -22,8 +22,9 @@ def code_is_published() -> ColumnElement[bool]:
 
 
 def code_is_public() -> ColumnElement[bool]:
-    """Submissions whose zip everybody may have."""
-    return and_(code_is_published(), Team.code_hidden_at.is_(None))
+    """Submissions whose zip everybody may have; the query joins their phase."""
+    hidden = select(Team.id).where(Team.code_hidden_at.is_not(None))
+    return and_(code_is_published(), Submission.team_id.not_in(hidden))
 
 
 def has_public_code(submission: Submission) -> bool:
