@@ -12,7 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -34,7 +34,7 @@ from sqlalchemy.types import TypeDecorator
 from anyshot_platform.errors import Invalid
 
 E = TypeVar("E", bound=StrEnum)
-M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 _ASK_AFTER = 20.0  # seconds that a connection was not used
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -91,8 +91,8 @@ class Word(TypeDecorator[E]):
         return None if value is None else self.words(value)
 
 
-class PydanticJson(TypeDecorator[M]):
-    """A Pydantic model stored as readable JSON; `{}`, what a row has before there is any, is None in Python.
+class TypedJson(TypeDecorator[T]):
+    """A Pydantic model or a dataclass stored as readable JSON; `{}`, what a row has before there is any, is None.
 
     Fields that this release does not know are left out when a row is read, and those that it lacks take their default.
     """
@@ -100,15 +100,16 @@ class PydanticJson(TypeDecorator[M]):
     impl = Json
     cache_ok = True
 
-    def __init__(self, model: type[M]) -> None:
+    def __init__(self, kind: Any) -> None:
         super().__init__()
-        self.model = model
+        self.kind = kind
+        self._adapter: TypeAdapter[T] = TypeAdapter(kind)
 
-    def process_bind_param(self, value: M | None, dialect: Dialect) -> Any:
-        return {} if value is None else value.model_dump(mode="json")
+    def process_bind_param(self, value: T | None, dialect: Dialect) -> Any:
+        return {} if value is None else self._adapter.dump_python(value, mode="json")
 
-    def process_result_value(self, value: Any | None, dialect: Dialect) -> M | None:
-        return self.model.model_validate(value) if value else None
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> T | None:
+        return self._adapter.validate_python(value) if value else None
 
 
 class Base(DeclarativeBase):
@@ -118,6 +119,7 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012 - read by SQLAlchemy
         datetime: Moment(),
         dict[str, Any]: Json,
+        dict[str, float]: Json,
         list[Any]: Json,
         list[str]: Json,
         list[int]: Json,

@@ -27,6 +27,7 @@ from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.planning import demands, require_evaluable
+from anyshot_platform.runs.records import OwnSeeds
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.standing import kept
@@ -34,11 +35,9 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
-from anyshot_scoring.summary import RunSummary
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 GATE_SEEDS = 10
-GATE_MARK = "gate"  # in a run's parameters: measures a gate, stands on no board
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _queue_seed(session: Session, submission: Submission, version: PhaseVersion,
             submission_id=submission.id,
             team_id=submission.team_id,
             requested_by=submission.user_id,
-            parameters={GATE_MARK: True, "train_seed": train_seed},
+            own_seeds=OwnSeeds(train_seed=train_seed),
             seed_index=place,
             shard_index=None if parts == 1 else part,
             shard_count=parts,
@@ -159,9 +158,7 @@ def _seed_scores(session: Session, submission: Submission) -> list[float]:
     """What each seed would score by the ranking rule that it ran under."""
     rows = session.scalars(select(RunScore).where(RunScore.submission_id == submission.id))
     return [
-        session.get_one(PhaseVersion, row.phase_version_id)
-        .rule.result([RunSummary.from_dict(row.summary).as_run()])
-        .score
+        session.get_one(PhaseVersion, row.phase_version_id).rule.result([row.summary.as_run()]).score
         for row in rows
     ]
 

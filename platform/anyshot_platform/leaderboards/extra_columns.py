@@ -77,6 +77,6 @@ def _metrics_of(
     )
     found: dict[str, list[dict[str, float]]] = {}
     for submission, summary in rows:
-        values = {str(group["key"]): float(group["mean"]) for group in summary["metrics"]}
+        values = {str(group.key): group.mean for group in summary.metrics}
         found.setdefault(submission or "", []).append(values)
     return found

@@ -7,7 +7,6 @@ when they are read. So one new score costs the same with a hundred submissions a
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -38,7 +37,7 @@ class BoardRow(Base):
     tasks: Mapped[int]
     runs: Mapped[int]
     seconds: Mapped[float] = mapped_column(default=0.0)
-    by_dataset: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    by_dataset: Mapped[dict[str, float]] = mapped_column(default=dict)
     submitted_at: Mapped[datetime]
     updated_at: Mapped[datetime] = mapped_column(default=now)
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_platform.database import Base, PydanticJson, Word, new_id, now
+from anyshot_platform.database import Base, TypedJson, Word, new_id, now
 from anyshot_platform.leagues.states import Admission, AwardSplit, EntryStatus
 from anyshot_starting_kit.wire.evidence import Evidence
 
@@ -50,7 +50,7 @@ class LeagueEntry(Base):
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
     league_id: Mapped[str] = mapped_column(ForeignKey("leagues.id"), primary_key=True, index=True)
     status: Mapped[EntryStatus] = mapped_column(Word(EntryStatus), default=EntryStatus.ADMITTED)
-    evidence: Mapped[Evidence | None] = mapped_column(PydanticJson(Evidence), nullable=False)
+    evidence: Mapped[Evidence | None] = mapped_column(TypedJson(Evidence), nullable=False)
     reason: Mapped[str] = mapped_column(Text, default="")
     decided_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     decided_at: Mapped[datetime | None]

@@ -49,10 +49,10 @@ def secrets_of_run(version: PhaseVersion, run: Run) -> RunSecrets:
         return RunSecrets(
             version.train_seeds[place], smoke.tasks(0), smoke.query_order(0), smoke.class_split()
         )
-    if "train_seed" in run.parameters:  # measures a gate
-        gate, train = known.gate(run.submission_id or ""), int(run.parameters["train_seed"])
-        tasks = run.parameters.get("test_seed", gate.tasks(place))  # a number in runs of the first release
-        return RunSecrets(train, tasks, gate.query_order(place), known.class_split())
+    if run.own_seeds is not None:
+        gate, own = known.gate(run.submission_id or ""), run.own_seeds
+        tasks = gate.tasks(place) if own.test_seed is None else own.test_seed
+        return RunSecrets(own.train_seed, tasks, gate.query_order(place), known.class_split())
     return RunSecrets(
         version.train_seeds[place], known.tasks(place), known.query_order(place), known.class_split()
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.service import read_chunks
@@ -20,9 +20,11 @@ from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports import service
 from anyshot_platform.reports.catalogue import KINDS, find_kind
 from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import Earlier, StoredParameters
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.downloads import open_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_starting_kit.wire.reports import ReportSummary
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/reports", tags=["organizing: reports"])
 ReportParam = Annotated[str, Path(max_length=32)]
@@ -59,8 +61,8 @@ class ReportOut(BaseModel):
 class ReportDetail(ReportOut):
     """A report with its numbers, once there are any."""
 
-    parameters: dict[str, Any]
-    result: dict[str, Any] | None
+    parameters: dict[str, JsonValue]
+    result: ReportSummary | None
 
 
 @router.get("")
@@ -149,12 +151,17 @@ def _show_detail(session: Session, report: Report) -> ReportDetail:
     return ReportDetail(
         **_show(session, report).model_dump(),
         parameters=_open(report.parameters),
-        result=report.run.parameters.get("result"),
+        result=report.answer,
     )
 
 
-def _open(parameters: dict[str, Any]) -> dict[str, Any]:
+def _open(parameters: StoredParameters) -> dict[str, JsonValue]:
     """Parameters without the secret split of a protocol."""
-    if "protocol" not in parameters:
-        return parameters
-    return {**parameters, "protocol": open_protocol(parameters["protocol"])}
+    if isinstance(parameters, Earlier):
+        shown = dict(parameters.values)
+    else:
+        shown = parameters.model_dump(mode="json", exclude={"analysis"})
+    protocol = shown.get("protocol")
+    if isinstance(protocol, dict):
+        shown["protocol"] = open_protocol(protocol)
+    return shown

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
@@ -16,6 +15,7 @@ from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.reports.records import RunTable
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
@@ -24,6 +24,8 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.submissions.tables import PREDICTIONS
 from anyshot_platform.teams.models import Team
+from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
+from anyshot_starting_kit.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 
 
 class NothingToReport(Conflict):
@@ -47,12 +49,12 @@ class BoardInputs:
     """Those on a board, best first, and the tables of their runs."""
 
     standers: tuple[Stander, ...]
-    results: tuple[dict[str, Any], ...]
+    results: tuple[RunTable, ...]
 
     def of(self, standers: Sequence[Stander]) -> BoardInputs:
         """Only these."""
         wanted = {stander.submission for stander in standers}
-        return BoardInputs(tuple(standers), tuple(row for row in self.results if row["submission"] in wanted))
+        return BoardInputs(tuple(standers), tuple(row for row in self.results if row.submission in wanted))
 
     @property
     def names(self) -> dict[str, str]:
@@ -91,14 +93,14 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
             Stander(submission, (comment or team) if baseline else team, baseline, origins.get(origin or ""))
         )
     results = _results_of(session, version, [stander.submission for stander in standers])
-    kept = {row["submission"] for row in results}
+    kept = {row.submission for row in results}
     lost = [stander.name for stander in standers if stander.submission not in kept]
     if lost:
         raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
     return BoardInputs(tuple(standers), tuple(results))
 
 
-def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[dict[str, Any]]:
+def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
     """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
     newest = (
         select(Run.submission_id, func.max(Run.generation).label("generation"))
@@ -141,13 +143,13 @@ def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[s
         .order_by(Run.submission_id, Run.seed_index)
     )
     return [
-        {
-            "submission": submission,
-            "run": seed,
-            "digest": digest,
-            "size": size,
-            "predictions": [kept, kept_size] if kept else None,
-        }
+        RunTable(
+            submission=submission or "",
+            run=seed,
+            digest=digest,
+            size=size,
+            predictions=(kept, kept_size) if kept else None,
+        )
         for submission, seed, digest, size, kept, kept_size in rows
     ]
 
@@ -166,23 +168,23 @@ def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
 
 def board_parameters(
     name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
-) -> tuple[BoardInputs, dict[str, Any]]:
+) -> tuple[BoardInputs, Difficulty | Plan | Flips]:
     """Which of those on the board the report is about, and the parameters of its analysis."""
     ranked = [stander for stander in board.standers if not stander.baseline]
     if name == "difficulty":
         baselines = [stander for stander in board.standers if stander.baseline]
         chosen = board.of(baselines if len(baselines) > 1 else board.standers)
-        return _two(chosen), {"names": chosen.names, "baselines": len(baselines) > 1}
+        return _two(chosen), Difficulty(names=chosen.names, baselines=len(baselines) > 1)
     if name == "plan":
-        return _two(board.of(ranked[:2])), dict(settings)
+        return _two(board.of(ranked[:2])), Plan(lead=settings["lead"], flip=settings["flip"])
     chosen = board.of(ranked[: int(settings["entries"])])
-    return _two(chosen), {
-        "replicates": settings["replicates"],
-        "seed": settings["seed"],
-        "rule": version.rule.name,
-        "names": chosen.names,
-        "feedback": chosen.feedback,
-    }
+    return _two(chosen), Flips(
+        replicates=int(settings["replicates"]),
+        seed=int(settings["seed"]),
+        rule=version.rule.name,
+        names=chosen.names,
+        feedback=chosen.feedback,
+    )
 
 
 def _two(board: BoardInputs) -> BoardInputs:
@@ -191,10 +193,13 @@ def _two(board: BoardInputs) -> BoardInputs:
     return board
 
 
-def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, float]) -> dict[str, Any]:
-    """The parameters of an analysis of a phase's pools."""
-    if name == "diversity":
-        return {**settings, "protocol": version.protocol}
+def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, float]) -> Diversity | Audit:
+    """The parameters of an analysis of a phase's pools. Raises `NothingToReport` for a protocol that cannot be used."""
+    try:
+        protocol = protocol_from_dict(version.protocol)
+    except ProtocolError as error:
+        raise NothingToReport(f"The phase's task protocol cannot be used: {error}") from error
     if name == "audit":
-        return {**settings, "tasks": version.tasks, "protocol": version.protocol}
-    return dict(settings)
+        return Audit(tasks=version.tasks, protocol=protocol)
+    tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])
+    return Diversity(tasks=tasks, floor_tasks=drawn_twice, seed=int(settings["seed"]), protocol=protocol)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.reports.records import ReportInputs, StoredParameters
 from anyshot_platform.runs.models import Run
+from anyshot_starting_kit.wire.reports import ReportSummary
 
 
 class Report(Base):
@@ -28,9 +29,9 @@ class Report(Base):
     phase_version_id: Mapped[str] = mapped_column(ForeignKey("phase_versions.id"))
     league_id: Mapped[str | None] = mapped_column(ForeignKey("leagues.id"))  # of a board
     analysis: Mapped[str] = mapped_column(String(32))
-    parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    # Of each run: submission, place among its runs, digest and size of its table of tasks.
-    results: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    parameters: Mapped[StoredParameters] = mapped_column(TypedJson(StoredParameters))
+    results: Mapped[ReportInputs | None] = mapped_column(TypedJson(ReportInputs), nullable=False)
+    answer: Mapped[ReportSummary | None] = mapped_column(TypedJson(ReportSummary), nullable=False)
     digest: Mapped[str] = mapped_column(
         String(64)
     )  # of all that the report follows from: the key of the cache

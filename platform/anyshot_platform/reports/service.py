@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -29,10 +28,12 @@ from anyshot_platform.reports.inputs import (
     pool_parameters,
 )
 from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import ReportInputs, RunTable
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.service import cancel_run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.workers.models import Worker
+from anyshot_starting_kit.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 from anyshot_starting_kit.wire.worker_api import JobKind
 
 VERSION = 2  # raise when an analysis computes something else from the same inputs
@@ -61,14 +62,14 @@ def request_report(
     """
     version = live_version(session, phase)
     chosen = {setting.name: setting.read((settings or {}).get(setting.name)) for setting in kind.settings}
-    results: list[dict[str, Any]] = []
+    results: tuple[RunTable, ...] = ()
     if kind.subject == Subject.BOARD:
         if league is None:
             raise NothingToReport("This competition has no league, so no board.")
         inputs, parameters = board_parameters(
             kind.name, version, gather_board(session, version, league), chosen
         )
-        results = list(inputs.results)
+        results = inputs.results
     else:
         if version.meta_test_pool_version_id is None:
             raise NothingToReport("This phase has no meta-test pool yet.")
@@ -77,7 +78,7 @@ def request_report(
     earlier = _find_earlier(session, competition, phase, key)
     if earlier is not None:
         return earlier, False
-    run = _queue(session, phase, version, {**parameters, "analysis": kind.name}, actor_id)
+    run = _queue(session, phase, version, actor_id)
     report = Report(
         competition_id=competition.id,
         phase_id=phase.id,
@@ -85,7 +86,7 @@ def request_report(
         league_id=league.id if league else None,
         analysis=kind.name,
         parameters=parameters,
-        results={"runs": results},
+        results=ReportInputs(runs=results),
         digest=key,
         run_id=run.id,
         requested_by=actor_id,
@@ -99,16 +100,16 @@ def _key(
     session: Session,
     kind: Kind,
     version: PhaseVersion,
-    parameters: dict[str, Any],
-    results: list[dict[str, Any]],
+    parameters: Flips | Difficulty | Plan | Diversity | Audit,
+    results: tuple[RunTable, ...],
 ) -> str:
     pools = [version.meta_train_pool_version_id, version.meta_test_pool_version_id]
     about = {
         "analysis": kind.name,
         "version": VERSION,
         "packs": [pack_digests(session, pool) for pool in pools] if kind.subject == Subject.POOL else [],
-        "results": results,
-        "parameters": parameters,
+        "results": [row.model_dump(mode="json") for row in results],
+        "parameters": parameters.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
@@ -130,16 +131,13 @@ def _find_earlier(session: Session, competition: Competition, phase: Phase, key:
     ).first()
 
 
-def _queue(
-    session: Session, phase: Phase, version: PhaseVersion, parameters: dict[str, Any], actor_id: str
-) -> Run:
+def _queue(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> Run:
     run = Run(
         kind=JobKind.ANALYSE,
         competition_id=phase.competition_id,
         phase_id=phase.id,
         phase_version_id=version.id,
         requested_by=actor_id,
-        parameters=parameters,
         priority=priorities.RERUN,
         bulk=True,
         hardware_class=_hardware_class(session, version),

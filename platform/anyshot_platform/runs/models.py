@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_platform.database import Base, PydanticJson, Word, new_id, now
+from anyshot_platform.database import Base, TypedJson, Word, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.records import OwnSeeds, StageTimes
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_starting_kit.wire.evidence import Evidence
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import JobKind
+from anyshot_starting_kit.wire.worker_api import JobKind, Provenance, Usage
 
 
 class Run(Base):
@@ -41,7 +41,9 @@ class Run(Base):
     submission_id: Mapped[str | None] = mapped_column(ForeignKey("submissions.id"))
     team_id: Mapped[str | None] = mapped_column(ForeignKey("teams.id"))  # whom fair share counts it for
     requested_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
-    parameters: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of an analysis; extra seeds of a gate
+    own_seeds: Mapped[OwnSeeds | None] = mapped_column(
+        "parameters", TypedJson(OwnSeeds), nullable=False
+    )  # of a run that measures a gate
 
     seed_index: Mapped[int] = mapped_column(default=0)
     shard_index: Mapped[int | None]
@@ -74,7 +76,7 @@ class Run(Base):
 
     created_at: Mapped[datetime] = mapped_column(default=now)
     claimed_at: Mapped[datetime | None]
-    stage_times: Mapped[dict[str, Any]] = mapped_column(default=dict)  # stage → first seen, ISO 8601
+    stage_times: Mapped[StageTimes | None] = mapped_column(TypedJson(StageTimes), nullable=False)
     finished_at: Mapped[datetime | None]
     tasks_done: Mapped[int] = mapped_column(default=0)
     tasks_total: Mapped[int] = mapped_column(default=0)
@@ -89,12 +91,22 @@ class Run(Base):
     task_index: Mapped[int | None]
     task_ways: Mapped[int | None]
     task_shots: Mapped[int | None]
-    usage: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    provenance: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    evidence: Mapped[Evidence | None] = mapped_column(PydanticJson(Evidence), nullable=False)
+    usage: Mapped[Usage | None] = mapped_column(TypedJson(Usage), nullable=False)
+    provenance: Mapped[Provenance | None] = mapped_column(TypedJson(Provenance), nullable=False)
+    evidence: Mapped[Evidence | None] = mapped_column(TypedJson(Evidence), nullable=False)
 
     submission: Mapped[Submission | None] = relationship()
     phase_version: Mapped[PhaseVersion] = relationship()
+
+    @property
+    def used(self) -> Usage:
+        """What it used; nothing while it is not known."""
+        return self.usage or Usage()
+
+    @property
+    def times(self) -> StageTimes:
+        """When each stage of its last attempt began."""
+        return self.stage_times or StageTimes()
 
 
 class Attempt(Base):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.database import Base, TypedJson, new_id, now
+from anyshot_scoring.summary import RunSummary
 
 
 class RunScore(Base):
@@ -23,7 +23,7 @@ class RunScore(Base):
     value: Mapped[float]
     half_width: Mapped[float | None]
     tasks: Mapped[int]
-    summary: Mapped[dict[str, Any]]  # `anyshot_scoring.summary.RunSummary`
+    summary: Mapped[RunSummary] = mapped_column(TypedJson(RunSummary))
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -46,7 +46,7 @@ class SubmissionScore(Base):
     tasks: Mapped[int]
     runs: Mapped[int]
     seconds: Mapped[float] = mapped_column(default=0.0)  # participant's time, summed over the runs
-    by_dataset: Mapped[dict[str, Any]] = mapped_column(
+    by_dataset: Mapped[dict[str, float]] = mapped_column(
         default=dict
     )  # name → value, joined by the ranking rule
     created_at: Mapped[datetime] = mapped_column(default=now)

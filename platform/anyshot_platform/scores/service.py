@@ -29,7 +29,7 @@ def record_score(session: Session, run: Run, summary: RunSummary) -> None:
             value=summary.mean,
             half_width=summary.half_width,
             tasks=summary.tasks,
-            summary=summary.to_dict(),
+            summary=summary,
         )
     )
     session.flush()
@@ -45,7 +45,7 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
     ).all()
     if {score.seed_index for score in scores} != set(range(version.seeded_runs)):
         return  # shards are still to be put together
-    result = version.rule.result([RunSummary.from_dict(score.summary).as_run() for score in scores])
+    result = version.rule.result([score.summary.as_run() for score in scores])
     row = find_score(session, submission.id, version_id)
     if row is None:
         row = SubmissionScore(
@@ -59,7 +59,7 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
     row.half_width = result.half_width
     row.tasks = scores[result.shown].tasks
     row.runs = len(scores)
-    row.seconds = sum(float(run.usage.get("participant_seconds", 0.0)) for run in runs)
+    row.seconds = sum(run.used.participant_seconds for run in runs)
     row.by_dataset = dict(result.by_dataset)
     session.flush()
     if version.number == submission.phase.live_version:

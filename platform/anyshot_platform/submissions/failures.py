@@ -100,8 +100,7 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
         ]
         facts.append(("Task", f"number {run.task_index + 1}" + (f", {', '.join(shape)}" if shape else "")))
     facts.append(("Time used", f"{duration(run.seconds_used)} of {duration(budget)}"))
-    memory = run.usage.get("memory_peak_bytes")
-    if memory:
+    if memory := run.used.memory_peak_bytes:
         facts.append(("Memory at most", size(memory)))
     if run.attempt > 1:
         facts.append(("Attempts", run.attempt))

@@ -113,9 +113,8 @@ def run_title(run: Run) -> str:
 
 def last_stage(run: Run) -> RunState | None:
     """The stage that a run had reached when it ended."""
-    seen = [stage for stage in STAGES if stage.value in run.stage_times]
-    if seen:
-        return seen[-1]
+    if run.times.last is not None:
+        return run.times.last
     if run.task_index is not None or run.tasks_done:
         return RunState.META_TESTING
     return RunState.META_TRAINING if run.seconds_used > 0 else None

@@ -13,6 +13,7 @@ from anyshot_platform.runs.states import ENDED
 from anyshot_platform.web.filters import count, short_digest, size
 from anyshot_starting_kit.dryrun.reproduce import reproduce_command
 from anyshot_starting_kit.protocols import WithinDomain
+from anyshot_starting_kit.wire.worker_api import Provenance
 
 
 def train_seed_of(run: Run) -> int | None:
@@ -20,7 +21,7 @@ def train_seed_of(run: Run) -> int | None:
     seeds = run.phase_version.train_seeds
     if run.state not in ENDED or run.seed_index >= len(seeds):
         return None
-    return int(run.parameters.get("train_seed", seeds[run.seed_index]))
+    return run.own_seeds.train_seed if run.own_seeds else seeds[run.seed_index]
 
 
 def repeat_command(run: Run) -> str | None:
@@ -46,19 +47,19 @@ def repeat_command(run: Run) -> str | None:
 
 def provenance_rows(run: Run) -> list[tuple[str, Any]]:
     """Terms and values: what tells whether two runs are comparable."""
-    known, version = run.provenance, run.phase_version
+    known, version = shown_provenance(run) or Provenance(), run.phase_version
     rows: list[tuple[str, Any]] = [
         ("Code digest", short_digest(run.submission.digest, 19) if run.submission else None),
         ("Training seed", train_seed_of(run)),
         ("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
-        ("Image", known.get("image")),
-        ("Image digest", _digest(known.get("image_digest"), 19)),
-        ("Sandbox", known.get("sandbox")),
-        ("Hardware", known.get("hardware")),
+        ("Image", known.image),
+        ("Image digest", _digest(known.image_digest, 19)),
+        ("Sandbox", known.sandbox),
+        ("Hardware", known.hardware),
         ("Granted", _granted(version)),
-        ("Starting kit", known.get("kit_version")),
+        ("Starting kit", known.kit_version),
         ("Phase version", version.number),
-        ("Protocol digest", _digest(shown_provenance(run).get("protocol_digest"))),
+        ("Protocol digest", _digest(known.protocol_digest)),
         ("Meta-train data", _data(version, version.meta_train)),
         ("Meta-test data", _data(version, version.meta_test)),
         ("Attempts", run.attempt if run.attempt > 1 else None),
@@ -70,12 +71,12 @@ def _digest(value: str | None, length: int = 12) -> Any:
     return short_digest(value, length) if value else None
 
 
-def shown_provenance(run: Run) -> dict[str, Any]:
+def shown_provenance(run: Run) -> Provenance | None:
     """A run's provenance as participants may know it: of the tasks a fingerprint that no guess can be tried on."""
-    known = dict(run.provenance)
-    if known.get("protocol_digest"):
-        known["protocol_digest"] = task_fingerprint(run.phase_version)
-    return known
+    known = run.provenance
+    if known is None or not known.protocol_digest:
+        return known
+    return known.model_copy(update={"protocol_digest": task_fingerprint(run.phase_version)})
 
 
 def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:

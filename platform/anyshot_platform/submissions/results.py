@@ -97,10 +97,10 @@ def read_results_view(
     ).all()
     if not scores:
         return None
-    result = version.rule.result([RunSummary.from_dict(one.summary).as_run() for one in scores])
+    result = version.rule.result([one.summary.as_run() for one in scores])
     counting = scores[result.shown]
     score_words = version.rule.score_words(len(scores))
-    summary = hide_summary(RunSummary.from_dict(counting.summary), names)
+    summary = hide_summary(counting.summary, names)
     digest = find_results(session, by_run[counting.run_id]) if sight.phase.tasks else None
     table = read_table(storage, digest)
     steps = time_steps(runs)
@@ -158,8 +158,8 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
 
 
 def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
-    peak = max((int(run.usage.get("memory_peak_bytes") or 0) for run in runs), default=0)
-    training = max((int(run.usage.get("meta_train_memory_peak_bytes") or 0) for run in runs), default=0)
+    peak = max((run.used.memory_peak_bytes for run in runs), default=0)
+    training = max((run.used.meta_train_memory_peak_bytes for run in runs), default=0)
     if not peak:
         return ()
     note = f"up to {size(training)} in meta-training" if training else "over the whole run"

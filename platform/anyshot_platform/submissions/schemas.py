@@ -10,6 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_starting_kit.wire.verdicts import Cause, Verdict
+from anyshot_starting_kit.wire.worker_api import Provenance, Usage
+
+
+class Nothing(BaseModel):
+    """An empty object: it is not known yet."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class UploadIn(BaseModel):
@@ -111,8 +118,8 @@ class RunOut(BaseModel):
     reproduce: str | None = Field(description="The command that repeats an ended run on public data.")
     score: float | None
     half_width: float | None
-    usage: dict[str, Any]
-    provenance: dict[str, Any]
+    usage: Usage | Nothing = Field(description="an empty object while it is not known")
+    provenance: Provenance | Nothing = Field(description="an empty object while it is not known")
     artifacts: list[str]
 
 

@@ -31,7 +31,6 @@ from anyshot_platform.submissions.rows import submission_title
 from anyshot_platform.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_platform.web.services import Services
-from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
 from anyshot_starting_kit.report import report_html
 from anyshot_starting_kit.wire.worker_api import LogPolicy
@@ -77,7 +76,7 @@ def figures_csv(session: Session, found: SubmissionAccess) -> str:
     writer = csv.writer(sheet, lineterminator="\n")
     writer.writerow(["run", "by", "key", "score", "half_width", "tasks"])
     for number, (_, score) in enumerate(_scores(session, found), 1):
-        summary = hide_summary(RunSummary.from_dict(score.summary), names)
+        summary = hide_summary(score.summary, names)
         for by, groups in (
             ("dataset", summary.by_dataset),
             ("domain", summary.by_domain),
@@ -111,7 +110,7 @@ def report_page(session: Session, services: Services, found: SubmissionAccess) -
     if not results:
         raise NotFound("There are no results.")
     score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
-    summary = hide_summary(RunSummary.from_dict(score.summary), _names(session, found))
+    summary = hide_summary(score.summary, _names(session, found))
     facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
     return report_html(summary, table, facts, single_tasks=sight.phase.tasks)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from anyshot_platform.runs.models import Run
 from anyshot_platform.web.filters import duration
+from anyshot_starting_kit.wire.worker_api import Usage
 
 _PLATFORM_WORDS = {
     "prepare": "Fetching data",
@@ -30,8 +31,8 @@ class Step:
 def time_steps(runs: Sequence[Run]) -> tuple[Step, ...]:
     """All steps of the runs together, the participant's first."""
     steps = [
-        Step("Meta-training", _sum(runs, "meta_train_seconds"), False),
-        Step("Meta-testing", _sum(runs, "meta_test_seconds"), False),
+        Step("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
+        Step("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
         Step("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
     ]
     for key in sorted({key for run in runs for key in _platform(run)}, key=_place):
@@ -53,13 +54,13 @@ def bookkeeping_seconds(run: Run) -> float:
     if run.claimed_at is None or run.finished_at is None or not run.usage:
         return 0.0
     held = (run.finished_at - run.claimed_at).total_seconds()
-    known = float(run.usage.get("participant_seconds", 0.0)) + sum(_platform(run).values())
+    known = run.used.participant_seconds + sum(_platform(run).values())
     return max(held - known, 0.0)
 
 
 def overhead_words(runs: Sequence[Run]) -> str:
     """What the run cost beside the participant's own code, in one sentence."""
-    own = _sum(runs, "participant_seconds")
+    own = _sum(runs, lambda used: used.participant_seconds)
     ours = sum(sum(_platform(run).values()) + bookkeeping_seconds(run) for run in runs)
     waited = sum(queue_seconds(run) for run in runs)
     if own <= 0:
@@ -71,12 +72,12 @@ def overhead_words(runs: Sequence[Run]) -> str:
     )
 
 
-def _sum(runs: Sequence[Run], key: str) -> float:
-    return sum(float(run.usage.get(key, 0.0)) for run in runs)
+def _sum(runs: Sequence[Run], seconds: Callable[[Usage], float]) -> float:
+    return sum(seconds(run.used) for run in runs)
 
 
 def _platform(run: Run) -> dict[str, float]:
-    return {str(key): float(seconds) for key, seconds in run.usage.get("platform_seconds", {}).items()}
+    return run.used.platform_seconds
 
 
 def _place(key: str) -> int:

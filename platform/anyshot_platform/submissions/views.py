@@ -27,6 +27,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.submissions.schemas import (
     CheckOut,
+    Nothing,
     RunOut,
     SubmissionDetail,
     SubmissionOut,
@@ -133,8 +134,8 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         reproduce=repeat_command(run),
         score=score.value if score else None,
         half_width=score.half_width if score else None,
-        usage=run.usage,
-        provenance=shown_provenance(run),
+        usage=run.usage or Nothing(),
+        provenance=shown_provenance(run) or Nothing(),
         artifacts=artifacts,
     )
 

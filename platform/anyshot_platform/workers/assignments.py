@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,7 @@ from anyshot_platform.phases.secrets import complete_protocol, secrets_of_run, t
 from anyshot_platform.phases.smoke import smoke_pool
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import Earlier
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import (
     dataset_of,
@@ -49,9 +49,6 @@ from anyshot_starting_kit.wire.jobs import (
     ResultsRef,
     Smoke,
 )
-from anyshot_starting_kit.wire.reports import ReportParameters
-
-_PARAMETERS: TypeAdapter[Any] = TypeAdapter(ReportParameters)
 
 
 class NotAssignable(PlatformError):
@@ -96,19 +93,18 @@ def _rescore(case: _Case) -> Rescore:
 
 
 def _analyse(case: _Case) -> Analyse:
-    results, version = _results(case), case.version
-    try:
-        parameters = _PARAMETERS.validate_python(case.run.parameters)
-    except ValidationError as error:
-        raise NotAssignable(
-            f"This report was asked for in a way that is not known any more: {error}"
-        ) from error
+    report = case.session.scalars(select(Report).where(Report.run_id == case.run.id)).one()
+    results, version = _results(case, report), case.version
+    if isinstance(report.parameters, Earlier):
+        raise NotAssignable("This report was asked for of an earlier release: ask for it again.")
     # A report on a board is computed from its results: no pack has to travel for it.
     pools = (
         (None, None) if results else (version.meta_train_pool_version_id, version.meta_test_pool_version_id)
     )
     train, test = (_packs(case, pool) for pool in pools)
-    return Analyse(**_common(case), meta_train=train, meta_test=test, results=results, parameters=parameters)
+    return Analyse(
+        **_common(case), meta_train=train, meta_test=test, results=results, parameters=report.parameters
+    )
 
 
 _MAKERS: dict[JobKind, Callable[[_Case], Job]] = {
@@ -203,17 +199,15 @@ def _limits(version: PhaseVersion) -> Limits:
     )
 
 
-def _results(case: _Case) -> list[ResultsRef]:
+def _results(case: _Case, report: Report) -> list[ResultsRef]:
     """The tables that a report is computed from."""
-    report = case.session.scalars(select(Report).where(Report.run_id == case.run.id)).one_or_none()
-    rows = report.results.get("runs", []) if report else []
-    services = case.services
+    rows, services = report.results.runs if report.results else (), case.services
     return [
         ResultsRef(
-            submission=row["submission"],
-            run=row["run"],
-            blob=blob_ref(services, row["digest"], row["size"]),
-            predictions=blob_ref(services, *row["predictions"]) if row.get("predictions") else None,
+            submission=row.submission,
+            run=row.run,
+            blob=blob_ref(services, row.digest, row.size),
+            predictions=blob_ref(services, *row.predictions) if row.predictions else None,
         )
         for row in rows
     ]
@@ -252,7 +246,7 @@ def _budget(case: _Case) -> Budget:
 def _share_of_budget(session: Session, run: Run, version: PhaseVersion) -> float:
     """The budget is one for all shards: what the first one left is shared out by tasks, so the sum cannot exceed it."""
     source = session.get_one(Run, run.source_run_id)
-    left = version.run_seconds - float(source.usage.get("participant_seconds", 0.0))
+    left = version.run_seconds - source.used.participant_seconds
     start, stop = shard_bounds(version.tasks, run.shard_count, run.shard_index or 0)
     first_stop = shard_bounds(version.tasks, run.shard_count, 0)[1]
     return max(left * (stop - start) / (version.tasks - first_stop), 0.001)

@@ -14,6 +14,7 @@ from anyshot_platform.operations.alerts import close_alert, open_alert
 from anyshot_platform.operations.metrics import CLAIM_WAIT, CLAIMS, LEASES_LOST
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.records import StageTimes
 from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import RUNNING, STAGES, RunState, check_transition, state_of_stage
 from anyshot_platform.runs.transitions import StaleEpoch, write_state
@@ -100,7 +101,7 @@ def _take(session: Session, settings: PlatformSettings, run: Run, worker: Worker
         tasks_done=0,
         seconds_used=0.0,
         progress_message="",
-        stage_times={"claimed": moment.isoformat()},
+        stage_times=StageTimes(claimed=moment),
         finished_at=None,
     )
     session.add(
@@ -140,8 +141,7 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
     stage = state_of_stage(progress.stage)
     if stage != run.state and _is_ahead(run.state, stage):
         check_transition(run.state, stage)
-        times = {**run.stage_times, stage.value: moment.isoformat()}
-        write_state(session, run, stage, stage_times=times)
+        write_state(session, run, stage, stage_times=run.times.at(stage, moment))
         settle(session, run)
     session.execute(
         update(Run)

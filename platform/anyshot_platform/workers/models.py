@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_platform.database import Base, PydanticJson, new_id, now
+from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_starting_kit.wire.worker_api import WorkerInfo
 
 
@@ -35,7 +35,7 @@ class Worker(Base):
     token_id: Mapped[str] = mapped_column(ForeignKey("worker_tokens.id"))
     name: Mapped[str]
     hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
-    info: Mapped[WorkerInfo | None] = mapped_column(PydanticJson(WorkerInfo), nullable=False)
+    info: Mapped[WorkerInfo | None] = mapped_column(TypedJson(WorkerInfo), nullable=False)
     first_seen_at: Mapped[datetime] = mapped_column(default=now)
     last_seen_at: Mapped[datetime] = mapped_column(default=now, index=True)
     draining: Mapped[bool] = mapped_column(default=False)  # finishes what it has, takes nothing new

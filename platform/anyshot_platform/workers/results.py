@@ -12,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.evidence import weigh_evidence
 from anyshot_platform.operations.alerts import open_alert
+from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import RunState
@@ -92,12 +93,12 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
         message="",
         finished_at=now(),
         lease_expires_at=None,
-        usage=(usage := _usage_of(session, run, result.usage)).model_dump(mode="json"),
-        provenance=result.provenance.model_dump(mode="json"),
+        usage=(usage := _usage_of(session, run, result.usage)),
+        provenance=result.provenance,
         evidence=result.evidence,
         seconds_used=usage.participant_seconds,
         tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
-        stage_times={**run.stage_times, "finished": now().isoformat()},
+        stage_times=run.times.at(RunState.FINISHED, now()),
     )
     if run.submission_id is not None and run.kind != JobKind.SCORE:  # scoring again opens no zip
         weigh_evidence(session, run.submission_id, result.evidence)
@@ -110,7 +111,7 @@ def _accept(services: Services, session: Session, run: Run, result: Complete) ->
     if run.kind == JobKind.ANALYSE:
         if not isinstance(summary, ReportSummary):
             raise WrongResult("A report was asked for, and a score came.")
-        run.parameters = {**run.parameters, "result": summary.model_dump(mode="json")}
+        session.scalars(select(Report).where(Report.run_id == run.id)).one().answer = summary
         return
     if not isinstance(summary, RunSummary):
         raise WrongResult("A score was asked for, and a report came.")
@@ -162,8 +163,8 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         task_index=failure.task_index,
         task_ways=failure.ways,
         task_shots=failure.shots,
-        usage=failure.usage.model_dump(mode="json"),
-        provenance=failure.provenance.model_dump(mode="json"),
+        usage=failure.usage,
+        provenance=failure.provenance,
         seconds_used=failure.usage.participant_seconds,
     )
 
@@ -171,10 +172,9 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
 def _usage_of(session: Session, run: Run, told: Usage) -> Usage:
     """What the participant's code used: predictions that are scored again took what they took when they were made."""
     source = session.get(Run, run.source_run_id) if run.source_run_id else None
-    if run.kind != JobKind.SCORE or source is None or not source.usage:
+    if run.kind != JobKind.SCORE or source is None or source.usage is None:
         return told
-    used = Usage.model_validate(source.usage)
-    return used.model_copy(update={"platform_seconds": told.platform_seconds})
+    return source.usage.model_copy(update={"platform_seconds": told.platform_seconds})
 
 
 def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> bool:

@@ -83,3 +83,6 @@ class ReportSummary(Message):
     population: str
     notes: list[str]
     result: dict[str, JsonValue]
+    manifest: dict[str, JsonValue] = Field(
+        default={}, description="how it was made: parameters, inputs by digest, versions"
+    )

@@ -24,7 +24,6 @@ from anyshot_platform.queue.sweeper import (
 )
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
-from anyshot_starting_kit.wire.worker_api import JobKind
 from tests.platform.site import Site, make_zip
 from tests.services.processes import wait_until
 
@@ -271,12 +270,9 @@ def test_bulk_work_leaves_a_slot(site: Site) -> None:
 def test_a_worker_without_torch_gets_evaluations_and_no_analysis(site: Site) -> None:
     site.member("alice").submit()
     evaluation = only_run(site)
-    with site.services.database.writing() as session:
-        values = {
-            name: getattr(evaluation, name) for name in ("competition_id", "phase_id", "phase_version_id")
-        }
-        plan = {"analysis": "plan", "lead": 0.01, "flip": 0.05}
-        session.add(Run(kind=JobKind.ANALYSE, priority=99, parameters=plan, **values))
+    reports = "/api/v1/competitions/small/manage/reports"
+    wish = {"analysis": "audit", "phase": "feedback"}
+    assert site.owner().call("POST", reports, json=wish).status_code == 202
     light = site.worker("light", analyses=False)
     assert (light.claim() or {})["run_id"] == evaluation.id
     assert light.claim() is None

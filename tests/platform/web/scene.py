@@ -39,9 +39,10 @@ from anyshot_platform.users.service import create_user
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.protocols import protocol_from_dict
 from anyshot_starting_kit.results import write_predictions, write_results
 from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Stage
+from anyshot_starting_kit.wire.worker_api import Provenance, Stage, Usage
 
 PASSWORD = "three small foxes"
 DATASETS = tuple(
@@ -293,13 +294,7 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
             phase_id=phase.id,
             meta_train_pool_version_id=pool_version.id,
             meta_test_pool_version_id=pool_version.id,
-            protocol={
-                "name": "any_way_any_shot",
-                "min_ways": 2,
-                "max_ways": 20,
-                "min_shots": 1,
-                "max_shots": 20,
-            },
+            protocol=protocol_from_dict({"name": "any_way_any_shot"}).to_dict(),
             tasks=TASKS,
             train_seeds=[93] if uploads else [1, 2, 3],
             test_seeds=[1093] if uploads else [4, 5, 6],
@@ -423,7 +418,7 @@ def finish(
             value=summary.mean,
             half_width=summary.half_width,
             tasks=summary.tasks,
-            summary=summary.to_dict(),
+            summary=summary,
         )
     )
     submission.score, submission.half_width = summary.mean, summary.half_width
@@ -539,7 +534,7 @@ def _ada_submissions(session: Session, scene: Scene) -> None:
         submission, run = add_submission(session, scene, **values)
         scene.submissions[name] = submission
         run.claimed_at = run.queued_at + timedelta(seconds=41)
-        run.provenance, run.usage = provenance, usage
+        run.provenance, run.usage = Provenance(**provenance), Usage(**usage)
         if run.state in ENDED:
             run.finished_at = run.queued_at + timedelta(seconds=8130)
         if name in ("finished", "older"):

@@ -18,6 +18,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.users.models import User
 from anyshot_starting_kit.results import write_results
+from anyshot_starting_kit.wire.reports import Difficulty, ReportSummary
 from anyshot_starting_kit.wire.worker_api import JobKind
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import add_artifact, make_table
@@ -57,7 +58,7 @@ def add_reports(live: LiveSite, folder: Path) -> list[str]:
     page = keep_file(live.services, folder / "report" / "page.html")
     with live.services.database.writing() as session:
         done = add_report(session, live, RunState.FINISHED)
-        done.run.parameters = {"analysis": "flips", "result": summary}
+        done.answer = ReportSummary.model_validate(summary)
         add_artifact(session, done.run, "page.html", page.digest, page.size).final = True
         waiting = add_report(session, live, RunState.QUEUED)
         mark_outbox(session)
@@ -72,10 +73,11 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
         "phase_id": phase.id,
         "phase_version_id": live.scene.version.id,
     }
-    run = Run(kind=JobKind.ANALYSE, state=state, parameters={"analysis": "flips"}, **values)
+    run = Run(kind=JobKind.ANALYSE, state=state, **values)
     session.add(run)
     session.flush()
-    report = Report(analysis="flips", digest="0" * 64, run_id=run.id, **values)
+    asked = Difficulty(names={}, baselines=False)
+    report = Report(analysis="difficulty", parameters=asked, digest="0" * 64, run_id=run.id, **values)
     session.add(report)
     session.flush()
     return report
