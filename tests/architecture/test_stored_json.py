@@ -14,7 +14,7 @@ PLAIN = {
     "competitions": {"email_domains", "fact_sheet", "retention"},
     "fact_sheets": {"answers", "history"},
     "league_answers": {"answers"},
-    "leagues": {"questions", "columns"},
+    "leagues": {"questions", "columns", "awards"},
     "baselines": {"leagues"},
     "phase_versions": {"protocol", "train_seeds", "test_seeds"},
     "packs": {"details"},
