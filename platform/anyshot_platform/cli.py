@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from anyshot_platform.app import make_services
 from anyshot_platform.bundles.commands import COMMANDS as BUNDLE_COMMANDS
 from anyshot_platform.demo.command import demo
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.home import HomeOption, services_of, settings_of
 from anyshot_platform.migration import migrate as migrate_database
 from anyshot_platform.migration import write_revision
 from anyshot_platform.operations import backup as backups
@@ -20,19 +20,8 @@ from anyshot_platform.operations import set_aside as given_up
 from anyshot_platform.queue import sweeper as sweeping
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
-from anyshot_platform.settings import PlatformSettings, read_embedded_settings
 from anyshot_platform.users import service as users
-from anyshot_platform.web.services import Services
 from anyshot_platform.workers.tokens import create_worker_token
-
-HomeOption = click.option(
-    "--home",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="ANYSHOT_HOME",
-    default=Path("anyshot-home"),
-    show_default=True,
-    help="Folder of the embedded set-up: database, files, broker, worker.",
-)
 
 
 class Admin(click.Group):
@@ -51,16 +40,6 @@ class Admin(click.Group):
 @click.group(cls=Admin)
 def admin() -> None:
     """Run and look after an Anyshot site."""
-
-
-def settings_of(home: Path, **changes: object) -> PlatformSettings:
-    """The settings of this process: the environment's, with `home` and what a command's options say."""
-    return read_embedded_settings(home, **{key: value for key, value in changes.items() if value is not None})
-
-
-def services_of(home: Path) -> Services:
-    """Services for one command."""
-    return make_services(settings_of(home))
 
 
 @admin.command()
@@ -89,7 +68,7 @@ def background(home: Path) -> None:
 @HomeOption
 def migrate(home: Path) -> None:
     """Bring the database to the newest schema."""
-    migrate_database(services_of(home).database)
+    migrate_database(services_of(home, new=True).database)
     click.echo("The database is up to date.")
 
 
@@ -164,7 +143,7 @@ def retry(home: Path, kind: str | None, identity: str | None, everything: bool) 
 @HomeOption
 @click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
 def backup(home: Path, target: Path) -> None:
-    """Write database and files into one tar file, while the site runs."""
+    """Write database and files into one tar file, while the site runs; a file that is there is left alone."""
     count = backups.back_up(services_of(home), target)
     click.echo(f"Wrote {target} with the database and {count} files.")
 
@@ -174,7 +153,7 @@ def backup(home: Path, target: Path) -> None:
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def restore(home: Path, source: Path) -> None:
     """Restore a backup into an empty site."""
-    count = backups.restore(services_of(home), source)
+    count = backups.restore(services_of(home, new=True), source)
     click.echo(f"Restored the database and {count} files.")
 
 

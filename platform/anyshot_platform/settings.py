@@ -14,12 +14,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from anyshot_platform.budgets.table import Budget, changed
 
 
-class _SecretGiven(BaseSettings):
-    """Whether the operator set a secret key."""
+class Given(BaseSettings):
+    """What the operator set of that which the embedded set-up makes itself."""
 
     model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
 
     secret_key: SecretStr | None = None
+    database_url: str | None = None
 
 
 def read_settings(**changes: object) -> PlatformSettings:
@@ -29,7 +30,7 @@ def read_settings(**changes: object) -> PlatformSettings:
 
 def read_embedded_settings(home: Path, **changes: object) -> PlatformSettings:
     """The settings of an embedded site: its files below `home`, where a secret key is made and kept if none is set."""
-    if _SecretGiven().secret_key is None:
+    if Given().secret_key is None:
         changes["secret_key"] = read_or_make_secret(home / "secret-key")
     return read_settings(home=home, **changes)
 

@@ -24,6 +24,9 @@ class Findings:
     warnings: Sequence[str] = ()
     does: Sequence[str] = ()  # to what and to how many
     told: int = 0  # people who get a message
+    asks: bool = (
+        True  # whether a dangerous act is dangerous here: an empty phase is deleted without a question
+    )
 
 
 @dataclass(frozen=True)

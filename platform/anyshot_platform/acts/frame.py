@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from fastapi import Header, Request
@@ -43,9 +44,8 @@ def perform(
     request: Request, session: Session, form: SentForm, act: Act[S], subject: S, deed: Deed, target: str
 ) -> Response:
     """Do it and go to `target`; ask first where the act asks; a refusal changes nothing and is shown there."""
-    consent = Consent(form.text("confirm"), form.flag("override"))
     try:
-        outcome = carry_out(session, act, subject, deed, consent)
+        outcome = carry_out(session, act, subject, deed, consent_of(form))
         session.flush()
     except NeedsConsent as error:
         session.rollback()
@@ -73,18 +73,45 @@ def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Resp
     )
 
 
+def consent_of(form: SentForm) -> Consent:
+    """What somebody said in a form."""
+    return Consent(form.text("confirm"), form.flag("override"))
+
+
 def ask(request: Request, form: SentForm, error: NeedsConsent, back: str) -> Response:
     """The page with the preview, what stands in the way, and the field for the name."""
-    shown: Preview = error.preview
     kept = [(name, value) for name, value in form.data.multi_items() if name not in _OWN]
+    tried = bool(form.text("confirm"))
+    return show_preview(
+        request,
+        error.preview,
+        back,
+        problem=error.message if tried else "",
+        kept=kept,
+        reason=form.text("reason"),
+        status_code=409 if tried else 200,
+    )
+
+
+def show_preview(
+    request: Request,
+    preview: Preview,
+    back: str,
+    *,
+    problem: str = "",
+    kept: Sequence[tuple[str, object]] = (),
+    reason: str = "",
+    status_code: int = 200,
+) -> Response:
+    """The page that asks before an act; it sends to the address that it stands at."""
     return render(
         request,
         "acts/confirm.html",
         section="competitions",
-        preview=shown,
-        problem=error.message if form.text("confirm") else "",
+        preview=preview,
+        problem=problem,
         kept=kept,
-        reason=form.text("reason"),
+        reason=reason,
         back=back,
-        status_code=409 if form.text("confirm") else 200,
+        status_code=status_code,
     )

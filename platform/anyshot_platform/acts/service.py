@@ -65,7 +65,7 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
         title=act.title.format(target.title),
-        name=target.name if act.dangerous or found.blocked else "",
+        name=target.name if (act.dangerous and found.asks) or found.blocked else "",
         done=found.done,
         refused=tuple(found.refused),
         blocked=tuple(found.blocked),

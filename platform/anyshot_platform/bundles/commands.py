@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 from sqlalchemy import select
 
-from anyshot_platform.app import make_services
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.bundles.service import export_competition, import_competition
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.home import HomeOption, services_of
 from anyshot_platform.users.models import User
 from anyshot_platform.web.access import find_competition
 from anyshot_platform.web.viewer import Viewer
@@ -49,16 +48,17 @@ def check_command(source: str) -> None:
 
 
 @click.command("import")
+@HomeOption
 @click.argument("source")
 @click.option("--owner", required=True, help="User who will own the competition.")
 @click.option("--slug", help="Short name in addresses, instead of the bundle's.")
 @click.option(
     "--start", type=click.DateTime(["%Y-%m-%d"]), help="Move all phases so that the first starts then (UTC)."
 )
-def import_command(source: str, owner: str, slug: str | None, start: datetime | None) -> None:
+def import_command(home: Path, source: str, owner: str, slug: str | None, start: datetime | None) -> None:
     """Import the competition bundle SOURCE (folder, zip or ready-made name) as a draft."""
     bundle = _read(source)
-    services = make_services(PlatformSettings())  # pyright: ignore[reportCallIssue] - read from the environment
+    services = services_of(home)
     first = start.replace(tzinfo=UTC) if start else None
     try:
         with services.database.writing() as session:
@@ -76,12 +76,13 @@ def import_command(source: str, owner: str, slug: str | None, start: datetime | 
 
 
 @click.command("export")
+@HomeOption
 @click.argument("slug")
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--secrets", is_flag=True, help="With the seeds of the hidden tasks.")
-def export_command(slug: str, target: Path, secrets: bool) -> None:
+def export_command(home: Path, slug: str, target: Path, secrets: bool) -> None:
     """Write the competition SLUG as a bundle to the zip TARGET."""
-    services = make_services(PlatformSettings())  # pyright: ignore[reportCallIssue]
+    services = services_of(home)
     try:
         with services.database.reading() as session:
             content = export_competition(

@@ -10,13 +10,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import ask, consent_of, show_preview
+from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.naming import key_from
 from anyshot_platform.bundles.reading import Bundle, BundleInvalid
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.bundles.service import export_competition, import_competition
-from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner
+from anyshot_platform.competitions.acts import TAKE_SECRETS
+from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner, manage_path
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -138,13 +142,25 @@ def download_bundle(access: AsOrganizer, session: SessionDep, services: Services
     )
 
 
-@router.get("/competitions/{slug}/manage/bundle-with-seeds.zip")
-def download_whole_bundle(access: AsOwner, session: SessionDep, services: ServicesDep) -> Response:
-    """The competition as a bundle with its seeds, for owners."""
-    return _zip(
-        export_competition(session, services.storage, access.competition, secrets=True),
-        access.competition.slug,
-    )
+@router.get("/competitions/{slug}/manage/bundle-with-seeds")
+def ask_for_secrets(request: Request, access: AsOwner, session: SessionDep) -> Response:
+    """What it means to take the secrets, and the field for the name."""
+    shown = preview(session, TAKE_SECRETS, access.competition, Deed(access.viewer.id))
+    return show_preview(request, shown, manage_path(access, "/exports"))
+
+
+@router.post("/competitions/{slug}/manage/bundle-with-seeds")
+def download_whole_bundle(
+    request: Request, access: AsOwner, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """The competition as a bundle with its keys and seeds, for owners who type its name."""
+    wish, consent = Deed(access.viewer.id, form.text("reason")), consent_of(form)
+    try:
+        carry_out(session, TAKE_SECRETS, access.competition, wish, consent)
+    except NeedsConsent as error:
+        return ask(request, form, error, manage_path(access, "/exports"))
+    content = export_competition(session, services.storage, access.competition, secrets=True)
+    return _zip(content, access.competition.slug)
 
 
 def _zip(content: bytes, name: str) -> Response:

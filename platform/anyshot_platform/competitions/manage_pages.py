@@ -8,9 +8,10 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.frame import ask_which
+from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.frame import ask_which, perform
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
-from anyshot_platform.competitions import organizing
+from anyshot_platform.competitions import acts, organizing
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -19,6 +20,7 @@ from anyshot_platform.competitions.manage_frame import (
     manage_path,
     render_manage,
 )
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Registration
 from anyshot_platform.errors import Invalid
 from anyshot_platform.fact_sheets.states import Due
@@ -65,32 +67,28 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
 
 
 @router.post("/state")
-def change_state(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+def change_state(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Publish, archive, take back."""
-    state = CompetitionState(form.text("state")) if form.text("state") in set(CompetitionState) else None
-    if state is None:
-        raise Invalid("There is no such state.", field="state")
-    deed = lambda: organizing.set_state(session, access.competition, state, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access), f"The competition is {state.value} now.", deed)
+    return _perform(request, access, session, form, acts.STATES[form.choice("state", CompetitionState)])
 
 
 @router.post("/delete")
-def delete(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+def delete(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Delete, if the name was typed."""
-    competition = access.competition
-
-    def deed() -> None:
-        organizing.require_name(competition, form.text("confirm_name"))
-        organizing.delete_competition(session, competition, access.viewer.id)
-
-    return act(session, manage_path(access), "The competition is deleted; you can restore it.", deed)
+    return _perform(request, access, session, form, acts.DELETE)
 
 
 @router.post("/restore")
-def restore(access: AsOwner, session: SessionDep) -> Response:
+def restore(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Undo a deletion."""
-    deed = lambda: organizing.restore_competition(session, access.competition, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access), "The competition is back.", deed)
+    return _perform(request, access, session, form, acts.RESTORE)
+
+
+def _perform(
+    request: Request, access: AsOwner, session: SessionDep, form: SentForm, done: Act[Competition]
+) -> Response:
+    wish = Deed(access.viewer.id, form.text("reason"))
+    return perform(request, session, form, done, access.competition, wish, manage_path(access))
 
 
 @router.get("/settings")

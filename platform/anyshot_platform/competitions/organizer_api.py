@@ -6,16 +6,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.frame import IfMatch
+from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.frame import ConsentIn, IfMatch
 from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.schema import QuestionSpec
-from anyshot_platform.competitions import organizing
+from anyshot_platform.competitions import acts, organizing
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Registration
 from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.submissions.uploads import take_upload
+from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: settings and texts"])
@@ -76,20 +80,10 @@ class FileIn(BaseModel):
     upload_id: str = Field(max_length=32)
 
 
-class StateIn(BaseModel):
-    """Who shall see the competition."""
-
-    model_config = ConfigDict(extra="forbid")
+class StateIn(ConsentIn):
+    """Who shall see the competition. What others would lose sight of is confirmed by the competition's short name."""
 
     state: CompetitionState
-
-
-class ConfirmIn(BaseModel):
-    """The short name, typed, so that no competition is deleted by mistake."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    confirm_name: str = Field(max_length=64)
 
 
 class StateOut(BaseModel):
@@ -178,22 +172,23 @@ def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
 @router.put("/state")
 def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> StateOut:
     """Publish, take back to draft, archive, bring back."""
-    organizing.set_state(session, access.competition, body.state, access.viewer.id)
-    return _state(session, access.competition)
+    return _do(access, session, acts.STATES[body.state], body)
 
 
 @router.post("/delete")
-def delete(access: AsOwner, session: SessionDep, body: ConfirmIn) -> StateOut:
-    """Hide the competition with all that is in it; can be undone."""
-    organizing.require_name(access.competition, body.confirm_name)
-    organizing.delete_competition(session, access.competition, access.viewer.id)
-    return _state(session, access.competition)
+def delete(access: AsOwner, session: SessionDep, body: ConsentIn) -> StateOut:
+    """Hide the competition with all that is in it; its short name confirms it, and it can be undone."""
+    return _do(access, session, acts.DELETE, body)
 
 
 @router.post("/restore")
 def restore(access: AsOwner, session: SessionDep) -> StateOut:
     """Undo a deletion."""
-    organizing.restore_competition(session, access.competition, access.viewer.id)
+    return _do(access, session, acts.RESTORE, ConsentIn())
+
+
+def _do(access: CompetitionAccess, session: Session, act: Act[Competition], body: ConsentIn) -> StateOut:
+    carry_out(session, act, access.competition, Deed(access.viewer.id, body.reason), body.consent())
     return _state(session, access.competition)
 
 

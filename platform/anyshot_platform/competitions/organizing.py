@@ -15,18 +15,12 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.competitions.states import CompetitionState, Registration
-from anyshot_platform.database import now
-from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.phases.leaks import leaks
-from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.competitions.states import Registration
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.phases.readiness import missing_in
+from anyshot_platform.phases.service import list_phases
 from anyshot_platform.submissions.models import Submission
 
-_STATES = {
-    CompetitionState.DRAFT: {CompetitionState.PUBLISHED},
-    CompetitionState.PUBLISHED: {CompetitionState.DRAFT, CompetitionState.ARCHIVED},
-    CompetitionState.ARCHIVED: {CompetitionState.PUBLISHED},
-}
 LOGO_LIMIT = 2 << 20
 
 
@@ -182,60 +176,13 @@ def delete_page(session: Session, competition: Competition, page_id: str, actor_
     competition.pages.remove(page)
 
 
-def set_state(session: Session, competition: Competition, state: CompetitionState, actor_id: str) -> None:
-    """Publish, take back to draft, archive, or bring back; what is missing is said before publishing."""
-    if state not in _STATES[competition.state]:
-        raise Conflict(f"A competition that is {competition.state} cannot become {state}.")
-    missing = what_is_missing(session, competition) if state == CompetitionState.PUBLISHED else []
-    if missing:
-        raise Conflict("Not ready to be published: " + " ".join(missing))
-    before, competition.state = competition.state, state
-    session.flush()
-    _record(
-        session,
-        competition,
-        actor_id,
-        "competition.state",
-        before={"state": before.value},
-        after={"state": state.value},
-    )
-
-
 def what_is_missing(session: Session, competition: Competition) -> list[str]:
     """What keeps a competition from working, as sentences."""
     phases = list_phases(session, competition)
     missing = [] if phases else ["There are no phases."]
     for phase in phases:
-        if not phase.accepts_uploads and phase.gate_phase_id is None:
-            continue
-        version = live_version(session, phase)
-        for pool, role in ((version.meta_train, "meta-train"), (version.meta_test, "meta-test")):
-            if pool is None:
-                missing.append(f"{phase.name} has no {role} pool.")
-            elif not pool.entries:
-                missing.append(f"The {role} pool “{pool.pool.name}” of {phase.name} has no packs yet.")
-        missing += [f"{phase.name}: {problem}" for _, problem in leaks(session, version)]
-        if not version.protocol:
-            missing.append(f"{phase.name} has no task protocol.")
+        missing += missing_in(session, phase)
     return list(dict.fromkeys(missing))
-
-
-def require_name(competition: Competition, typed: str) -> None:
-    """Raise `Invalid` unless the competition's short name was typed."""
-    if typed != competition.slug:
-        raise Invalid(f"Type {competition.slug} to confirm that the competition shall be deleted.")
-
-
-def delete_competition(session: Session, competition: Competition, actor_id: str) -> None:
-    """Hide a competition with all that is in it; can be undone."""
-    competition.deleted_at = now()
-    _record(session, competition, actor_id, "competition.delete")
-
-
-def restore_competition(session: Session, competition: Competition, actor_id: str) -> None:
-    """Undo a deletion."""
-    competition.deleted_at = None
-    _record(session, competition, actor_id, "competition.restore")
 
 
 def figures(session: Session, competition: Competition) -> dict[str, int]:

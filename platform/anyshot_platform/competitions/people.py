@@ -14,7 +14,7 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.entries.acts import ask_again
-from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.sight.standing import standing_of
@@ -88,26 +88,13 @@ def find_member(session: Session, competition: Competition, membership_id: str) 
     return membership
 
 
-def approve(session: Session, membership: Membership, actor_id: str) -> None:
-    """Let somebody take part; also lifts a ban, and brings their rows back on the boards."""
-    _set_status(session, membership, MemberStatus.APPROVED, "", actor_id, "member.approve")
+def set_status(
+    session: Session, membership: Membership, status: MemberStatus, reason: str = ""
+) -> MemberStatus:
+    """Admit, reject or ban somebody and tell them; what the status was before.
 
-
-def ban(session: Session, membership: Membership, reason: str, actor_id: str) -> None:
-    """Close the competition to somebody: no uploads any more, their team's submissions are disqualified."""
-    if membership.role == Role.OWNER:
-        raise Conflict("An owner cannot be banned.")
-    _set_status(session, membership, MemberStatus.BANNED, reason, actor_id, "member.ban")
-
-
-def reject(session: Session, membership: Membership, reason: str, actor_id: str) -> None:
-    """Turn a registration down; the organizers alone can admit after that."""
-    _set_status(session, membership, MemberStatus.REJECTED, reason, actor_id, "member.reject")
-
-
-def _set_status(
-    session: Session, membership: Membership, status: MemberStatus, reason: str, actor_id: str, action: str
-) -> None:
+    Who is banned uploads nothing any more, and their submissions are disqualified until the ban is lifted.
+    """
     session.refresh(membership, with_for_update=True)  # who joins at this moment waits
     before = membership.status
     membership.status, membership.status_reason = status, reason
@@ -131,15 +118,7 @@ def _set_status(
         body=reason,
         url=f"/competitions/{competition.slug}",
     )
-    _record(
-        session,
-        membership,
-        actor_id,
-        action,
-        reason=reason,
-        before={"status": before.value},
-        after={"status": status.value},
-    )
+    return before
 
 
 BAN_REASON = "banned: "
@@ -168,15 +147,8 @@ def note(session: Session, membership: Membership, text: str, actor_id: str) -> 
     _record(session, membership, actor_id, "member.note")
 
 
-def set_role(session: Session, membership: Membership, role: Role, actor_id: str) -> None:
-    """Give a role; the last owner keeps theirs."""
-    if (
-        membership.role == Role.OWNER
-        and role != Role.OWNER
-        and _owners(session, membership.competition_id) < 2
-    ):
-        raise Conflict("A competition needs an owner: name another one first.")
-    before = membership.role
+def set_role(session: Session, membership: Membership, role: Role) -> None:
+    """Give a role; teams of people who are not participants are out of the ranking."""
     membership.role = role
     if membership.team_id:
         team = session.get_one(Team, membership.team_id)
@@ -186,43 +158,35 @@ def set_role(session: Session, membership: Membership, role: Role, actor_id: str
         if moved:
             _show_anew(session, team)
     session.flush()
-    _record(
-        session,
-        membership,
-        actor_id,
-        "member.role",
-        before={"role": before.value},
-        after={"role": role.value},
-    )
 
 
-def _owners(session: Session, competition_id: str) -> int:
+def count_owners(session: Session, competition_id: str) -> int:
+    """How many owners a competition has."""
     query = select(func.count(Membership.id)).where(
         Membership.competition_id == competition_id, Membership.role == Role.OWNER
     )
     return session.scalar(query) or 0
 
 
-def invite(
-    session: Session, competition: Competition, username: str, role: Role, actor_id: str
-) -> Membership:
-    """Make an existing user a member with a role."""
-    key = username.strip().casefold()
+def find_user(session: Session, name: str) -> User:
+    """A user of this site by name or e-mail; raises `Invalid`."""
+    key = name.strip().casefold()
     user = session.scalars(
         select(User).where(or_(User.username_key == key, User.email_key == key), User.deleted_at.is_(None))
     ).one_or_none()
     if user is None:
-        raise Invalid(f"There is no user “{username}”.", field="username")
+        raise Invalid(f"There is no user “{name}”.", field="username")
+    return user
+
+
+def take_in(session: Session, competition: Competition, user: User, role: Role) -> Membership:
+    """Make an existing user a member with a role, whatever they were before."""
     known = find_membership(session, competition.id, user.id)
-    if known is not None and known.role == Role.OWNER:
-        raise Conflict(f"{user.username} is an owner already.")
     if known is None or known.team_id is None:
-        membership = add_member(session, competition, user, role)
-        _record(session, membership, actor_id, "member.add", after={"role": role.value})
-        return membership
+        return add_member(session, competition, user, role)
     if known.status != MemberStatus.APPROVED:
-        approve(session, known, actor_id)
-    set_role(session, known, role, actor_id)
+        set_status(session, known, MemberStatus.APPROVED)
+    set_role(session, known, role)
     return known
 
 

@@ -9,12 +9,18 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions import people
+from anyshot_platform.acts.declaration import Act, Deed, Options
+from anyshot_platform.acts.frame import ConsentIn
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions import member_acts, people
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsOwner, AsReviewer
+from anyshot_platform.competitions.member_acts import Invitation
 from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.services import SessionDep
 
@@ -57,21 +63,11 @@ class MemberPage(BaseModel):
     items: list[MemberOut]
 
 
-class InviteIn(BaseModel):
-    """An existing user, by name or e-mail."""
-
-    model_config = ConfigDict(extra="forbid")
+class InviteIn(ConsentIn):
+    """An existing user, by name or e-mail; who becomes more than a participant is confirmed by name."""
 
     username: str = Field(max_length=320)
     role: Role
-
-
-class WhyIn(BaseModel):
-    """The person is told why."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    reason: str = Field(default="", max_length=2000)
 
 
 class MemberIn(BaseModel):
@@ -82,8 +78,8 @@ class MemberIn(BaseModel):
     notes: str = Field(max_length=20_000)
 
 
-class RoleIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class RoleIn(ConsentIn):
+    """A role that may more than before is confirmed by the person's name."""
 
     role: Role
 
@@ -123,31 +119,50 @@ def list_people(
 @router.post("", status_code=201)
 def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
     """Make a user organizer, reviewer or participant."""
-    membership = people.invite(session, access.competition, body.username, body.role, access.viewer.id)
+    user = people.find_user(session, body.username)
+    wish = Deed(access.viewer.id, body.reason, {"role": body.role})
+    carry_out(session, member_acts.INVITE, Invitation(access.competition, user), wish, body.consent())
+    membership = find_membership(session, access.competition.id, user.id)
+    assert membership is not None
     return _show_member(session, membership)
 
 
 @router.post("/{membership_id}/approve")
-def approve(access: AsOrganizer, session: SessionDep, membership_id: MemberParam) -> MemberOut:
+def approve(
+    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn | None = None
+) -> MemberOut:
     """Let somebody take part; lifts a ban too."""
-    membership = people.find_member(session, access.competition, membership_id)
-    people.approve(session, membership, access.viewer.id)
-    return _show_member(session, membership)
+    return _do(access, session, membership_id, member_acts.APPROVE, body or ConsentIn())
 
 
 @router.post("/{membership_id}/reject")
-def reject(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: WhyIn) -> MemberOut:
-    """Turn a registration down."""
-    membership = people.find_member(session, access.competition, membership_id)
-    people.reject(session, membership, body.reason, access.viewer.id)
-    return _show_member(session, membership)
+def reject(
+    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn
+) -> MemberOut:
+    """Reject a registration; the person is told the reason."""
+    return _do(access, session, membership_id, member_acts.REJECT, body)
 
 
 @router.post("/{membership_id}/ban")
-def ban(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: WhyIn) -> MemberOut:
-    """Close the competition to somebody; `approve` lifts it."""
+def ban(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn) -> MemberOut:
+    """Close the competition to somebody; the person is told the reason, and `approve` lifts the ban.
+
+    Who has submissions is banned by name.
+    """
+    return _do(access, session, membership_id, member_acts.BAN, body)
+
+
+def _do(
+    access: CompetitionAccess,
+    session: Session,
+    membership_id: str,
+    act: Act[Membership],
+    body: ConsentIn,
+    options: Options | None = None,
+) -> MemberOut:
     membership = people.find_member(session, access.competition, membership_id)
-    people.ban(session, membership, body.reason, access.viewer.id)
+    wish = Deed(access.viewer.id, body.reason, options or {})
+    carry_out(session, act, membership, wish, body.consent())
     return _show_member(session, membership)
 
 
@@ -162,9 +177,7 @@ def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, b
 @router.put("/{membership_id}/role")
 def set_role(access: AsOwner, session: SessionDep, membership_id: MemberParam, body: RoleIn) -> MemberOut:
     """Give a role; the last owner keeps theirs."""
-    membership = people.find_member(session, access.competition, membership_id)
-    people.set_role(session, membership, body.role, access.viewer.id)
-    return _show_member(session, membership)
+    return _do(access, session, membership_id, member_acts.ROLE, body, {"role": body.role})
 
 
 @router.put("/{membership_id}/quota")

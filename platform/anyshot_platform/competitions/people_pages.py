@@ -5,7 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.competitions import people
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import perform
+from anyshot_platform.competitions import member_acts, people
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -14,10 +16,12 @@ from anyshot_platform.competitions.manage_frame import (
     manage_path,
     render_manage,
 )
+from anyshot_platform.competitions.member_acts import Invitation
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.paging import PageParam
+from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/people", include_in_schema=False)
@@ -55,33 +59,37 @@ def show_people(
 
 
 @router.post("/add")
-def add_member(access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+def add_member(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Make a user organizer, reviewer or participant."""
+    back = manage_path(access, "/people")
+    try:
+        invitation = Invitation(access.competition, people.find_user(session, form.text("username")))
+        wish = Deed(access.viewer.id, form.text("reason"), {"role": form.choice("role", Role)})
+    except Invalid as error:
+        return redirect(back, flash=error.message, tone="bad")
+    return perform(request, session, form, member_acts.INVITE, invitation, wish, back)
 
-    def deed() -> None:
-        if form.text("role") not in set(Role):
-            raise Invalid("Choose a role.")
-        people.invite(
-            session, access.competition, form.text("username"), form.choice("role", Role), access.viewer.id
-        )
 
-    return act(session, manage_path(access, "/people"), "Added.", deed)
+_ACTS = {
+    "approve": member_acts.APPROVE,
+    "reject": member_acts.REJECT,
+    "ban": member_acts.BAN,
+    "role": member_acts.ROLE,
+}
 
 
 @router.post("/{membership_id}/{deed}")
 def act_on_member(
-    access: AsOrganizer, session: SessionDep, membership_id: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, membership_id: str, deed: str, form: FormDep
 ) -> Response:
     """Approve, reject, ban, lift a ban, note, give a role or quota."""
     membership = people.find_member(session, access.competition, membership_id)
-    actor, reason = access.viewer.id, form.text("reason")
-
-    def role() -> None:
-        if not access.may(Role.OWNER):
+    actor, reason, back = access.viewer.id, form.text("reason"), manage_path(access, "/people")
+    if deed in _ACTS:
+        if not access.may(_ACTS[deed].role):
             raise Forbidden("Only owners give roles.")
-        if form.text("role") not in set(Role):
-            raise Invalid("Choose a role.")
-        people.set_role(session, membership, form.choice("role", Role), actor)
+        options = {"role": form.choice("role", Role)} if deed == "role" else {}
+        return perform(request, session, form, _ACTS[deed], membership, Deed(actor, reason, options), back)
 
     def quota() -> None:
         team = people.find_team(session, access.competition, membership.team_id or "")
@@ -96,14 +104,10 @@ def act_on_member(
         )
 
     deeds = {
-        "approve": (lambda: people.approve(session, membership, actor), "Approved."),
-        "reject": (lambda: people.reject(session, membership, reason, actor), "Turned down."),
-        "ban": (lambda: people.ban(session, membership, reason, actor), "Banned; “Approve” lifts it again."),
         "note": (lambda: people.note(session, membership, form.text("note"), actor), "The note is kept."),
-        "role": (role, "The role is given."),
         "quota": (quota, "The team's quota is changed."),
     }
     if deed not in deeds:
         raise Invalid("There is no such act.")
     work, message = deeds[deed]
-    return act(session, manage_path(access, "/people"), message, work)
+    return act(session, back, message, work)

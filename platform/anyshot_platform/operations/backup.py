@@ -36,7 +36,11 @@ def back_up(services: Services, target: Path) -> int:
 
     The database first, then the files that its rows name: a file is never removed while a row names it, so what
     the database's copy refers to is there. The target appears only once it is complete.
+
+    Raises `BackupFailed` if the target is there already.
     """
+    if target.exists():
+        raise BackupFailed(f"{target} is there already: a backup replaces no other. Choose another name.")
     partial = target.with_name(target.name + ".partial")
     with tempfile.TemporaryDirectory(prefix="anyshot-backup-") as folder:
         dump = Path(folder) / "database"
@@ -57,10 +61,18 @@ def restore(services: Services, source: Path) -> int:
 
     Raises `BackupFailed` if the site is not empty, `Invalid` if the file is no backup or damaged.
     """
+    try:
+        return _restore(services, source)
+    except (tarfile.TarError, EOFError, json.JSONDecodeError) as error:
+        raise Invalid(f"{source} is no backup, or damaged: {error}") from error
+
+
+def _restore(services: Services, source: Path) -> int:
     with (
         tarfile.open(source, "r") as archive,
         tempfile.TemporaryDirectory(prefix="anyshot-restore-") as folder,
     ):
+        archive.getmembers()  # all of it is there, before anything is written
         about = json.loads(_member(archive, "about.json").read())
         if about.get("format") != FORMAT:
             raise Invalid("This is no backup of a version that is known here.")

@@ -10,7 +10,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.frame import ask_which
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.frame import ask_which, perform
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.bundles.giving_out import describe_phase
@@ -19,14 +20,14 @@ from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
-    act,
     manage_path,
     render_manage,
 )
 from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.phases import key_acts, organizing, versions
+from anyshot_platform.phases import organizing, versions
+from anyshot_platform.phases.acts import ACTS
 from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
 from anyshot_platform.phases.differences import (
     flatten,
@@ -224,46 +225,30 @@ def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
 
 @router.post("/{phase_slug}/{deed}")
 def act_on_phase(
-    access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
     """Open, pause, resume, close, extend, freeze, unfreeze, delete, draw a new key, publish it."""
     phase = find_phase(session, access.competition, phase_slug)
-    actor, reason = access.viewer.id, form.text("reason")
-
-    def extend() -> None:
-        errors: dict[str, str] = {}
-        end = read_moment(form.text("end"), phase.time_zone, "end", errors)
-        if errors:
-            raise Invalid(errors["end"], field="end")
-        organizing.extend(session, phase, end, actor)
-
-    deeds = {
-        "open": (lambda: organizing.open_now(session, phase, actor), f"{phase.name} is open."),
-        "pause": (lambda: organizing.pause(session, phase, actor, reason), f"{phase.name} is paused."),
-        "resume": (lambda: organizing.resume(session, phase, actor), f"{phase.name} goes on."),
-        "close": (lambda: organizing.close(session, phase, actor, reason), f"{phase.name} is closed."),
-        "extend": (extend, f"The end of {phase.name} is moved."),
-        "freeze": (lambda: organizing.freeze(session, phase, actor), "The board is frozen."),
-        "unfreeze": (lambda: organizing.unfreeze(session, phase, actor), "The board has caught up."),
-        "delete": (
-            lambda: organizing.delete_phase(session, phase, actor),
-            f"{phase.name} is deleted; restore it below.",
-        ),
-        "seeds": (lambda: key_acts.redraw_key(session, phase, actor), "A new key is drawn."),
-        "publish-key": (lambda: key_acts.publish_key(session, phase, actor), "Everybody can verify the key."),
-    }
-    if deed not in deeds:
+    if deed not in ACTS:
         raise Invalid("There is no such act.")
-    work, message = deeds[deed]
     back = manage_path(access, "/phases" if deed == "delete" else f"/phases/{phase.slug}")
-    return act(session, back, message, work)
+    errors: dict[str, str] = {}
+    options = (
+        {"end": read_moment(form.text("end"), phase.time_zone, "end", errors)} if deed == "extend" else {}
+    )
+    if errors:
+        return redirect(back, flash=errors["end"], tone="bad")
+    wish = Deed(access.viewer.id, form.text("reason"), options)
+    return perform(request, session, form, ACTS[deed], phase, wish, back)
 
 
 @router.post("/{phase_id}/restore/deleted")
-def restore_phase(access: AsOrganizer, session: SessionDep, phase_id: str) -> Response:
+def restore_phase(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_id: str, form: FormDep
+) -> Response:
     """Undo a deletion."""
     phase = session.get(Phase, phase_id)
     if phase is None or phase.competition_id != access.competition.id:
         raise Invalid("There is no such phase.")
-    deed = lambda: organizing.restore_phase(session, phase, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access, "/phases"), f"{phase.name} is back.", deed)
+    back = manage_path(access, "/phases")
+    return perform(request, session, form, ACTS["restore"], phase, Deed(access.viewer.id), back)

@@ -7,17 +7,21 @@ from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.frame import IfMatch
+from anyshot_platform.acts.declaration import Deed as Wish
+from anyshot_platform.acts.declaration import Options
+from anyshot_platform.acts.frame import ConsentIn, IfMatch
 from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.phases import key_acts, organizing
+from anyshot_platform.phases import organizing
+from anyshot_platform.phases.acts import ACTS
 from anyshot_platform.phases.checks import open_protocol, require_sound
 from anyshot_platform.phases.differences import flatten, keep_secrets
 from anyshot_platform.phases.models import Phase
@@ -57,18 +61,8 @@ class Deed(StrEnum):
     PUBLISH_KEY = "publish-key"
 
 
-class ReasonIn(BaseModel):
-    """Why, for the audit log."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    reason: str = Field(default="", max_length=2000)
-
-
-class EndIn(BaseModel):
+class EndIn(ConsentIn):
     """A new end; null removes it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     end: datetime | None
 
@@ -127,48 +121,42 @@ def extend(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, bod
     """Move the end; opens a phase that was over."""
     if body.end is not None and (body.end.tzinfo is None or not 1970 < body.end.year < 9000):
         raise Invalid("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.", field="end")
-    phase = find_phase(session, access.competition, phase_slug)
-    organizing.extend(session, phase, body.end, access.viewer.id)
-    return show(session, phase)
+    return _do(access, session, phase_slug, "extend", body, {"end": body.end})
 
 
 @router.post("/{phase_slug}/acts/{deed}")
 def act_on_phase(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, deed: Deed, body: ReasonIn | None = None
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    deed: Deed,
+    body: ConsentIn | None = None,
 ) -> PhaseState:
-    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw a new key, or publish it."""
-    phase = find_phase(session, access.competition, phase_slug)
-    carry_out(session, phase, deed, access, (body or ReasonIn()).reason)
-    return show(session, phase)
+    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw a new key, or publish it.
 
-
-def carry_out(session: Session, phase: Phase, deed: Deed, access: CompetitionAccess, reason: str) -> None:
-    """Do it; raises what the service raises."""
-    actor = access.viewer.id
-    match deed:
-        case Deed.OPEN:
-            organizing.open_now(session, phase, actor)
-        case Deed.CLOSE:
-            organizing.close(session, phase, actor, reason)
-        case Deed.PAUSE:
-            organizing.pause(session, phase, actor, reason)
-        case Deed.RESUME:
-            organizing.resume(session, phase, actor)
-        case Deed.FREEZE:
-            organizing.freeze(session, phase, actor)
-        case Deed.UNFREEZE:
-            organizing.unfreeze(session, phase, actor)
-        case Deed.REDRAW_SEEDS:
-            key_acts.redraw_key(session, phase, actor)
-        case Deed.PUBLISH_KEY:
-            key_acts.publish_key(session, phase, actor)
+    A key is published by the phase's short name in `confirm`.
+    """
+    return _do(access, session, phase_slug, deed.value, body or ConsentIn())
 
 
 @router.delete("/{phase_slug}")
-def delete_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
-    """Hide a phase; `restore` undoes it."""
+def delete_phase(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: ConsentIn | None = None
+) -> PhaseState:
+    """Hide a phase; its short name in `confirm` where it has submissions. `restore` undoes it."""
+    return _do(access, session, phase_slug, "delete", body or ConsentIn())
+
+
+def _do(
+    access: CompetitionAccess,
+    session: Session,
+    phase_slug: str,
+    act: str,
+    body: ConsentIn,
+    options: Options | None = None,
+) -> PhaseState:
     phase = find_phase(session, access.competition, phase_slug)
-    organizing.delete_phase(session, phase, access.viewer.id)
+    carry_out(session, ACTS[act], phase, Wish(access.viewer.id, body.reason, options or {}), body.consent())
     return show(session, phase)
 
 
@@ -184,7 +172,7 @@ def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhasePar
     ).first()
     if phase is None:
         raise NotFound("There is no such deleted phase.")
-    organizing.restore_phase(session, phase, access.viewer.id)
+    carry_out(session, ACTS["restore"], phase, Wish(access.viewer.id))
     return show(session, phase)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import func, select
@@ -18,14 +17,11 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.phases.differences import difference, keep_secrets, scoring_changes
-from anyshot_platform.phases.key_acts import require_secret_key
 from anyshot_platform.phases.leaks import require_no_leak
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.service import list_phases, live_version, status_of
+from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
-from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.pools.models import Pool, PoolVersion
-from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
@@ -141,95 +137,6 @@ def find_pools(
             raise Invalid(f"There is no pool “{name}”.", field="tasks")
         found[name] = version
     return found
-
-
-def pause(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:
-    """Take no uploads until it is resumed; what is queued goes on."""
-    phase.paused_at = now()
-    _record(session, phase, actor_id, "phase.pause", reason=reason)
-
-
-def resume(session: Session, phase: Phase, actor_id: str) -> None:
-    """End a pause."""
-    phase.paused_at = None
-    _record(session, phase, actor_id, "phase.resume")
-
-
-def open_now(session: Session, phase: Phase, actor_id: str) -> None:
-    """Open before its time, or open again what was closed by hand."""
-    require_secret_key(phase)
-    moment = now()
-    before = {
-        "starts_at": phase.starts_at.isoformat(),
-        "ends_at": _iso(phase.ends_at),
-        "closed_at": _iso(phase.closed_at),
-    }
-    if phase.ends_at is not None and phase.ends_at <= moment:
-        raise Conflict("The phase's end is past. Extend it first.")
-    phase.starts_at = min(phase.starts_at, moment)
-    phase.closed_at = phase.paused_at = None
-    _record(
-        session,
-        phase,
-        actor_id,
-        "phase.open",
-        before=before,
-        after={"starts_at": phase.starts_at.isoformat()},
-    )
-
-
-def close(session: Session, phase: Phase, actor_id: str, reason: str = "") -> None:
-    """Close before its time; can be undone with `open_now`. What is closed stays closed since it was."""
-    if status_of(phase) == PhaseStatus.CLOSED:
-        return
-    phase.closed_at = now()
-    _record(session, phase, actor_id, "phase.close", reason=reason)
-
-
-def extend(session: Session, phase: Phase, end: datetime | None, actor_id: str) -> None:
-    """Move the end; None removes it. Opens a phase that was over."""
-    if end is not None and end <= phase.starts_at:
-        raise Invalid("The new end is before the start.", field="end")
-    require_secret_key(phase)
-    before = _iso(phase.ends_at)
-    phase.ends_at = end
-    phase.closed_at = None
-    _record(
-        session, phase, actor_id, "phase.extend", before={"ends_at": before}, after={"ends_at": _iso(end)}
-    )
-
-
-def freeze(session: Session, phase: Phase, actor_id: str) -> None:
-    """The board takes no new rows; scores are still made. What is frozen stays what it was."""
-    if publication_of(phase).frozen is not None:
-        return
-    phase.frozen_at = now()
-    _record(session, phase, actor_id, "phase.freeze")
-
-
-def unfreeze(session: Session, phase: Phase, actor_id: str) -> None:
-    """The board catches up with all scores."""
-    phase.frozen_at = None
-    session.flush()
-    for version in phase.versions:
-        rebuild_boards(session, version)
-    _record(session, phase, actor_id, "phase.unfreeze")
-
-
-def delete_phase(session: Session, phase: Phase, actor_id: str) -> None:
-    """Hide a phase and all that is in it; can be undone."""
-    phase.deleted_at = now()
-    _record(session, phase, actor_id, "phase.delete", before={"key": phase.slug})
-
-
-def restore_phase(session: Session, phase: Phase, actor_id: str) -> None:
-    """Undo a deletion."""
-    phase.deleted_at = None
-    _record(session, phase, actor_id, "phase.restore")
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
 
 
 def _record(session: Session, phase: Phase, actor_id: str, action: str, **details: Any) -> None:

@@ -11,17 +11,19 @@ from typing import Annotated, BinaryIO
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import perform
+from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.manage_frame import act
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.pools import acts, organizing
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.pools.uses import uses_of
+from anyshot_platform.pools.uses import competitions_using, uses_of
 from anyshot_platform.reports.catalogue import find_kind
 from anyshot_platform.reports.service import list_pool_reports
 from anyshot_platform.web.access import find_access, signed_in_as
@@ -197,6 +199,7 @@ def download_pack(
 ) -> Response:
     """The pack's file: of a public pool for everybody who is signed in, else for its owner."""
     pack = _pack_of(session, viewer, slug, pack_id)
+    _note_hidden(session, services, viewer, slug, pack)
     headers = {
         "Content-Disposition": f'attachment; filename="{pack.name}.anyshot-pack"',
         "Content-Length": str(pack.size),
@@ -206,6 +209,14 @@ def download_pack(
         media_type="application/octet-stream",
         headers=headers,
     )
+
+
+def _note_hidden(session: Session, services: Services, viewer: Viewer, slug: str, pack: Pack) -> None:
+    """Keep in the logs of the competitions that use a hidden pool who took a dataset of it."""
+    pool = organizing.find_pool(session, viewer, slug)
+    if pool.published_at is None:
+        where, subject = competitions_using(session, pool), ("pool", pool.id)
+        note_read(services.database, viewer.user_id, "hidden_data", subject, where, pool=slug, pack=pack.name)
 
 
 def _read_in_parts(stream: BinaryIO) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.runs.service import cancel_submission
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.submissions import service, uploads, views, withdrawing
-from anyshot_platform.submissions.downloads import find_artifact, open_stored, send_everything
+from anyshot_platform.submissions.downloads import find_artifact, note_reading, open_stored, send_everything
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.submissions.schemas import (
@@ -222,12 +222,14 @@ def show_log(
 def download_archive(found: Reader, services: ServicesDep) -> Response:
     """The zip itself: its team's and the reviewers'."""
     submission = found.submission
+    note_reading(services, found, "code")
     return _send(services, submission.digest, f"submission-{submission.number}.zip")
 
 
 @router.get("/submissions/{submission_id}/everything", response_class=Response)
 def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """One zip of all that one may have of a submission: code, log, results, provenance, files of its runs."""
+    note_reading(services, found, "everything")
     return send_everything(found, *write_everything(session, services, found))
 
 
@@ -241,6 +243,7 @@ def download_artifact(
 ) -> Response:
     """A file that a run left."""
     artifact = find_artifact(session, found, run_id, name)
+    note_reading(services, found, name)
     return _send(services, artifact.digest, f"{run_id}-{name}")
 
 

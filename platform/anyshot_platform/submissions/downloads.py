@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.audit.reads import note_read
 from anyshot_platform.errors import NotFound
 from anyshot_platform.runs.models import Run
 from anyshot_platform.web.access import SubmissionAccess
@@ -32,6 +33,15 @@ def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: 
     if artifact is None or not found.sight.may_have(name):
         raise NotFound("There is no such file.")
     return artifact
+
+
+def note_reading(services: Services, found: SubmissionAccess, name: str) -> None:
+    """Keep in the log that an organizer or reviewer took a file of a team that is not theirs."""
+    if not found.is_own:
+        submission = found.submission
+        subject = ("submission", submission.id)
+        where = [submission.competition_id]
+        note_read(services.database, found.viewer.user_id, "submission", subject, where, file=name)
 
 
 def open_stored(services: Services, digest: str) -> BinaryIO:

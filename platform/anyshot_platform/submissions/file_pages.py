@@ -11,7 +11,13 @@ from starlette.responses import Response
 from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.errors import NotFound
 from anyshot_platform.submissions import taking_home
-from anyshot_platform.submissions.downloads import attached, find_artifact, open_stored, send_everything
+from anyshot_platform.submissions.downloads import (
+    attached,
+    find_artifact,
+    note_reading,
+    open_stored,
+    send_everything,
+)
 from anyshot_platform.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import SubmissionAccess, submission_reader
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -70,4 +76,5 @@ def download_report(found: Reader, session: SessionDep, services: ServicesDep) -
 @router.get("/everything.zip")
 def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """Code, log, results, provenance and all other files, in one zip."""
+    note_reading(services, found, "everything")
     return send_everything(found, *taking_home.write_everything(session, services, found))

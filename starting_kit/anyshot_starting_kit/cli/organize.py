@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
@@ -41,12 +42,18 @@ def phases(client: Client, competition: str) -> None:
 @organize.command()
 @click.argument("competition")
 @click.argument("phase")
-@click.argument("deed", type=click.Choice(DEEDS))
-@click.option("--reason", default="", help="Why, for the audit log.")
+@click.argument("deed", type=click.Choice((*DEEDS, "delete", "restore")))
+@consent_options
 @connection_options
-def phase(client: Client, competition: str, phase: str, deed: str, reason: str) -> None:
-    """Open, close, pause, resume PHASE, freeze its board, draw a new key, or publish it."""
-    state = client.organize("POST", competition, f"/phases/{phase}/acts/{deed}", {"reason": reason})
+def phase(client: Client, competition: str, phase: str, deed: str, **said: Any) -> None:
+    """Open, close, pause, resume PHASE, freeze its board, draw a new key or publish it, delete or restore it."""
+    path = f"/phases/{phase}"
+    if deed == "delete":
+        state = ask_first(lambda more: client.organize("DELETE", competition, path, more), **said)
+        click.echo(f"{state['key']} is deleted.")
+        return
+    path += "/restore" if deed == "restore" else f"/acts/{deed}"
+    state = ask_first(lambda more: client.organize("POST", competition, path, more), **said)
     board = ", its board is frozen" if state["frozen"] else ""
     click.echo(f"{state['key']} is {state['status']}{board}.")
 
@@ -55,10 +62,12 @@ def phase(client: Client, competition: str, phase: str, deed: str, reason: str) 
 @click.argument("competition")
 @click.argument("phase")
 @click.argument("end", required=False)
+@consent_options
 @connection_options
-def extend(client: Client, competition: str, phase: str, end: str | None) -> None:
+def extend(client: Client, competition: str, phase: str, end: str | None, **said: Any) -> None:
     """Move the end of PHASE to END, like 2026-09-01T00:00:00Z; without END it stays open."""
-    state = client.organize("POST", competition, f"/phases/{phase}/extend", {"end": end})
+    path = f"/phases/{phase}/extend"
+    state = ask_first(lambda more: client.organize("POST", competition, path, {"end": end, **more}), **said)
     click.echo(f"{state['key']} is {state['status']} and ends {state['settings']['end'] or 'never'}.")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options
 from anyshot_starting_kit.client import Client
 
 _File = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -54,11 +56,16 @@ def page(client: Client, competition: str, key: str | None, file: Path | None, t
 @click.command()
 @click.argument("competition")
 @click.argument("new", required=False, type=click.Choice(STATES))
+@consent_options
 @connection_options
-def state(client: Client, competition: str, new: str | None) -> None:
+def state(client: Client, competition: str, new: str | None, **said: Any) -> None:
     """Say who sees COMPETITION and what it lacks, or make it a draft, published or archived."""
-    method, body = ("GET", None) if new is None else ("PUT", {"state": new})
-    found = client.organize(method, competition, "/state", body)
+    if new is None:
+        found = client.organize("GET", competition, "/state")
+    else:
+        found = ask_first(
+            lambda more: client.organize("PUT", competition, "/state", {"state": new, **more}), **said
+        )
     click.echo(f"{found['slug']} is {found['state']}.")
     for sentence in found["missing"]:
         click.echo(sentence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -132,6 +133,16 @@ class Visitor:
         self.browser.find_element(By.NAME, name).send_keys(str(path))
 
 
+def take_secrets(live: Live, session: str, slug: str) -> bytes:
+    """The bundle with the secret seeds, as the page's form asks for it."""
+    address = f"{live.address}/competitions/{slug}/manage/bundle-with-seeds"
+    with httpx.Client(cookies={SESSION_COOKIE: session}) as client:
+        asked = client.get(address).text
+        token = re.search(r'name="csrf_token" value="([^"]*)"', asked)
+        assert token is not None and f"Type <code>{slug}</code>" in asked
+        return client.post(address, data={"csrf_token": token[1], "confirm": slug}).content
+
+
 def _is_stale(element: object) -> bool:
     try:
         element.is_enabled()  # pyright: ignore[reportAttributeAccessIssue]
@@ -256,6 +267,9 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
         "a second account"
     )
     visitor.press("Ban")
+    assert "1 submissions of this person are disqualified" in visitor.text
+    browser.find_element(By.ID, "confirm").send_keys("emil")
+    visitor.press("Ban emil")
     visitor.go("/competitions/tiny/manage/submissions?status=failed")
     assert "RUNTIME_ERROR, participant" in visitor.text
     visitor.go("/competitions/tiny/manage/phases")
@@ -292,14 +306,12 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     # Out and in again.
     secret = visitor.sign_in("olga")
     visitor.go("/competitions/tiny/manage/exports")
-    link = browser.find_element(By.PARTIAL_LINK_TEXT, "Bundle with the secret seeds").get_attribute("href")
     exported = tmp_path / "again.zip"
-    exported.write_bytes(httpx.get(str(link), cookies={SESSION_COOKIE: secret}).content)
+    exported.write_bytes(take_secrets(live, secret, "tiny"))
     visitor.go("/organize")
     visitor.put_file("bundle", exported)
     browser.find_element(By.CSS_SELECTOR, "form[enctype] input[name=slug]").send_keys("tiny-again")
     visitor.press("Check and import")
-    address = f"{live.address}/competitions/tiny-again/manage/bundle-with-seeds.zip"
-    again = read_bundle(httpx.get(address, cookies={SESSION_COOKIE: secret}).content)
+    again = read_bundle(take_secrets(live, secret, "tiny-again"))
     assert again.spec == read_bundle(exported).spec.model_copy(update={"slug": "tiny-again"})
     assert again.files == read_bundle(exported).files

@@ -228,7 +228,9 @@ def test_people_are_banned_and_let_back(embedded_site: Site) -> None:
         member = find_membership(session, submission.competition_id, pia.id)
         assert member is not None
         path = f"{BASE}/people/{member.id}"
-    assert post(owner, f"{path}/ban", reason="two accounts").status_code == 303
+    asked = post(owner, f"{path}/ban", reason="two accounts")
+    assert "1 submissions of this person are disqualified" in asked.text
+    assert post(owner, f"{path}/ban", reason="two accounts", confirm="pia").status_code == 303
     assert site.board("free")["rows"] == []
     assert pia.submit(make_zip(salt="again")).status_code == 403
     post(owner, f"{path}/approve")
@@ -302,7 +304,7 @@ def test_exports_are_complete_and_the_bundle_is_imported_again(embedded_site: Si
     assert pq.read_table(io.BytesIO(parquet)).num_rows == 1
     archive = zipfile.ZipFile(io.BytesIO(owner.call("GET", f"{BASE}/exports/archive.zip").content))
     assert {"README.md", "bundle.zip", "results.parquet", "reproduce.py"} <= set(archive.namelist())
-    whole = owner.call("GET", f"{BASE}/bundle-with-seeds.zip").content
+    whole = post(owner, f"{BASE}/bundle-with-seeds", confirm=SLUG).content
     assert read_bundle(whole).spec.phases[0].tasks.test_seeds == [94]
     answer = owner.call(
         "POST",
@@ -312,7 +314,7 @@ def test_exports_are_complete_and_the_bundle_is_imported_again(embedded_site: Si
         headers={"accept": "text/html"},
     )
     assert answer.status_code == 200, answer.text
-    again = owner.call("GET", "/competitions/copy/manage/bundle-with-seeds.zip").content
+    again = post(owner, "/competitions/copy/manage/bundle-with-seeds", confirm="copy").content
     assert read_bundle(again).spec == read_bundle(whole).spec.model_copy(update={"slug": "copy"})
 
 
@@ -361,8 +363,8 @@ def test_ten_seeds_of_a_baseline_propose_the_gate(embedded_site: Site) -> None:
 
 def test_competitions_are_deleted_by_name_and_restored(embedded_site: Site) -> None:
     site, owner = embedded_site, embedded_site.owner()
-    assert "Type small" in flash(post(owner, f"{BASE}/delete", confirm_name="smal"))
-    post(owner, f"{BASE}/delete", confirm_name="small")
+    assert "not “smal”" in post(owner, f"{BASE}/delete", confirm="smal").text
+    post(owner, f"{BASE}/delete", confirm="small")
     assert site.client.get(f"/competitions/{SLUG}").status_code == 404
     assert "This competition is deleted" in page(owner, BASE).text
     post(owner, f"{BASE}/restore")

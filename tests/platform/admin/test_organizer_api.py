@@ -14,7 +14,7 @@ from anyshot_platform.phases.secrets import secrets_of
 from anyshot_starting_kit.data.pack import pack_dataset
 from anyshot_starting_kit.demo_data import make_demo_data
 from anyshot_starting_kit.protocols.keys import PhaseSecrets, Seed
-from tests.platform.admin.test_manage import acts, finish
+from tests.platform.admin.test_manage import acts, finish, post
 from tests.platform.site import SLUG, Person, Site, make_zip
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
@@ -80,7 +80,7 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) 
         assert drawn.hex() not in shown.text
     bundle = owner.call("GET", f"/competitions/{SLUG}/manage/bundle.zip").content
     assert read_bundle(bundle).spec.phases[0].tasks.key is None
-    whole = owner.call("GET", f"/competitions/{SLUG}/manage/bundle-with-seeds.zip").content
+    whole = post(owner, f"/competitions/{SLUG}/manage/bundle-with-seeds", confirm=SLUG).content
     key = bytes.fromhex(read_bundle(whole).spec.phases[0].tasks.key or "")
     assert PhaseSecrets(key).class_split() == drawn
 
@@ -179,10 +179,13 @@ def test_people_get_roles_quota_and_bans(embedded_site: Site) -> None:
     team = ask(owner, "PUT", f"{path}/quota", {"day": 5, "reason": "asked"})["team"]
     assert (team["extra_quota_day"], team["out_of_ranking"]) == (5, False)
     assert ask(owner, "PUT", f"{path}/notes", {"notes": "met"})["notes"] == "met"
-    assert ask(owner, "PUT", f"{path}/role", {"role": "reviewer"})["role"] == "reviewer"
+    ask(owner, "PUT", f"{path}/role", {"role": "reviewer"}, status=409)
+    assert ask(owner, "PUT", f"{path}/role", {"role": "reviewer", "confirm": "pia"})["role"] == "reviewer"
     ask(oscar, "PUT", f"{path}/role", {"role": "owner"}, status=403)
     assert (
-        ask(owner, "POST", "/people", {"username": "vera", "role": "organizer"}, status=201)["role"]
+        ask(
+            owner, "POST", "/people", {"username": "vera", "role": "organizer", "confirm": "vera"}, status=201
+        )["role"]
         == "organizer"
     )
     ask(owner, "POST", "/people", {"username": "nobody", "role": "organizer"}, status=422)
@@ -310,8 +313,8 @@ def test_settings_texts_and_state(embedded_site: Site) -> None:
         "missing": [],
     }
     assert ask(owner, "PUT", "/state", {"state": "draft"})["state"] == "draft"
-    ask(owner, "POST", "/delete", {"confirm_name": "another"}, status=422)
-    assert ask(owner, "POST", "/delete", {"confirm_name": SLUG})["deleted"]
+    ask(owner, "POST", "/delete", {"confirm": "another"}, status=409)
+    assert ask(owner, "POST", "/delete", {"confirm": SLUG})["deleted"]
     assert not ask(owner, "POST", "/restore")["deleted"]
     assert acts(embedded_site)[-2:] == ["competition.delete", "competition.restore"]
 

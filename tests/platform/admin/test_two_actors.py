@@ -183,7 +183,9 @@ def test_a_participant_who_becomes_an_organizer_leaves_the_ranking(embedded_site
     dana.submit()
     finish(site.worker(), 0.9)
     assert [row["rank"] for row in site.board("free")["rows"]] == [1]
-    post(owner, f"{BASE}/people/add", username="dana", role="organizer")
+    named = {"username": "dana", "role": "organizer"}
+    assert "The team dana leaves the ranking" in post(owner, f"{BASE}/people/add", **named).text
+    post(owner, f"{BASE}/people/add", **named, confirm="dana")
     with site.services.database.reading() as session:
         member = find_membership(session, site.competition(session).id, dana.id)
         assert member is not None and member.role == Role.ORGANIZER

@@ -261,7 +261,9 @@ def test_the_commitment_is_published_at_opening_and_verified_later(embedded_site
     assert owner.call("POST", f"{PHASE}/acts/publish-key").status_code == 409, "the data is hidden"
     with site.services.database.writing() as session:
         session.query(Pool).filter(Pool.slug == "small-pool").one().published_at = now()
-    assert owner.call("POST", f"{PHASE}/acts/publish-key").status_code == 200
+    assert owner.call("POST", f"{PHASE}/acts/publish-key").json()["error"] == "confirm"
+    named = {"confirm": "feedback"}
+    assert owner.call("POST", f"{PHASE}/acts/publish-key", json=named).status_code == 200
     key = phase()["key"]
     assert PhaseSecrets(bytes.fromhex(key)).commitment() == commitment
     assert key in alice.call("GET", "/competitions/small/phases/feedback").text
@@ -269,7 +271,7 @@ def test_the_commitment_is_published_at_opening_and_verified_later(embedded_site
     assert shown.exit_code == 0 and secrets_of(version_of(site)).query_order(0).hex() in shown.output
     assert CliRunner().invoke(verify_key, [key, "0" * 64]).exit_code == 1
     reopened = owner.call("POST", f"{PHASE}/extend", json={"end": None})
-    assert (reopened.status_code, reopened.json()["error"]) == (409, "key_is_public")
+    assert (reopened.status_code, reopened.json()["error"]) == (409, "act_refused")
 
 
 def test_a_new_version_keeps_the_key_unless_a_new_one_is_wanted(embedded_site: Site) -> None:

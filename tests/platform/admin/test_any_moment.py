@@ -1,0 +1,258 @@
+"""Every act at every moment: it is done, refused with words, or asks; never half, and a second time changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, inspect, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Consent, Deed
+from anyshot_platform.acts.service import NeedsConsent, Refused, carry_out, preview
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.competitions import acts as competition_acts
+from anyshot_platform.competitions import member_acts
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.database import now
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.phases.acts import ACTS
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
+from tests.platform.admin.test_guarded_acts import log
+from tests.platform.admin.test_manage import BASE, finish, page, post
+from tests.platform.site import SLUG, Site
+
+HOUR = timedelta(hours=1)
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+PHASE_STATES: dict[str, Callable[[], dict[str, Any]]] = {
+    "upcoming": lambda: {"starts_at": now() + HOUR},
+    "open": dict,
+    "paused": lambda: {"paused_at": now()},
+    "closed by hand": lambda: {"closed_at": now()},
+    "over": lambda: {"ends_at": now() - HOUR},
+    "frozen": lambda: {"frozen_at": now()},
+    "published": lambda: {"ends_at": now() - HOUR, "needs_publishing": True, "published_at": now()},
+    "waiting for results": lambda: {"ends_at": now() - HOUR, "needs_publishing": True},
+    "key published": lambda: {"ends_at": now() - HOUR, "key_published_at": now()},
+    "deleted": lambda: {"deleted_at": now()},
+}
+# What each act does in each of these states: d(one), a(lready so), r(efused), n(ame is asked).
+PHASE_TABLE = {
+    #               upc open pau clo over fro pub wai key del
+    "open": "d a d d r a r r r a",
+    "close": "d d d a a d a a a d",
+    "pause": "d d a r r d r r r d",
+    "resume": "a a d a a a a a a a",
+    "extend": "d d d d d d d d r d",
+    "freeze": "d d d d d a d d d d",
+    "unfreeze": "a a a a a d a a a a",
+    "delete": "n n n n n n n n n a",
+    "restore": "a a a a a a a a a d",
+    "redraw-seeds": "d r r r r r r r r r",
+    "publish-key": "r r r n n r n r a r",
+}
+
+
+def fields(*rows: Any) -> list[dict[str, Any]]:
+    """All columns of some rows as they are in the database."""
+    found = []
+    for row in rows:
+        inspect(row).session.refresh(row)
+        found.append({column.key: getattr(row, column.key) for column in inspect(row).mapper.column_attrs})
+    return found
+
+
+def entries(session: Session) -> int:
+    return session.scalar(select(func.count(AuditEntry.id))) or 0
+
+
+def outcome(session: Session, act: Act[Any], subject: Any, deed: Deed, *rows: Any) -> str:
+    """What becomes of an act, tried without consent and then with it; checks that nothing is ever half done."""
+    session.flush()
+    before, logged = fields(*rows), entries(session)
+    shown, word = preview(session, act, subject, deed), "d"
+    assert shown.done or shown.refused or shown.does, f"{act.key} says nothing"
+    assert shown.undo, f"{act.key} does not say how it is undone"
+    try:
+        done = carry_out(session, act, subject, deed)
+    except Refused as error:
+        assert error.message and fields(*rows) == before and entries(session) == logged
+        return "r"
+    except NeedsConsent:
+        assert fields(*rows) == before and entries(session) == logged
+        done, word = carry_out(session, act, subject, deed, Consent(shown.name, override=True)), "n"
+    session.flush()
+    assert done.message
+    assert done.changed == (not shown.done)
+    assert entries(session) == logged + done.changed
+    if not done.changed:
+        assert fields(*rows) == before
+        return "a"
+    if act.key != "phase.redraw_seeds":
+        once = fields(*rows)
+        again = carry_out(session, act, subject, deed)
+        assert not again.changed and fields(*rows) == once, f"{act.key} does more the second time"
+    return word
+
+
+def test_every_act_on_a_phase_in_every_state(embedded_site: Site) -> None:
+    site = embedded_site
+    site.member("pia").submit()
+    finish(site.worker(), 0.5)
+    actor = site.owner().id
+    with site.services.database.writing() as session:
+        session.query(Pool).filter_by(slug="small-pool").one().published_at = now()
+    for deed, row in PHASE_TABLE.items():
+        found = []
+        for values in PHASE_STATES.values():
+            with site.services.database.writing() as session:
+                phase = session.get_one(Phase, site.phase_id)
+                for name, value in values().items():
+                    setattr(phase, name, value)
+                wish = Deed(actor, options={"end": now() + HOUR} if deed == "extend" else {})
+                found.append(outcome(session, ACTS[deed], phase, wish, phase))
+                session.rollback()
+        assert " ".join(found) == row, deed
+    assert PHASE_TABLE.keys() == ACTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("deed", "row"),
+    [  # draft, published, archived, deleted
+        ("published", "d a d r"),
+        ("draft", "a n r n"),
+        ("archived", "r d a d"),
+        ("delete", "n n n a"),
+        ("restore", "a a a d"),
+    ],
+)
+def test_every_act_on_a_competition_in_every_state(embedded_site: Site, deed: str, row: str) -> None:
+    site = embedded_site
+    site.member("pia")
+    site.set_phase(ends_at=now() + HOUR)
+    known = {"delete": competition_acts.DELETE, "restore": competition_acts.RESTORE}
+    act = known.get(deed) or competition_acts.STATES[CompetitionState(deed)]
+    states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
+    found, wish = [], Deed(site.owner().id)
+    for values in (*states, {"deleted_at": now()}):
+        with site.services.database.writing() as session:
+            competition = site.competition(session)
+            for name, value in values.items():
+                setattr(competition, name, value)
+            found.append(outcome(session, act, competition, wish, competition))
+            session.rollback()
+    if deed == "published":  # the fixture tests on what no pool publishes: nothing is missing
+        assert found[0] == "d"
+    assert " ".join(found) == row
+
+
+@pytest.mark.parametrize(
+    ("act", "row"),
+    [  # pending, approved, banned, rejected, withdrawn
+        (member_acts.APPROVE, "d a d d d"),
+        (member_acts.REJECT, "n n n a n"),
+        (member_acts.BAN, "n n a n n"),
+    ],
+)
+def test_every_act_on_a_person_in_every_state(embedded_site: Site, act: Act[Membership], row: str) -> None:
+    site, pia = embedded_site, embedded_site.member("pia")
+    pia.submit()
+    finish(site.worker(), 0.5)
+    found, wish = [], Deed(site.owner().id)
+    for status in MemberStatus:
+        with site.services.database.writing() as session:
+            membership = member(session, site, pia.id)
+            membership.status = status
+            found.append(outcome(session, act, membership, wish, membership))
+            session.rollback()
+    assert " ".join(found) == row
+
+
+@pytest.mark.parametrize(
+    ("now_is", "row"), [("participant", "n n n a"), ("organizer", "n a d d"), ("owner", "a d d d")]
+)
+def test_every_change_of_a_role(embedded_site: Site, now_is: str, row: str) -> None:
+    site, pia = embedded_site, embedded_site.member("pia", Role(now_is))
+    found, actor = [], site.owner().id
+    for role in Role:
+        with site.services.database.writing() as session:
+            membership, wish = member(session, site, pia.id), Deed(actor, options={"role": role})
+            found.append(outcome(session, member_acts.ROLE, membership, wish, membership))
+            session.rollback()
+    assert " ".join(found) == row
+
+
+def member(session: Session, site: Site, user_id: str) -> Membership:
+    found = find_membership(session, site.competition(session).id, user_id)
+    assert found is not None
+    return found
+
+
+def test_the_last_owner_stays(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    with site.services.database.writing() as session:
+        wish = Deed(owner.id, options={"role": Role.REVIEWER})
+        with pytest.raises(PlatformError, match="name another one first"):
+            carry_out(session, member_acts.ROLE, member(session, site, owner.id), wish)
+
+
+# What people see of it
+
+
+def test_back_to_draft_asks_and_says_who_loses_what(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    site.member("pia").submit()
+    asked = post(owner, f"{BASE}/state", state="draft")
+    assert "2 members, 1 submissions, 1 phases" in asked.text
+    assert "Feedback: uploads are refused from now on." in asked.text
+    assert "1 runs are queued or running" in asked.text
+    assert site.client.get(f"/competitions/{SLUG}").status_code == 200
+    post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
+    assert site.client.get(f"/competitions/{SLUG}").status_code == 404
+    assert log(site, "competition.draft")[0].before == {"state": "published"}
+
+
+def test_a_phase_that_feeds_another_is_deleted_knowingly(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    with site.services.database.writing() as session:
+        competition = session.get_one(Phase, site.phase_id).competition
+        final = Phase(competition_id=competition.id, slug="final", name="Final", starts_at=now())
+        final.gate_phase_id = site.phase_id
+        session.add(final)
+    refused = owner.call("DELETE", f"{MANAGE}/phases/feedback")
+    assert refused.json()["preview"]["blocked"] == ["“Final” takes its entries from this phase."]
+    body = {"confirm": "feedback", "override": True}
+    assert owner.call("DELETE", f"{MANAGE}/phases/feedback", json=body).status_code == 200
+    assert log(site, "phase.delete")[0].after["overridden"]
+
+
+def test_who_took_what_is_secret_is_in_the_log(embedded_site: Site) -> None:
+    site, owner, pia = embedded_site, embedded_site.owner(), embedded_site.member("pia")
+    submission = pia.submit().json()["id"]
+    archive = f"/api/v1/submissions/{submission}/archive"
+    assert pia.call("GET", archive).is_success
+    assert log(site, "read.submission") == []
+    assert owner.call("GET", archive).is_success
+    (read,) = log(site, "read.submission")
+    assert (read.actor_id, read.object_id, read.after) == (owner.id, submission, {"file": "code"})
+    with site.services.database.reading() as session:
+        pools = session.query(Pool).order_by(Pool.slug).all()
+        assert [pool.slug for pool in pools] == ["small-pool", "small-train"]
+        entry = session.query(Pool).filter_by(slug="small-pool").one()
+        pack = session.execute(
+            select(PoolPack.pack_id).join(PoolVersion).where(PoolVersion.pool_id == entry.id)
+        ).scalar_one()
+    assert owner.call("GET", f"/organize/pools/small-pool/packs/{pack}/download").is_success
+    assert log(site, "read.hidden_data")[0].after == {"pool": "small-pool", "pack": "alpha"}
+    secrets = f"{BASE}/bundle-with-seeds"
+    assert "who has it can draw the hidden tasks" in page(owner, secrets).text
+    assert post(owner, secrets, confirm="smal").status_code == 409
+    assert log(site, "competition.take_secrets") == []
+    assert post(owner, secrets, confirm=SLUG).headers["content-type"] == "application/zip"
+    assert log(site, "competition.take_secrets")[0].after == {"secrets_of": ["feedback"]}
+    assert "read.hidden_data" in page(owner, f"{BASE}/audit").text

@@ -1,0 +1,71 @@
+"""`anyshot admin` on an embedded site, as the operators' and organizers' pages write the commands."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from anyshot_platform.cli import admin
+from anyshot_platform.database import Database
+from anyshot_platform.users.service import create_user
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an embedded site in `site`, nothing set in the environment."""
+    for name in ("ANYSHOT_HOME", "ANYSHOT_SECRET_KEY", "ANYSHOT_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert run("migrate", "--home", "site").exit_code == 0
+    database = Database(f"sqlite:///{tmp_path}/site/anyshot.sqlite3")
+    with database.writing() as session:
+        create_user(session, username="olga", email="olga@example.org", password=None)
+    database.dispose()
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(admin, list(words))
+
+
+def test_a_bundle_goes_in_and_out_of_an_embedded_site(folder: Path) -> None:
+    taken = run("import", "cross-domain-metadl-2022", "--owner", "olga", "--home", "site")
+    assert "Imported as cross-domain-metadl-2022." in taken.output, taken.output
+    given = run("export", "cross-domain-metadl-2022", "out.zip", "--home", "site")
+    assert given.exit_code == 0, given.output
+    assert "competition.yaml" in zipfile.ZipFile(folder / "out.zip").namelist()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backup", "nightly.tar"),
+        ("import", "cross-domain-metadl-2022", "--owner", "olga"),
+        ("export", "any", "out.zip"),
+        ("set-aside",),
+    ],
+)
+def test_a_command_without_its_site_makes_none(folder: Path, words: tuple[str, ...]) -> None:
+    before = sorted(folder.iterdir())
+    refused = run(*words)
+    assert refused.exit_code == 1
+    assert "There is no site in anyshot-home" in refused.output and "--home" in refused.output
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_backup_replaces_no_other_and_a_damaged_one_restores_nothing(folder: Path) -> None:
+    assert run("backup", "one.tar", "--home", "site").exit_code == 0
+    again = run("backup", "one.tar", "--home", "site")
+    assert again.exit_code == 1 and "is there already" in again.output
+    whole = (folder / "one.tar").read_bytes()
+    (folder / "half.tar").write_bytes(whole[: len(whole) // 2])
+    (folder / "text.tar").write_text("no backup")
+    for name in ("half.tar", "text.tar"):
+        refused = run("restore", name, "--home", "other")
+        assert refused.exit_code == 1 and "is no backup, or damaged" in refused.output, refused.output
+        assert not (folder / "other" / "anyshot.sqlite3").exists()
+    assert run("restore", "one.tar", "--home", "other").exit_code == 0
+    assert "There is no" in run("export", "nothing", "x.zip", "--home", "other").output
