@@ -83,6 +83,10 @@ class PlatformSettings(BaseSettings):
         default=None, description="Celery broker, e.g. redis://...; the filesystem transport when not set."
     )
     storage: Literal["folder", "s3"] = Field(default="folder", description="Where artifacts are stored.")
+    weights_folder: Path | None = Field(
+        default=None,
+        description="Folder with pretrained weights; baselines that start from one of its files take it along.",
+    )
     storage_folder: Path | None = Field(
         default=None, description="Folder of artifacts; `home`/blobs if not set."
     )

@@ -25,9 +25,12 @@ router = APIRouter(prefix="/competitions/{slug}/manage/baselines", include_in_sc
 
 
 @router.get("")
-def show_baselines(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+def show_baselines(
+    request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep
+) -> Response:
     """Baselines, measurements, gates."""
     phases = list_phases(session, access.competition)
+    baselines = service.list_baselines(session, access.competition)
     gated = [phase for phase in phases if phase.gate_phase_id]
     set_gates = session.scalars(select(Gate).where(Gate.phase_id.in_([phase.id for phase in gated])))
     return render_manage(
@@ -37,7 +40,8 @@ def show_baselines(request: Request, access: AsReviewer, session: SessionDep) ->
         "baselines.html",
         "baselines",
         heading="Baselines and gates",
-        baselines=service.list_baselines(session, access.competition),
+        baselines=baselines,
+        not_run={row.id: service.why_not_run(services, row) for row in baselines},
         measurements=gates.list_measurements(session, access.competition),
         phases=[phase for phase in phases if phase.kind.value != "public"],
         gated=gated,

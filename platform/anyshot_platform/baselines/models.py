@@ -25,7 +25,8 @@ class Baseline(Base):
     builtin: Mapped[str | None] = mapped_column(String(64))  # one that ships with Anyshot
     settings: Mapped[str] = mapped_column(
         String(16), default=""
-    )  # of a built-in one: "", "paper", "within" or "quick"
+    )  # of a built-in one: "", "paper", "within", "pretrained" or "quick"
+    weights: Mapped[str] = mapped_column(String(128), default="")  # file of the site that it starts from
     leagues: Mapped[list[str]] = mapped_column(default=list)  # slugs
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]

@@ -17,7 +17,7 @@ from anyshot_platform.leagues.organizing import find_league
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.submissions.uploads import take_upload
-from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: baselines and gates"])
 BaselineParam = Annotated[str, Path(max_length=64)]
@@ -32,6 +32,8 @@ class BaselineOut(BaseModel):
     name: str
     builtin: str | None
     digest: str | None
+    weights: str = Field(description="the pretrained weights that it starts from; empty: random ones")
+    not_run: str = Field(description="why it cannot be run on this site; empty where it can")
     leagues: list[str]
 
 
@@ -93,9 +95,9 @@ class GateOut(BaseModel):
 
 
 @router.get("/baselines")
-def list_baselines(access: AsReviewer, session: SessionDep) -> list[BaselineOut]:
+def list_baselines(access: AsReviewer, session: SessionDep, services: ServicesDep) -> list[BaselineOut]:
     """The baselines in their order."""
-    return [_show(row) for row in service.list_baselines(session, access.competition)]
+    return [_show(services, row) for row in service.list_baselines(session, access.competition)]
 
 
 @router.post("/baselines", status_code=201)
@@ -113,7 +115,7 @@ def add_baseline(
         leagues=body.leagues,
         actor_id=access.viewer.id,
     )
-    return _show(made)
+    return _show(services, made)
 
 
 @router.post("/baselines/{baseline_slug}/run", status_code=202)
@@ -139,11 +141,13 @@ def measure_gate(
 
 
 @router.delete("/baselines/{baseline_slug}")
-def remove_baseline(access: AsOrganizer, session: SessionDep, baseline_slug: BaselineParam) -> BaselineOut:
+def remove_baseline(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline_slug: BaselineParam
+) -> BaselineOut:
     """Hide a baseline; rows that it has on boards stay."""
     baseline = service.find_baseline(session, access.competition, baseline_slug)
     service.remove_baseline(session, baseline, access.viewer.id)
-    return _show(baseline)
+    return _show(services, baseline)
 
 
 @router.get("/gates")
@@ -195,9 +199,15 @@ def set_gate(
     return _show_gate(gate, phase, league) if gate else None
 
 
-def _show(row: Baseline) -> BaselineOut:
+def _show(services: Services, row: Baseline) -> BaselineOut:
     return BaselineOut(
-        key=row.slug, name=row.name, builtin=row.builtin, digest=row.digest, leagues=row.leagues
+        key=row.slug,
+        name=row.name,
+        builtin=row.builtin,
+        digest=row.digest,
+        weights=row.weights,
+        not_run=service.why_not_run(services, row),
+        leagues=row.leagues,
     )
 
 

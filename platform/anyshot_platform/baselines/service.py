@@ -103,18 +103,45 @@ def fetch_zip(session: Session, services: Services, baseline: Baseline) -> Zip:
         folder = builtin_folder(services, baseline.builtin or "")
         if folder is None:
             raise Conflict(f"“{baseline.name}” is not installed here: upload its zip first.")
-        content = _pack_builtin(folder, baseline)
+        reason = why_not_run(services, baseline)
+        if reason:
+            raise Conflict(reason)
+        content = _pack_builtin(folder, baseline, _offered(services, baseline.weights))
         baseline.digest = store_bytes(session, services.storage, content)
     with services.storage.open(baseline.digest) as stream:
         content = stream.read()
     return Zip(f"{baseline.slug}.zip", baseline.digest, len(content), _check(content))
 
 
-def _pack_builtin(folder: Path, baseline: Baseline) -> bytes:
-    """The zip of a baseline that ships with Anyshot, with the settings that the competition names."""
+def why_not_run(services: Services, baseline: Baseline) -> str:
+    """Why a baseline cannot be run here, in words for organizers; empty where it can.
+
+    One that starts from pretrained weights never runs with random ones under its name.
+    """
+    if baseline.digest is not None or not baseline.weights or _offered(services, baseline.weights):
+        return ""
+    folder = services.settings.weights_folder
+    where = f"the folder {folder}" if folder else "a folder, named by ANYSHOT_WEIGHTS_FOLDER"
+    return (
+        f"“{baseline.name}” is not run: it starts from the pretrained weights {baseline.weights}, which this site "
+        f"does not offer. The operator puts the file into {where}; with random weights it would be another method."
+    )
+
+
+def _offered(services: Services, name: str) -> Path | None:
+    """The weights file of that name, where the site has it."""
+    folder = services.settings.weights_folder
+    path = folder / name if folder and name else None
+    return path if path is not None and path.is_file() else None
+
+
+def _pack_builtin(folder: Path, baseline: Baseline, weights: Path | None) -> bytes:
+    """The zip of a baseline that ships with Anyshot, with the settings and the weights that the competition names."""
+    changes = {"method": {"weights": weights.name}} if weights else {}
     with tempfile.TemporaryDirectory() as scratch:
         target = Path(scratch) / "baseline.zip"
-        pack_baseline(Builtin(baseline.slug, folder), target, baseline.settings)
+        files = [weights] if weights else []
+        pack_baseline(Builtin(baseline.slug, folder), target, baseline.settings, changes, files)
         return target.read_bytes()
 
 

@@ -138,6 +138,7 @@ def _baselines(
                 file=file,
                 builtin=row.builtin,
                 settings=row.settings,  # pyright: ignore[reportArgumentType]
+                weights="" if file else row.weights,
                 leagues=row.leagues,
             )
         )

@@ -52,6 +52,11 @@ Metric = Literal[
 ]
 
 
+WeightsName = Annotated[
+    str, Field(max_length=128, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.(pt|pth|safetensors))?$")
+]
+
+
 class Part(BaseModel):
     """Base of all parts: unknown keys are refused, values never change."""
 
@@ -88,11 +93,25 @@ class BaselineSpec(Part):
     title: Title
     file: FileName | None = Field(default=None, description="a zip or folder in the bundle")
     builtin: FileName | None = Field(default=None, description="a baseline that Anyshot ships")
-    settings: Literal["", "paper", "within", "quick"] = Field(
+    settings: Literal["", "paper", "within", "pretrained", "quick"] = Field(
         default="",
-        description="of a built-in one: as published, as within one domain, quick, or its own config",
+        description="of a built-in one: as published, as within one domain, as published from pretrained weights, "
+        "quick, or its own config",
+    )
+    weights: WeightsName = Field(
+        default="",
+        description="of a built-in one: the file of the site's weights folder that it starts from; "
+        "without the file it is not run",
     )
     leagues: list[Key] = []
+
+    @model_validator(mode="after")
+    def _starts_from_what_it_says(self) -> BaselineSpec:
+        if self.weights and self.file:
+            raise ValueError("weights are for a built-in baseline: put the file into the zip of another one")
+        if self.settings == "pretrained" and self.builtin and not (self.weights or self.file):
+            raise ValueError("name the weights that the settings `pretrained` start from")
+        return self
 
 
 class ColumnSpec(Part):

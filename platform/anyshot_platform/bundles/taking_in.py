@@ -134,6 +134,7 @@ class Intake:
                     digest=digest,
                     builtin=spec.builtin,
                     settings=spec.settings,
+                    weights=spec.weights,
                     leagues=list(spec.leagues),
                 )
             )

@@ -31,6 +31,7 @@ _ITEMS = (
     ("baselines", "Baselines and gates", "/baselines", "gauge"),
     ("people", "People and teams", "/people", "users"),
     ("submissions", "Submissions", "/submissions", "layers"),
+    ("entries", "Entries", "/entries", "award"),
     ("final", "Final phase", "/final", "flag"),
     ("fact-sheets", "Fact sheets", "/fact-sheets", "file-text"),
     ("reports", "Reports", "/reports", "chart-column"),

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.entries.choosing import Candidate, choices_of, may_choose
-from anyshot_platform.entries.service import TeamEntry, history_of, list_entries
+from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.leaderboards.reading import read_rank
 from anyshot_platform.phases.models import Phase
@@ -115,7 +115,7 @@ def _show(
         reason=entry.reason,
         updated_at=entry.updated_at,
         choices=[_show_choice(one, sight) for one in choices],
-        history=_show_history(session, row),
+        history=[show_change(one) for one in history_of(session, entry)],
     )
 
 
@@ -134,18 +134,16 @@ def _show_choice(candidate: Candidate, sight: PhaseSight) -> ChoiceOut:
     )
 
 
-def _show_history(session: Session, row: TeamEntry) -> list[ChangeOut]:
-    return [
-        ChangeOut(
-            submission=one.change.submission_id,
-            number=one.number,
-            replaced=one.change.replaced_id,
-            replaced_number=one.replaced_number,
-            state=one.change.state,
-            state_words=STATE_WORDS[one.change.state],
-            choice=one.change.choice,
-            reason=one.change.reason,
-            at=one.change.at,
-        )
-        for one in history_of(session, row.entry)
-    ]
+def show_change(one: Change) -> ChangeOut:
+    """A step in an entry's history."""
+    return ChangeOut(
+        submission=one.change.submission_id,
+        number=one.number,
+        replaced=one.change.replaced_id,
+        replaced_number=one.replaced_number,
+        state=one.change.state,
+        state_words=STATE_WORDS[one.change.state],
+        choice=one.change.choice,
+        reason=one.change.reason,
+        at=one.change.at,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
@@ -40,6 +40,7 @@ class Candidate:
     reasons: list[str] = field(default_factory=list)
     entered: bool = False  # launched before, with this submission, in all these leagues
     replaces: Submission | None = None  # what was launched before, where another one stands now
+    before: Submission | None = None  # the uploaded submission that it was launched with
 
     @property
     def enters(self) -> bool:
@@ -92,10 +93,20 @@ def _teams_with_submissions(session: Session, source: Phase) -> list[Team]:
     return list(session.scalars(select(Team).where(Team.id.in_(mine)).order_by(Team.name_key)))
 
 
-def _launched(session: Session, phase: Phase) -> dict[tuple[str, str], Submission]:
+@dataclass(frozen=True)
+class _Launched:
+    """A final entry, and the uploaded submission that it is of."""
+
+    final: Submission
+    origin: Submission
+
+
+def _launched(session: Session, phase: Phase) -> dict[tuple[str, str], _Launched]:
     """What was launched before, by team and league."""
+    origin = aliased(Submission)
     rows = session.execute(
-        select(Submission, LeagueEntry.league_id)
+        select(Submission, origin, LeagueEntry.league_id)
+        .join(origin, origin.id == Submission.origin_id)
         .join(LeagueEntry, LeagueEntry.submission_id == Submission.id)
         .where(
             Submission.phase_id == phase.id,
@@ -104,14 +115,14 @@ def _launched(session: Session, phase: Phase) -> dict[tuple[str, str], Submissio
             LeagueEntry.status == EntryStatus.ADMITTED,
         )
     )
-    return {(submission.team_id, league_id): submission for submission, league_id in rows}
+    return {(final.team_id, league_id): _Launched(final, origin) for final, origin, league_id in rows}
 
 
 def _candidates(
     team: Team,
     entries: list[TeamEntry],
     gates: dict[str, float],
-    launched: dict[tuple[str, str], Submission],
+    launched: dict[tuple[str, str], _Launched],
 ) -> list[Candidate]:
     chosen: dict[tuple[str, str | None, bool], Candidate] = {}
     reasons: list[str] = []
@@ -121,10 +132,12 @@ def _candidates(
             reasons.append(f"{row.league.name}: {reason}")
             continue
         before = launched.get((team.id, row.league.id))
-        same = before is not None and before.origin_id == row.submission.id
-        replaces = None if same else before
-        key = (row.submission.id, replaces.id if replaces else None, same)
-        candidate = chosen.setdefault(key, Candidate(team, row.submission, entered=same, replaces=replaces))
+        same = before is not None and before.origin.id == row.submission.id
+        other = None if same else before
+        key = (row.submission.id, other.final.id if other else None, same)
+        candidate = chosen.setdefault(key, Candidate(team, row.submission, entered=same))
+        if other is not None:
+            candidate.replaces, candidate.before = other.final, other.origin
         candidate.leagues.append(row.league)
     for candidate in chosen.values():
         candidate.reasons = reasons + _says(candidate)
@@ -144,10 +157,15 @@ def _why_not(row: TeamEntry, gate: float | None) -> str:
 
 
 def _says(candidate: Candidate) -> list[str]:
-    if candidate.replaces is None or candidate.submission is None:
+    if candidate.before is None or candidate.submission is None:
         return []
     names = ", ".join(league.name for league in candidate.leagues)
-    return [f"{names}: launched before with another submission; no. {candidate.submission.number} stands now"]
+    return [f"{names}: launched with {_named(candidate.before)}; {_named(candidate.submission)} stands now"]
+
+
+def _named(submission: Submission) -> str:
+    score = "" if submission.score is None else f" ({submission.score:.3f})"
+    return f"no. {submission.number}{score}"
 
 
 def _why_excluded(session: Session, team: Team) -> str | None:

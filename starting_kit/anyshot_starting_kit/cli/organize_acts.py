@@ -16,15 +16,30 @@ from anyshot_starting_kit.client import Client
 @click.argument("phase")
 @click.argument("step", type=click.Choice(["preview", "launch", "publish", "unpublish"]))
 @click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
+@click.option(
+    "--replace",
+    multiple=True,
+    metavar="TEAM",
+    help="With launch: let what finished after the launch take the place of this team's entry; may be repeated.",
+)
 @consent_options
 @connection_options
-def final(client: Client, competition: str, phase: str, step: str, winners: int, **said: Any) -> None:
+def final(
+    client: Client,
+    competition: str,
+    phase: str,
+    step: str,
+    winners: int,
+    replace: tuple[str, ...],
+    **said: Any,
+) -> None:
     """Preview who enters the final PHASE, launch their runs, publish the results."""
     path = f"/phases/{phase}/final"
     if step in ("preview", "launch"):
-        waiting = _show_candidates(client.organize("GET", competition, path))
+        rows = client.organize("GET", competition, path)
+        _show_candidates(rows)
         if step == "launch":
-            body = {"expected": waiting}
+            body = {"expected": _waiting(rows, replace), "replace": _ids(rows, replace)}
             send = lambda more: client.organize("POST", competition, f"{path}/launch", {**body, **more})  # noqa: E731
             click.echo(f"{len(ask_first(send, **said)['submissions'])} entries are queued.")
         return
@@ -38,13 +53,32 @@ def final(client: Client, competition: str, phase: str, step: str, winners: int,
     click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
 
 
-def _show_candidates(rows: list[dict[str, Any]]) -> int:
-    """Print who enters and why the others do not; how many are to be launched."""
+def _waiting(rows: list[dict[str, Any]], replace: tuple[str, ...]) -> int:
+    """How many are to be launched: of those launched before only the teams to be replaced."""
+    new = [row for row in rows if row["enters"] and not row["launched"]]
+    return sum(row["replaces"] is None or row["team"] in replace for row in new)
+
+
+def _ids(rows: list[dict[str, Any]], replace: tuple[str, ...]) -> list[str]:
+    """The ids of the teams; raises where nothing of one finished after the launch."""
+    ids = {row["team"]: row["team_id"] for row in rows if row["replaces"] is not None}
+    unknown = ", ".join(name for name in replace if name not in ids)
+    if unknown:
+        known = ", ".join(ids) or "none"
+        raise click.UsageError(
+            f"{unknown}: nothing of it waits to replace an entry. Teams that could: {known}."
+        )
+    return [ids[name] for name in replace]
+
+
+def _show_candidates(rows: list[dict[str, Any]]) -> None:
+    """Print who enters and why the others do not."""
     for row in rows:
         state = "launched" if row["launched"] else "enters" if row["enters"] else "stays out"
+        if row["replaces"] is not None:
+            state = "waits"
         words = f"{', '.join(row['leagues'])} {'; '.join(row['reasons'])}"
         click.echo(f"{row['team']:24} {state:10} {words}".rstrip())
-    return sum(row["enters"] and not row["launched"] for row in rows)
 
 
 @click.command()

@@ -101,7 +101,7 @@ def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
     worker.complete(late, 0.6)
     row = preview(owner)["ada"]
     assert (row["submission"], row["replaces"]) == (made, entered)
-    assert row["reasons"] == ["Free style: launched before with another submission; no. 2 stands now"]
+    assert row["reasons"] == ["Free style: launched with no. 1 (0.500); no. 2 (0.600) stands now"]
     assert launch(owner) == []
     (replaced,) = launch(owner, replace=[row["team_id"]])
     after = preview(owner)["ada"]

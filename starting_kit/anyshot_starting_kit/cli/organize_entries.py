@@ -1,0 +1,109 @@
+"""The commands of `anyshot organize` for entries and for teams in leagues that ask."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.client import Client
+
+DEEDS = ("admit", "refuse", "disqualify", "qualify")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("deed", type=click.Choice(["list", *DEEDS]), default="list")
+@click.argument("ids", nargs=-1)
+@click.option("--phase", default="", help="With list: only of this phase.")
+@click.option("--league", default="", help="With list: only of this league.")
+@click.option("--state", default="", help="With list: standing, held_back, refused, withdrawn, ...")
+@click.option("--text", default="", help="With list: a part of the team's name.")
+@click.option("--page", default=1, show_default=True, help="With list: 50 a page.")
+@click.option("--reason", default="", help="A refusal or disqualification needs one: the team sees it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@connection_options
+def entries(
+    client: Client,
+    competition: str,
+    deed: str,
+    ids: tuple[str, ...],
+    reason: str,
+    as_json: bool,
+    **wanted: Any,
+) -> None:
+    """List what each team has in each league of each phase, or do DEED to the entries IDS."""
+    if (deed == "list") == bool(ids):
+        raise click.UsageError(
+            "Give the ids of entries with admit, refuse, disqualify and qualify, and only there."
+        )
+    if ids:
+        body = {"deed": deed, "ids": list(ids), "reason": reason}
+        found = client.organize("POST", competition, "/entries/acts", body)
+        click.echo(f"{deed}: {len(found['done'])} entries.")
+        for identity, why in found["skipped"].items():
+            click.echo(f"{identity}: {why}", err=True)
+        return
+    params = {key: value for key, value in wanted.items() if value}
+    found = client.organize("GET", competition, "/entries", params=params)
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for row in found["items"]:
+        score = "" if row["score"] is None else f"{row['score']:.3f}"
+        words = f"{row['phase']:12} {row['league']:20} {row['team']:24} no. {row['number']} {score:>7} {row['state']}"
+        click.echo(f"{row['id']}  {words} {row['reason']}".rstrip())
+    click.echo(f"{found['total']} entries, page {found['page']} of {found['pages']}.")
+
+
+@click.command()
+@click.argument("competition")
+@click.argument("league", required=False, default="")
+@click.argument("deed", type=click.Choice(["list", "admit", "refuse"]), default="list")
+@click.argument("names", nargs=-1, metavar="TEAM ...")
+@click.option("--reason", default="", help="The team sees it.")
+@connection_options
+def teams(
+    client: Client, competition: str, league: str, deed: str, names: tuple[str, ...], reason: str
+) -> None:
+    """List the teams in leagues that ask, with their members' answers, or admit or refuse TEAMs in LEAGUE."""
+    rows = client.organize("GET", competition, "/leagues/teams")
+    if deed != "list":
+        ids = {row["team_name"]: row["team"] for row in rows if row["league"] == league}
+        unknown = set(names) - set(ids)
+        if unknown or not names:
+            known = ", ".join(ids) or "none"
+            raise click.UsageError(
+                f"{', '.join(sorted(unknown)) or 'No team'}: teams in {league or 'the league'}: {known}."
+            )
+        body = {
+            "league": league,
+            "teams": [ids[name] for name in names],
+            "admit": deed == "admit",
+            "reason": reason,
+        }
+        changed = client.organize("POST", competition, "/leagues/teams/decide", body)["changed"]
+        click.echo(f"{deed}: {changed} of {len(names)} teams.")
+        return
+    for row in rows:
+        if league in ("", row["league"]):
+            _show(row)
+
+
+def _show(row: dict[str, Any]) -> None:
+    click.echo(f"{row['league']:20} {row['team_name']:24} {row['status']} {row['reason']}".rstrip())
+    for person in row["people"]:
+        about = ", ".join(word for word in (person["name"], person["affiliation"], person["country"]) if word)
+        said = (
+            "has not answered"
+            if person["answers"] is None
+            else ", ".join(f"{key}: {value}" for key, value in person["answers"].items())
+        )
+        click.echo(
+            f"    {person['username']} ({about}): {said}" if about else f"    {person['username']}: {said}"
+        )
+
+
+ENTRY_COMMANDS = (entries, teams)

@@ -1,0 +1,124 @@
+"""The organizers' list of entries: every team, league and phase, with what may be done to them."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.audit.models import AuditEntry
+from tests.platform.admin.test_manage import flash, page, post
+from tests.platform.entries.test_entries import names, scored, women
+from tests.platform.entries.test_leagues_page import command
+from tests.platform.site import Person, Site
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+PAGE = "/competitions/small/manage/entries"
+API = "/api/v1/competitions/small/manage/entries"
+
+
+def rows(owner: Person, query: str = "") -> list[tuple[str, str, str]]:
+    """What the page lists: team, league, state."""
+    text = page(owner, f"{PAGE}{query}").text
+    found = re.findall(
+        r'aria-label="(\w+) in ([\w ]+), Feedback">.*?class="badge[^"]*"[^>]*>(.*?)</span>', text, re.S
+    )
+    return [
+        (team, league, re.sub(r"<[^>]+>|\s+", " ", html.unescape(state)).strip())
+        for team, league, state in found
+    ]
+
+
+def ids(owner: Person, team: str, league: str) -> str:
+    found = owner.call("GET", API, params={"league": league, "text": team}).json()["items"]
+    return found[0]["id"]
+
+
+def test_the_list_has_every_entry_with_its_state_and_history(embedded_site: Site) -> None:
+    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+    women(site)
+    ada, bob = site.member("ada"), site.member("bob")
+    scored(worker, ada, 0.5, leagues=["free", "women"])
+    scored(worker, bob, 0.3)
+    scored(worker, bob, 0.4)
+    assert rows(owner) == [
+        ("ada", "Free style", "stands on the leaderboard"),
+        ("bob", "Free style", "stands on the leaderboard"),
+        ("ada", "Women", "held back"),
+    ]
+    assert rows(owner, "?league=women") == [("ada", "Women", "held back")]
+    assert rows(owner, "?state=standing&q=BO") == [("bob", "Free style", "stands on the leaderboard")]
+    assert rows(owner, "?phase=nowhere") == []
+    shown = page(owner, PAGE).text
+    assert "ada must answer the questions of the league." in shown
+    assert "no. 2 replaced no. 1" in shown
+    assert page(ada, PAGE).status_code == 403
+
+
+def test_acts_of_the_list_are_about_the_team_where_the_league_asks(embedded_site: Site) -> None:
+    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+    women(site)
+    ada = site.member("ada")
+    scored(worker, ada, 0.5, leagues=["women"])
+    entry = ids(owner, "ada", "women")
+    assert flash(post(owner, PAGE, entry=entry, deed="refuse")) == "Give the reason: the team sees it."
+    assert flash(post(owner, PAGE, deed="admit")) == "Tick the entries first."
+    done = post(owner, PAGE, entry=entry, deed="admit")
+    assert flash(done) == "1 of 1 entries changed."
+    assert names(site, "women") == [("ada", 0.5)]
+    scored(worker, ada, 0.7, leagues=["women"])
+    assert names(site, "women") == [("ada", 0.7)]  # the team is admitted, not one submission
+    again = post(owner, PAGE, entry=entry, deed="admit")
+    assert flash(again) == "0 of 1 entries changed. Not: one is admitted already."
+    post(owner, PAGE, entry=entry, deed="refuse", reason="not so")
+    assert (names(site, "women"), rows(owner)) == ([], [("ada", "Women", "refused")])
+
+
+def test_elsewhere_they_are_about_the_submission_and_are_undone(embedded_site: Site) -> None:
+    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+    ada = site.member("ada")
+    scored(worker, ada, 0.5, leagues=["scratch", "free"])
+    scratch, free = ids(owner, "ada", "scratch"), ids(owner, "ada", "free")
+    post(owner, PAGE, entry=scratch, deed="refuse", reason="weights found")
+    assert (names(site, "scratch"), names(site, "free")) == ([], [("ada", 0.5)])
+    post(owner, PAGE, entry=free, deed="disqualify", reason="it cheats")
+    assert names(site, "free") == []
+    post(owner, PAGE, entry=free, deed="qualify")
+    assert names(site, "free") == [("ada", 0.5)]
+    with site.services.database.reading() as session:
+        acts = [row.action for row in session.query(AuditEntry).order_by(AuditEntry.id)]
+    assert [act for act in acts if act.partition(".")[0] in ("entry", "submission")][-3:] == [
+        "entry.refuse",
+        "submission.disqualify",
+        "submission.qualify",
+    ]
+
+
+def test_the_command_line_lists_and_acts_alike(
+    embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+    women(site)
+    ada = site.member("ada")
+    scored(worker, ada, 0.5, leagues=["women"])
+    ada.call("PUT", "/api/v1/competitions/small/leagues/women/answers", json={"answers": {"woman": "yes"}})
+    with served(site.app, free_port()) as where:
+        listed = command(where, owner, "organize", "entries", "small")
+        assert "women                ada                      no. 1   0.500 held_back" in listed
+        assert "women                ada                      declared" in command(
+            where, owner, "organize", "teams", "small"
+        )
+        admitted = command(where, owner, "organize", "teams", "small", "women", "admit", "ada")
+        assert admitted == "admit: 1 of 1 teams.\n"
+        (row,) = json.loads(command(where, owner, "organize", "entries", "small", "--json"))["items"]
+        assert (row["state"], len(row["history"])) == ("standing", 3)
+        said = command(
+            where, owner, "organize", "entries", "small", "disqualify", row["id"], "--reason", "it cheats"
+        )
+        assert said == "disqualify: 1 entries.\n"
+    assert names(site, "women") == []

@@ -1,0 +1,116 @@
+"""The ready-made competitions follow their papers: baselines in both initializations, gates, leagues, prizes."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from anyshot_platform.bundles.ready import read_ready_made
+from anyshot_platform.bundles.schema import BaselineSpec
+from anyshot_platform.submissions.models import Submission
+from anyshot_starting_kit.experiment.bundles import merged_config
+from tests.platform.admin.test_manage import flash, page, post
+from tests.platform.site import Person, Site
+
+BASELINES = Path(__file__).resolve().parents[3] / "baselines"
+SIX = [
+    "train-from-scratch",
+    "fine-tuning",
+    "matching-networks",
+    "prototypical-networks",
+    "fo-maml",
+    "metadelta",
+]
+PAPERS = ["cross-domain-metadl-2022", "within-domain-metadl-2021"]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_each_of_the_six_is_there_from_random_and_from_pretrained_weights(name: str) -> None:
+    rows = read_ready_made(name).spec.baselines
+    assert [row.builtin for row in rows if not row.weights] == SIX
+    assert [row.builtin for row in rows if row.weights] == SIX
+    assert all("pretrained" in row.title for row in rows if row.weights)
+    for row in rows:
+        config = merged_config(BASELINES / str(row.builtin).replace("-", "_"), row.settings)
+        method = config["method"]
+        assert "resnet18" in (method.get("backbone"), *method.get("backbones", []))  # as the papers say
+
+
+def test_gates_leagues_and_prizes_of_2022() -> None:
+    spec = read_ready_made(PAPERS[0]).spec
+    final = next(phase for phase in spec.phases if phase.key == "final")
+    assert final.entries is not None
+    gates = {gate.league: (gate.score, "pretrained" in gate.note) for gate in final.entries.gates}
+    assert gates == {"free-style": (0.587, True), "meta-learning": (0.361, False)}
+    assert {league.key: league.awards.amounts if league.awards else None for league in spec.leagues} == {
+        league.key: [400, 250, 150] for league in spec.leagues
+    }
+    asked = [league for league in spec.leagues if league.every_member]
+    assert [league.key for league in asked] == ["new-in-ml", "women", "rarely-represented-country"]
+    assert all(league.questions and league.description for league in asked)
+    scratch = {league.key for league in spec.leagues if league.admission == "from_scratch"}
+    assert not [row.key for row in spec.baselines if row.weights and scratch & set(row.leagues)]
+
+
+@pytest.fixture
+def olga(embedded_site: Site) -> Person:
+    """The owner of the competition of 2022, imported by the page."""
+    olga = embedded_site.owner()
+    assert post(olga, "/organize/import", ready=PAPERS[0]).status_code == 200
+    return olga
+
+
+MANAGE = "/competitions/cross-domain-metadl-2022/manage/baselines"
+API = "/api/v1/competitions/cross-domain-metadl-2022/manage/baselines"
+WORDS = "“MetaDelta++, pretrained” is not run: it starts from the pretrained weights resnet18.pt"
+
+
+def test_without_the_weights_the_row_says_so_and_nothing_runs(embedded_site: Site, olga: Person) -> None:
+    shown = page(olga, MANAGE).text
+    assert WORDS in shown and shown.count("is not run") == 6
+    for deed in ("run", "measure"):
+        assert WORDS in flash(post(olga, f"{MANAGE}/metadelta-pretrained/{deed}", phase="feedback"))
+    refused = olga.call("POST", f"{API}/metadelta-pretrained/run", json={"phase": "feedback"})
+    assert (refused.status_code, WORDS in refused.json()["message"]) == (409, True)
+    rows = {row["key"]: row["not_run"] for row in olga.call("GET", API).json()}
+    assert (WORDS in rows["metadelta-pretrained"], rows["metadelta"]) == (True, "")
+    with embedded_site.services.database.reading() as session:
+        assert session.query(Submission).count() == 0
+
+
+def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person, tmp_path: Path) -> None:
+    (tmp_path / "resnet18.pt").write_bytes(b"weights")
+    services = embedded_site.services
+    settings = services.settings.model_copy(update={"weights_folder": tmp_path})
+    services = replace(services, settings=settings)
+    embedded_site.app.state.services = services
+    from anyshot_platform.baselines.models import Baseline
+    from anyshot_platform.baselines.service import fetch_zip
+
+    assert "is not run" not in page(olga, MANAGE).text
+    with services.database.writing() as session:
+        row = session.query(Baseline).filter_by(slug="metadelta-pretrained").one()
+        archive = fetch_zip(session, services, row)
+    with (
+        services.storage.open(archive.digest) as stream,
+        zipfile.ZipFile(io.BytesIO(stream.read())) as zipped,
+    ):
+        config = json.loads(zipped.read("config.json"))
+        assert zipped.read("resnet18.pt") == b"weights"
+    assert config["method"]["weights"] == "resnet18.pt"
+    assert config["method"]["trained_layers"] == ["layer3", "layer4"]
+
+
+def test_a_baseline_cannot_promise_weights_that_it_does_not_name() -> None:
+    with pytest.raises(ValidationError, match="name the weights that the settings `pretrained` start from"):
+        BaselineSpec(key="a", title="A", builtin="metadelta", settings="pretrained")
+    with pytest.raises(ValidationError, match="put the file into the zip"):
+        BaselineSpec(key="a", title="A", file="a.zip", weights="resnet18.pt")
+    with pytest.raises(ValidationError, match="pattern"):
+        BaselineSpec(key="a", title="A", builtin="metadelta", weights="../secret.pt")
