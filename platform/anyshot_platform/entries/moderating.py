@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
@@ -86,7 +86,7 @@ def find_entries(
     return found, page
 
 
-def _joined(query: Select[Any]) -> Select[Any]:
+def _joined(query: Any) -> Any:
     return (
         query.select_from(Entry)
         .join(Phase, Phase.id == Entry.phase_id)
