@@ -75,7 +75,7 @@ def find_entries(
     conditions = _conditions(competition, wanted)
     total = session.scalar(_joined(select(func.count(Entry.id))).where(*conditions)) or 0
     page = page_of(number, PAGE_SIZE, total)
-    rows = session.execute(
+    rows: Any = session.execute(
         _joined(select(Entry, Phase, League, Team, Submission))
         .where(*conditions)
         .order_by(Phase.position, Phase.id, League.position, League.id, Team.name_key)
@@ -128,7 +128,7 @@ def act_on(
     """
     if deed in (Deed.REFUSE, Deed.DISQUALIFY) and not reason.strip():
         raise Invalid("Give the reason: the team sees it.", field="reason")
-    rows = session.execute(
+    rows: Any = session.execute(
         _joined(select(Entry, League, Submission)).where(
             Phase.competition_id == competition.id, Entry.id.in_(ids)
         )
