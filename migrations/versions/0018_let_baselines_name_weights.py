@@ -1,6 +1,6 @@
 """Let baselines name the pretrained weights that they start from
 
-Revision: 0017, after 0016
+Revision: 0018, after 0017
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0016"
+revision = "0018"
+down_revision = "0017"
 branch_labels = None
 depends_on = None
 
