@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
-PROJECTS := scoring starting_kit analysis worker platform
+PROJECTS := scoring core starting_kit analysis worker platform
 READY := .venv/.ready
 ON_ALL_CORES := $(BIN)/python -m pytest -n logical --durations=25
 export ANYSHOT_ROOT := $(CURDIR)
@@ -75,7 +75,7 @@ image: $(READY)  ## Build the sandbox image unless it is there
 
 reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|initialization|task2vec|task-level|flips|shift|fixml|trade-off
 	@test -n "$(NAME)" || { echo "Say which; the names are in docs/science/reproductions.md"; exit 2; }
-	@$(BIN)/python -m anyshot_analysis.reproduce $(NAME) --out benchmarks/results/science $(ARGS)
+	@$(BIN)/python -m anyshot_analysis.studies.reproduce $(NAME) --out benchmarks/results/science $(ARGS)
 
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache

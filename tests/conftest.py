@@ -4,7 +4,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-from anyshot_starting_kit.taskserver.tuning import TUNING
+from anyshot_core.taskserver.tuning import TUNING
 
 # Before anything brings OpenMP: the suite shares its cores with the servers and workers that it starts.
 os.environ.update({**TUNING, **os.environ})

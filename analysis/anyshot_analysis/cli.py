@@ -14,8 +14,8 @@ from rich.progress import Progress
 
 from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_analysis.jobs.registry import JOBS, again, run
-from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.results import BadResultsFile, read_kind
+from anyshot_core.data.problems import DataError
+from anyshot_core.results import BadResultsFile, read_kind
 
 ROLES = {
     ".anyshot-pack": "meta_test",

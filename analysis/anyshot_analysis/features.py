@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
 
 BATCH = 32
 FORMAT = 1

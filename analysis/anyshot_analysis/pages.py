@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from markupsafe import Markup
 
 from anyshot_analysis.undefined import Quantity, Undefined, as_json
-from anyshot_starting_kit.charts import Chart
-from anyshot_starting_kit.report.pages import figure, wrap_page
+from anyshot_core.charts import Chart
+from anyshot_core.report.pages import figure, wrap_page
 
 Cell = str | int | float | Undefined
 FORMAT = 1

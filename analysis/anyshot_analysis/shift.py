@@ -13,11 +13,11 @@ from anyshot_analysis.features import Features
 from anyshot_analysis.heads import Head, compact, problem_of
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_analysis.undefined import Quantity
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols.base_novel import BASE_VALID_NOVEL, mixture_classes
+from anyshot_core.protocols.draws import Draws
+from anyshot_core.protocols.splits import hold_back, split_classes
 from anyshot_scoring.reliability import tau_b
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.protocols.base_novel import BASE_VALID_NOVEL, mixture_classes
-from anyshot_starting_kit.protocols.draws import Draws
-from anyshot_starting_kit.protocols.splits import hold_back, split_classes
 
 LAMBDAS = tuple(round(0.1 * i, 1) for i in range(11))
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from anyshot_analysis.features import Backbone
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.pool import Pool
 from anyshot_starting_kit.networks.conv4 import Conv4
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.taskserver.tuning import TUNING, runner_environment
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.taskserver.tuning import TUNING, runner_environment
 from anyshot_starting_kit.training import Settings
 from benchmarks.baselines.throughput import apart, measure_ours, measure_theirs
 from benchmarks.figures import Figure, figure, keep

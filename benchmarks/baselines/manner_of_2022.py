@@ -13,9 +13,9 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols.legacy import training_stream
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
-from anyshot_starting_kit.protocols.legacy import training_stream
 from benchmarks.episodes.peer import load_task
 
 Weights = list[Tensor]

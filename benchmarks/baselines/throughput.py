@@ -14,12 +14,12 @@ from unittest import mock
 
 import torch
 
-from anyshot_starting_kit.bundle.config import EpisodeConfig, SubmissionConfig
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.bundle.config import EpisodeConfig, SubmissionConfig
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
+from anyshot_core.taskserver.tuning import runner_environment
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
 from anyshot_starting_kit.runner.generators import make_generators
-from anyshot_starting_kit.taskserver.tuning import runner_environment
 from anyshot_starting_kit.training import EpisodicModel, Settings, train_on_tasks
 from benchmarks.baselines import manner_of_2022
 from benchmarks.rates import Rate

@@ -15,7 +15,7 @@ import httpx
 
 from benchmarks.servers import Postgres, free_port
 
-ANYSHOT = [sys.executable, "-m", "anyshot_starting_kit.cli"]
+ANYSHOT = [sys.executable, "-m", "anyshot_core.command"]
 
 
 class Process:

@@ -9,6 +9,8 @@ from pathlib import Path
 import httpx
 from sqlalchemy import select
 
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
 from anyshot_platform.app import make_services
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
@@ -19,8 +21,6 @@ from anyshot_platform.users.service import create_token, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
 from benchmarks.load.stage import SLUG, make_competition
 
 DATASETS = ("OCR_LAT", "SHP_FIL")

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import torch
 
-from anyshot_starting_kit.data.block_workers import BlockWorkers
-from anyshot_starting_kit.data.images import IMAGE_BYTES
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.packing import pack_folder
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.data.series import pack_series
-from anyshot_starting_kit.protocols import AnyWayAnyShot, Legacy
+from anyshot_core.data.block_workers import BlockWorkers
+from anyshot_core.data.images import IMAGE_BYTES
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.packing import pack_folder
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.series import pack_series
+from anyshot_core.protocols import AnyWayAnyShot, Legacy
 from benchmarks.episodes.decoding import decode_all
 from benchmarks.episodes.material import forget, image_files, jpeg_datasets
 from benchmarks.episodes.memory import LARGEST_TASK, growth

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from anyshot_starting_kit.data.dataset import read_dataset
-from anyshot_starting_kit.data.images import SIDE
+from anyshot_core.data.dataset import read_dataset
+from anyshot_core.data.images import SIDE
 
 DATASETS, CLASSES, IMAGES = 10, 25, 40  # 10,000 images
 

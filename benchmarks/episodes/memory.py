@@ -7,10 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anyshot_starting_kit.data.images import IMAGE_BYTES
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes import stream
-from anyshot_starting_kit.protocols import AnyWayAnyShot
+from anyshot_core.data.images import IMAGE_BYTES
+from anyshot_core.data.pool import Pool
+from anyshot_core.episodes import stream
+from anyshot_core.protocols import AnyWayAnyShot
 
 LARGEST_TASK = 20 * (20 + 20) * IMAGE_BYTES
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from anyshot_starting_kit.protocols import TaskSpec
+from anyshot_core.protocols import TaskSpec
 
 
 def load_image(path: Path) -> torch.Tensor:

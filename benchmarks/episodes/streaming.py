@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_starting_kit.data.images import IMAGE_BYTES
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.images import IMAGE_BYTES
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import Protocol
 from anyshot_starting_kit.episodes import stream, stream_tensors
-from anyshot_starting_kit.protocols import Protocol
 from benchmarks.episodes.peer import load_task
 from benchmarks.rates import Rate
 

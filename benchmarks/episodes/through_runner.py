@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZipFile
 
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import AnyWayAnyShot
+from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.server import serve
+from anyshot_core.taskserver.tasks import PoolTasks
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Budget, Stage
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
-from anyshot_starting_kit.protocols import AnyWayAnyShot
-from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgress
-from anyshot_starting_kit.taskserver.server import serve
-from anyshot_starting_kit.taskserver.tasks import PoolTasks
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Budget, Stage
 
 DOES_NOTHING = """
 import numpy as np

@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind, WorkerInfo
 from anyshot_platform.app import make_services
 from anyshot_platform.database import new_id, now
 from anyshot_platform.leaderboards.reading import read_board, read_rank
@@ -30,7 +31,6 @@ from anyshot_platform.web.services import Services
 from anyshot_platform.workers.leases import claim
 from anyshot_platform.workers.models import WorkerToken
 from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_starting_kit.wire.worker_api import JobKind, WorkerInfo
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.load.filling import analyze, fill
 from benchmarks.load.stage import make_competition

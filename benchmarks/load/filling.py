@@ -9,6 +9,8 @@ from typing import Any, cast
 from sqlalchemy import Column, ColumnElement, Float, Integer, MetaData, String, Table, insert, literal, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.service import touch_blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -24,8 +26,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 _DIGEST = "f" * 64
 _BY_DATASET = {f"d{k}": 0.5 for k in range(10)}

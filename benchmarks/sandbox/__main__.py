@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from anyshot_starting_kit.taskserver.job import TaskSource
+from anyshot_core.taskserver.job import TaskSource
 from anyshot_worker.images.build import build_image
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from benchmarks.figures import Figure, figure, keep

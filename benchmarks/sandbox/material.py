@@ -8,15 +8,15 @@ from pathlib import Path
 
 import psutil
 
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.protocols.any_way_any_shot import AnyWayAnyShot
-from anyshot_starting_kit.protocols.task import Range
-from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgress
-from anyshot_starting_kit.taskserver.server import serve
-from anyshot_starting_kit.taskserver.tasks import PoolTasks
-from anyshot_starting_kit.wire.worker_api import Budget, Limits, Stage
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.data.pool import Pool
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
+from anyshot_core.protocols.task import Range
+from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.server import serve
+from anyshot_core.taskserver.tasks import PoolTasks
+from anyshot_core.wire.worker_api import Budget, Limits, Stage
 from anyshot_worker.sandbox import Sandboxes
 from tests.hostile.cases import zip_case
 

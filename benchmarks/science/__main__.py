@@ -21,10 +21,10 @@ from anyshot_analysis.features import Backbone, Features, extract_pack
 from anyshot_analysis.flips import flip_over_class_draws, nearest_mean_methods
 from anyshot_analysis.jobs import run
 from anyshot_analysis.representations import compare
+from anyshot_core.data.pack import Pack, pack_dataset
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.data.pack import Pack, pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.results import write_results
 from benchmarks.figures import Figure, figure, keep
 
 

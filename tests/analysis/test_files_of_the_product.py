@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_analysis.cli import analyse
-from anyshot_starting_kit.results import BadResultsFile, Identity, find_runs, write_results
+from anyshot_core.results import BadResultsFile, Identity, find_runs, write_results
+from tests.core.conftest import HONEST
+from tests.core.tinydata import write_dataset
 from tests.scoring.drawn import draw_table
-from tests.starting_kit.conftest import HONEST
-from tests.starting_kit.tinydata import write_dataset
 
 COMMANDS = (("compare",), ("flips", "--replicates", "1000"), ("difficulty",))
 
@@ -43,7 +43,7 @@ def dry_run(folder: Path, name: str, seed: int) -> None:
     words = ["--data", "data", "--tasks", "6", "--ways", "2", "--shots", "1", "--query", "4"]
     words += ["--seed", str(seed), "-o", f"out/{name}-{seed}", "--json"]
     environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder / "cache"), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", "anyshot_starting_kit.cli", "dry-run", name, *words]
+    command = [sys.executable, "-m", "anyshot_core.command", "dry-run", name, *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
 

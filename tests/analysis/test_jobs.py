@@ -19,10 +19,10 @@ from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
 from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_analysis.pages import Listing, Report, write_report
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.data.pack import Pack, pack_dataset
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.data.pack import Pack, pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.results import write_results
 
 FILES = {"page.html", "result.json", "table.parquet"}
 METRICS = (

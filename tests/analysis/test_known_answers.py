@@ -14,13 +14,13 @@ from anyshot_analysis.disjointness import expected_classes
 from anyshot_analysis.features import Features
 from anyshot_analysis.jobs import BadAnalysis, run
 from anyshot_analysis.shift import mixture_episodes, split_sides_of_pool
-from anyshot_starting_kit.data.overlap import find_shared_images
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.protocols import ClassSide, protocol_from_dict
-from anyshot_starting_kit.results import Identity, write_results
+from anyshot_core.data.overlap import find_shared_images
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import ClassSide, protocol_from_dict
+from anyshot_core.results import Identity, write_results
+from tests.core.tinydata import write_pack
 from tests.scoring.drawn import draw_table
-from tests.starting_kit.tinydata import write_pack
 
 SMALL = {"probe": "conv4-4", "tasks": 6, "floor_tasks": 2}
 FIXED = {"name": "fixed", "ways": 2, "shots": 2, "query": 2}

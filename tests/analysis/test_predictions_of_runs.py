@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.jobs import BadAnalysis
 from anyshot_analysis.jobs.inputs import Inputs
-from anyshot_starting_kit.results import write_predictions, write_results
+from anyshot_core.results import write_predictions, write_results
 from tests.scoring.simulated import draw_run_by_class
 
 

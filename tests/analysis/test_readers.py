@@ -20,9 +20,9 @@ from anyshot_analysis.readers import (
     read_zappos,
     write_meta_album,
 )
-from anyshot_starting_kit.data.dataset import check_dataset
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.protocols.attribute_pairs import feasible_pairs
+from anyshot_core.data.dataset import check_dataset
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.protocols.attribute_pairs import feasible_pairs
 
 SPLITS = ("train", "val", "test")
 

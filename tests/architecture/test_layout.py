@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ("scoring", "starting_kit", "analysis", "worker", "platform")
+PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
 
 
 @pytest.mark.parametrize("folder", ["platform", "docker"])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.wire.jobs import Analyse, Evaluate, JobKind, MetaTest, Rescore, Smoke
+from anyshot_core.wire.jobs import Analyse, Evaluate, JobKind, MetaTest, Rescore, Smoke
 from anyshot_worker.carry_out import KINDS
 
-WIRE = sorted((Path(__file__).parents[2] / "starting_kit/anyshot_starting_kit/wire").glob("*.py"))
+WIRE = sorted((Path(__file__).parents[2] / "core/anyshot_core/wire").glob("*.py"))
 
 
 @pytest.mark.parametrize("module", WIRE, ids=lambda path: path.name)

@@ -8,8 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
 from tests.baselines.trial import FOLDER, NAMES, TASKS, try_baseline
 from tests.services.material import TEST, TRAIN
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from anyshot_starting_kit.bundle.config import read_config
-from anyshot_starting_kit.experiment.bundles import find_baselines, merged_config, pack_baseline
+from anyshot_core.baselines import find_baselines, merged_config, pack_baseline
+from anyshot_core.bundle.config import read_config
 from anyshot_starting_kit.training import Settings
 from tests.baselines.trial import FOLDER
 

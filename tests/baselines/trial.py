@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anyshot_core.baselines import find_baselines, pack_baseline
+from anyshot_core.protocols import Range
+from anyshot_core.taskserver.job import Hooks
+from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
 from anyshot_starting_kit.dryrun.publicdata import PublicData
-from anyshot_starting_kit.experiment.bundles import find_baselines, pack_baseline
-from anyshot_starting_kit.protocols import Range
-from anyshot_starting_kit.taskserver.job import Hooks
-from anyshot_starting_kit.wire.worker_api import Budget
 from tests.services.material import TEST, TRAIN
 
 FOLDER = Path(__file__).parents[2] / "baselines"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 
 API_VERSION = 1
 CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that may be claimed

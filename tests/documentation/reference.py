@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from pydantic_settings import BaseSettings
 
+from anyshot_core.command import main
 from anyshot_platform.settings import PlatformSettings
-from anyshot_starting_kit.cli.group import main
 from anyshot_worker.settings import WorkerSettings
 
 ROOT = Path(__file__).resolve().parents[2]

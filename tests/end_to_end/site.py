@@ -30,7 +30,7 @@ from anyshot_platform.workers.tokens import create_worker_token
 from tests.services.material import TEST, TRAIN
 from tests.services.processes import running
 
-ANYSHOT = [sys.executable, "-m", "anyshot_starting_kit.cli"]
+ANYSHOT = [sys.executable, "-m", "anyshot_core.command"]
 
 
 def small_data(packs: dict[str, Path]) -> DemoData:

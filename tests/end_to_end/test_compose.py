@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
+from anyshot_core.client import Client
 from anyshot_platform.demo.organizer import Stage
 from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
-from anyshot_starting_kit.client import Client
 from tests.services.processes import find_program, free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
     copy_tree(folder)
     collect_wheels(folder / "wheels")
     subprocess.run([ROOT / "docker/debian/make-bases.sh"], check=True)
-    image = [sys.executable, "-m", "anyshot_starting_kit.cli", "worker", "image", "build"]
+    image = [sys.executable, "-m", "anyshot_core.command", "worker", "image", "build"]
     subprocess.run(image, check=True, capture_output=True)
     port = free_port()
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("ANYSHOT_")}

@@ -17,15 +17,15 @@ import numpy as np
 import psutil
 
 from anyshot_scoring.metrics import score_task
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.protocols.any_way_any_shot import AnyWayAnyShot
-from anyshot_starting_kit.protocols.task import Range
-from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.taskserver.job import DrawnTask, Hooks, Job, LogLine, Outcome, OutputCaps
-from anyshot_starting_kit.taskserver.server import serve, serve_isolated
-from anyshot_starting_kit.taskserver.tasks import PoolTasks
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.data.pool import Pool
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
+from anyshot_core.protocols.task import Range
+from anyshot_core.taskserver.channel import Channel
+from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, LogLine, Outcome, OutputCaps
+from anyshot_core.taskserver.server import serve, serve_isolated
+from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_worker.sandbox import OpenBox, Sandboxes
 from tests.hostile.cases import Expected, zip_case
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from anyshot_starting_kit.taskserver.job import OutputCaps
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import Budget, Limits, LogPolicy
+from anyshot_core.taskserver.job import OutputCaps
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import Budget, Limits, LogPolicy
 
 FOLDER = Path(__file__).parent
 HONEST = FOLDER / "honest.py"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import Sandboxes
 from tests.hostile.bench import Data, Seen, answers, evaluate
 from tests.hostile.cases import list_cases, read_expected

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.bundle import check_bundle, members
+from anyshot_core.bundle import check_bundle, members
 
 MODEL = "class MyMetaLearner:\n    pass\n\n\nclass MyLearner:\n    pass\n"
 

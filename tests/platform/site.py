@@ -16,6 +16,7 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition
@@ -34,7 +35,6 @@ from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_scoring.summary import Group, RunSummary
-from anyshot_starting_kit.wire.evidence import Evidence
 
 PASSWORD = "a passphrase for tests"
 MODEL = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"

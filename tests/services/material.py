@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
 
 BASELINES = Path(__file__).parents[2] / "baselines"
 TRAIN, TEST = ("OCR_LAT", "SHP_FIL"), ("TXT_SQR", "SHP_LIN")

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from anyshot_starting_kit.demo_data import DATASETS, make_demo_data
+from anyshot_core.demo_data import DATASETS, make_demo_data
 
 NOTEBOOK = Path(__file__).parents[2] / "starting_kit" / "tutorial.ipynb"
 

@@ -7,8 +7,8 @@ import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import (
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import (
     ArtifactRef,
     BlobRef,
     Complete,

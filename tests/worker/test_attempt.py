@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import pytest
 
+from anyshot_core.results import read_predictions, read_results
+from anyshot_core.wire import jobs
+from anyshot_core.wire.jobs import Budget, Evaluate, PackRef, Rescore
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_scoring.summary import RunSummary
-from anyshot_starting_kit.results import read_predictions, read_results
-from anyshot_starting_kit.wire import jobs
-from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef, Rescore
-from anyshot_starting_kit.wire.verdicts import Verdict
 from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Attempt, Site

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from anyshot_starting_kit.wire.worker_api import BlobRef, Progress, Release, Stage, WorkerInfo
+from anyshot_core.wire.worker_api import BlobRef, Progress, Release, Stage, WorkerInfo
 from anyshot_worker.client import PlatformUnreachable, Refused, StaleEpoch, WorkerClient
 
 Handler = Callable[[httpx.Request], httpx.Response]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker import dry_run
 from anyshot_worker.sandbox import SandboxError, SandboxSettings
 from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import HeartbeatReply, Progress, Stage
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import HeartbeatReply, Progress, Stage
 from anyshot_worker import lease as lease_module
 from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
 from anyshot_worker.lease import Lease, StopReason

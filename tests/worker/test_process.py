@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker import process
 from anyshot_worker.sandbox import SandboxError, Sandboxes
 from anyshot_worker.settings import WorkerSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from anyshot_starting_kit.results import read_predictions
+from anyshot_core.results import read_predictions
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from tests.worker.test_attempt import Stage

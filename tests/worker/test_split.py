@@ -9,10 +9,10 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.protocols.task import dataset_in_turn
-from anyshot_starting_kit.results import read_results
-from anyshot_starting_kit.wire.jobs import Budget, Evaluate, PackRef
+from anyshot_core.data.pack import Pack
+from anyshot_core.protocols.task import dataset_in_turn
+from anyshot_core.results import read_results
+from anyshot_core.wire.jobs import Budget, Evaluate, PackRef
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient

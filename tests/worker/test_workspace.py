@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.wire.worker_api import BlobRef
+from anyshot_core.wire.worker_api import BlobRef
 from anyshot_worker.workspace import Workspace
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anyshot_core.data.problems import DataError
+from anyshot_core.protocols import ProtocolError
+from anyshot_core.results import read_results, write_results
+from anyshot_core.wire.jobs import Analyse
+from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_scoring.errors import ScoringError
-from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.protocols import ProtocolError
-from anyshot_starting_kit.results import read_results, write_results
-from anyshot_starting_kit.wire.jobs import Analyse
-from anyshot_starting_kit.wire.reports import ReportSummary
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_worker.attempt import Attempt
 from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from anyshot_starting_kit.wire.worker_api import API_VERSION, WorkerInfo
+from anyshot_core.wire.worker_api import API_VERSION, WorkerInfo
 from anyshot_worker.sandbox import Sandboxes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from celery import Celery
 
-from anyshot_starting_kit.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
+from anyshot_core.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
 from anyshot_worker.desk import Desk
 from anyshot_worker.settings import WorkerSettings
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from anyshot_starting_kit.taskserver.job import Failure, LogLine
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import ArtifactRef, Progress, Provenance, Stage, Usage
+from anyshot_core.taskserver.job import Failure, LogLine
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import ArtifactRef, Progress, Provenance, Stage, Usage
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.events import LogShipper
 from anyshot_worker.lease import Lease

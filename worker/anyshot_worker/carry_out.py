@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from anyshot_starting_kit.taskserver.job import Failure
-from anyshot_starting_kit.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Complete, Fail
+from anyshot_core.taskserver.job import Failure
+from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Complete, Fail
 from anyshot_worker.analyse import analyse
 from anyshot_worker.attempt import Attempt, Failed, Site, Stopped
 from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError

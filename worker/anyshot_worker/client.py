@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from anyshot_starting_kit.wire.jobs import Claimed, Job, read_assignment
-from anyshot_starting_kit.wire.worker_api import (
+from anyshot_core.wire.jobs import Claimed, Job, read_assignment
+from anyshot_core.wire.worker_api import (
     ArtifactRef,
     BlobRef,
     ClaimRequest,

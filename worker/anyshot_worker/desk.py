@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import Refused, TooOld, Unreadable, WorkerApiError

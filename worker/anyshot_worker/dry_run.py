@@ -10,10 +10,9 @@ from typing import Literal
 
 import click
 
-from anyshot_starting_kit.dryrun.evaluate import NoSandbox
-from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.taskserver.channel import Channel, NoSandbox
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.images.build import build_folder, build_image
 from anyshot_worker.sandbox import SandboxError, Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.interface import Backend

@@ -6,21 +6,21 @@ import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_scoring.summary import RunSummary
-from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome, ServerProgress
-from anyshot_starting_kit.taskserver.scores import collect
-from anyshot_starting_kit.taskserver.server import serve, serve_isolated
-from anyshot_starting_kit.taskserver.tasks import PoolTasks
-from anyshot_starting_kit.wire.evidence import Evidence
-from anyshot_starting_kit.wire.jobs import Smoke, Tested
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import (
+from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.scores import collect
+from anyshot_core.taskserver.server import serve, serve_isolated
+from anyshot_core.taskserver.tasks import PoolTasks
+from anyshot_core.wire.evidence import Evidence
+from anyshot_core.wire.jobs import Smoke, Tested
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import (
     Complete,
     Progress,
     Provenance,
     Stage,
     Usage,
 )
+from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evidence
 from anyshot_worker.announcement import processor_name
 from anyshot_worker.attempt import Attempt, Failed

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
-from anyshot_starting_kit.taskserver.job import LogLine
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import Event
+from anyshot_core.taskserver.job import LogLine
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import Event
 from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError, WorkerClient
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from anyshot_starting_kit.wire.evidence import Evidence
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.evidence import Evidence
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.interface import Box, BoxSpec
 from anyshot_worker.sandbox.sandboxes import Sandboxes
 

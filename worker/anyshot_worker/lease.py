@@ -8,8 +8,8 @@ import time
 from enum import StrEnum
 from types import TracebackType
 
-from anyshot_starting_kit.wire.jobs import Job
-from anyshot_starting_kit.wire.worker_api import (
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import (
     HEARTBEAT_SECONDS,
     HeartbeatReply,
     Progress,

@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.part import write_part
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.data.problems import DataError
-from anyshot_starting_kit.protocols import Protocol
-from anyshot_starting_kit.protocols.keys import Seed, order_from_seed, read_seed
-from anyshot_starting_kit.wire.jobs import MetaTest, PackRef, Scored, Tested
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.part import write_part
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import DataError
+from anyshot_core.protocols import Protocol
+from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
+from anyshot_core.wire.jobs import MetaTest, PackRef, Scored, Tested
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.workspace import Workspace
 
 PACK_SUFFIX = ".anyshot-pack"

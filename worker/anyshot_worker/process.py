@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.announcement import announce
 from anyshot_worker.app import make_app
 from anyshot_worker.attempt import Site

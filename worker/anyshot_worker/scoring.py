@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anyshot_core.protocols.keys import read_seed
+from anyshot_core.protocols.registry import SEEDS
+from anyshot_core.protocols.task import tasks_of_dataset
+from anyshot_core.results import Identity, Maker, read_predictions, write_predictions, write_results
+from anyshot_core.wire.jobs import Rescore, Scored
+from anyshot_core.wire.worker_api import Complete, Stage
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
-from anyshot_starting_kit.protocols.keys import read_seed
-from anyshot_starting_kit.protocols.registry import SEEDS
-from anyshot_starting_kit.protocols.task import tasks_of_dataset
-from anyshot_starting_kit.results import Identity, Maker, read_predictions, write_predictions, write_results
-from anyshot_starting_kit.wire.jobs import Rescore, Scored
-from anyshot_starting_kit.wire.worker_api import Complete, Stage
 from anyshot_worker.attempt import Attempt
 
 

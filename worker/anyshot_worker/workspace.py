@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from anyshot_starting_kit.wire.worker_api import BlobRef
+from anyshot_core.wire.worker_api import BlobRef
 
 
 class Fetcher(Protocol):

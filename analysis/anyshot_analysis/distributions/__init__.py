@@ -5,18 +5,18 @@ features are in `anyshot_analysis.episodes`, mixtures on features in `anyshot_an
 `anyshot_analysis.fixml`, Gaussian worlds in `anyshot_analysis.gaussian.world`.
 """
 
-from anyshot_starting_kit.protocols.attribute_pairs import (
+from anyshot_core.protocols.attribute_pairs import (
     AttributePairs,
     bipartition,
     feasible_pairs,
     unseen_pairs,
 )
-from anyshot_starting_kit.protocols.base_novel import BaseNovel, ClassSide, mixture_classes
-from anyshot_starting_kit.protocols.draws import Draws
-from anyshot_starting_kit.protocols.fixed_supports import FixedSupports
-from anyshot_starting_kit.protocols.gaussian import Gaussians
-from anyshot_starting_kit.protocols.within_domain import WithinDomain
-from anyshot_starting_kit.protocols.writers import Writers
+from anyshot_core.protocols.base_novel import BaseNovel, ClassSide, mixture_classes
+from anyshot_core.protocols.draws import Draws
+from anyshot_core.protocols.fixed_supports import FixedSupports
+from anyshot_core.protocols.gaussian import Gaussians
+from anyshot_core.protocols.within_domain import WithinDomain
+from anyshot_core.protocols.writers import Writers
 
 __all__ = [
     "AttributePairs",

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from anyshot_analysis.diversity.distance import DISTANCES
 from anyshot_analysis.diversity.task2vec import embed_task
 from anyshot_analysis.features import Backbone
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.protocols.draws import Draws
-from anyshot_starting_kit.protocols.task import Protocol, TaskSpec, deal
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols.draws import Draws
+from anyshot_core.protocols.task import Protocol, TaskSpec, deal
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from anyshot_analysis.disjointness import (
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
+from anyshot_core.charts import Bar, draw_bars, draw_curves
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
 from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import Bar, draw_bars, draw_curves
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
 
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 1, "query": 1}
 DRAWN = 2_000  # tasks by which the chances of classes are estimated where no formula has them

@@ -10,9 +10,9 @@ from anyshot_analysis.equivalence import MARGIN, Verdict, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report, points
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.charts import draw_distributions
 from anyshot_scoring.reliability import Interval, NotComparable, align, compare
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.charts import draw_distributions
 
 WORDS = {
     Verdict.DIFFERENT: "The two runs differ",

@@ -8,8 +8,8 @@ import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
+from anyshot_core.charts import draw_difficulty
 from anyshot_scoring.difficulty import measure_difficulty
-from anyshot_starting_kit.charts import draw_difficulty
 
 
 @dataclass(frozen=True)

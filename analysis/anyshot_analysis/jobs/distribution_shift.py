@@ -13,9 +13,9 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report, points
 from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.charts import draw_curves
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import draw_curves
 
 
 @dataclass(frozen=True)

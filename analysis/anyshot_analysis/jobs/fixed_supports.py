@@ -16,9 +16,9 @@ from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Cell, Listing, Report, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
+from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import Bar, draw_bars, draw_curves
 
 Row = dict[str, Any]  # of the Parquet table
 

@@ -13,8 +13,8 @@ from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_un
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report, points
+from anyshot_core.charts import Bar, draw_bars, draw_distributions
 from anyshot_scoring.intervals import t_interval
-from anyshot_starting_kit.charts import Bar, draw_bars, draw_distributions
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.features import Features, extract_pool
 from anyshot_analysis.heads import HEADS, Head
 from anyshot_analysis.jobs.inputs import BadAnalysis, Progress, counter
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.pool import Pool
 
 
 def heads_of(names: tuple[str, ...]) -> list[Head]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
+from anyshot_core.data.pool import Pool
+from anyshot_core.results import BadResultsFile, FoundRun, find_runs, read_predictions
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import ClassMatrix, ScoreMatrix, align_classes
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.results import BadResultsFile, FoundRun, find_runs, read_predictions
 
 
 class BadAnalysis(ValueError):

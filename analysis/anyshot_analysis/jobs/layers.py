@@ -12,7 +12,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
 from anyshot_analysis.representations import Comparison, compare, convolution_rows, flatten_maps, pool_maps
 from anyshot_analysis.undefined import Undefined
-from anyshot_starting_kit.charts import Bar, draw_bars, draw_heat_map
+from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 
 FORMS = {"positions": convolution_rows, "pooled": pool_maps, "flat": flatten_maps}
 

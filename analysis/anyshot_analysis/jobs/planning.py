@@ -9,9 +9,9 @@ import numpy as np
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.charts import draw_curves
 from anyshot_scoring.reliability import Components, Plan, align, estimate_components, plan_top
 from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import draw_curves
 
 LEADS = (0.005, 0.01, 0.02, 0.05)
 

@@ -22,9 +22,9 @@ from anyshot_analysis.diversity.pool import PoolDiversity, measure_pool
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Listing, Report
 from anyshot_analysis.undefined import Undefined
-from anyshot_starting_kit.charts import draw_distributions, draw_heat_map
-from anyshot_starting_kit.data.overlap import SharedImages, find_shared_images
-from anyshot_starting_kit.protocols import protocol_from_dict
+from anyshot_core.charts import draw_distributions, draw_heat_map
+from anyshot_core.data.overlap import SharedImages, find_shared_images
+from anyshot_core.protocols import protocol_from_dict
 
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Report
+from anyshot_core.report import reliability_section
 from anyshot_scoring.reliability import POPULATIONS, align, assess
-from anyshot_starting_kit.report import reliability_section
 
 
 @dataclass(frozen=True)

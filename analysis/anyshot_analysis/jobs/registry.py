@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
 from anyshot_analysis.pages import Manifest, Report, write_report
-from anyshot_starting_kit.data.pack import SUFFIX, Pack
+from anyshot_core.data.pack import SUFFIX, Pack
 
 VERSION = 2  # raise when an analysis computes something else from the same inputs
 

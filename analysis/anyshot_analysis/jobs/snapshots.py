@@ -14,10 +14,10 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Listing, Report, points
 from anyshot_analysis.shift import Choice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
+from anyshot_core.charts import draw_curves
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
-from anyshot_starting_kit.charts import draw_curves
 
 NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")
 RULES = {"train_loss": "lowest training loss", "base": "best BaseGen", "validation": "best ValGen"}

@@ -16,7 +16,7 @@ from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
 from anyshot_analysis.task_level.trust import Trust, calibrate, judge
 from anyshot_analysis.undefined import Quantity, Undefined, defined_only
-from anyshot_starting_kit.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.charts import Bar, draw_bars, draw_distributions
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from typing import BinaryIO
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import BlobRef
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.wire.worker_api import BlobRef
 
 BLOB_PATH = "/api/worker/v1/blobs/"
 _PURPOSE = "blob"

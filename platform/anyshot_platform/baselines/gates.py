@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip, record
@@ -35,7 +36,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 GATE_SEEDS = 10
 

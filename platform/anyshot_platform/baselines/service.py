@@ -9,6 +9,8 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.baselines import Baseline as Builtin
+from anyshot_core.baselines import pack_baseline
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
@@ -26,8 +28,6 @@ from anyshot_platform.submissions.service import Wishes, Zip, check_zip, create_
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.experiment.bundles import Baseline as Builtin
-from anyshot_starting_kit.experiment.bundles import pack_baseline
 
 
 def list_baselines(session: Session, competition: Competition) -> list[Baseline]:

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import null
 
+from anyshot_core.protocols.keys import draw_root
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.sight.phases import shown_columns
-from anyshot_starting_kit.protocols.keys import draw_root
 
 
 def version_values(spec: PhaseSpec, pools: dict[str, PoolVersion]) -> dict[str, Any]:

@@ -18,15 +18,15 @@ from pydantic import (
     model_validator,
 )
 
+from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.protocols.keys import KEY_PATTERN
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.bundles.old_rules import one_rule
 from anyshot_platform.bundles.quantities import Duration, Moment, Size
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.states import Admission, AwardSplit
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseKind, QueryOrder
-from anyshot_starting_kit.protocols import PROTOCOLS
-from anyshot_starting_kit.protocols.keys import KEY_PATTERN
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 FORMAT_VERSION = 1
 LONGEST = 366 * 86400.0  # seconds of a budget

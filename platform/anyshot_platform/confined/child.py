@@ -17,7 +17,7 @@ _NAMED_FILES = 256 << 20  # bytes of the files that a bundle's definition names
 
 def check(order: dict[str, Any]) -> dict[str, Any]:
     """The report on a submission's zip."""
-    from anyshot_starting_kit.bundle.check import check_bundle
+    from anyshot_core.bundle.check import check_bundle
 
     return check_bundle(Path(order["path"]), train_datasets=order["train_datasets"]).to_dict()
 

@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
+from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.client import PlatformError
+from anyshot_core.data.problems import DataError
 from anyshot_platform.app import make_services
 from anyshot_platform.demo import server as servers
 from anyshot_platform.demo.data import NoSets, prepare_data
 from anyshot_platform.demo.organizer import Stage, set_the_stage
 from anyshot_platform.demo.participants import LEAGUES, DemoFailed, Entrant, Participant, entering, follow
 from anyshot_platform.migration import migrate
-from anyshot_starting_kit.bundle.pack import pack_folder
-from anyshot_starting_kit.client import PlatformError
-from anyshot_starting_kit.data.problems import DataError
 
 WIDTH = 110  # columns: a log file or a narrow terminal would cut the progress lines
 BASELINES = Path(__file__).parents[3] / "baselines"

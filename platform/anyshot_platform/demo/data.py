@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
 
 SETS = ("set-0", "set-1")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from anyshot_core.client import Client
 from anyshot_platform.demo.organizer import Stage
-from anyshot_starting_kit.client import Client
 
 ENDED = {"finished", "failed", "cancelled"}
 LEAGUES = ("free-style", "meta-learning")

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from anyshot_core.wire.worker_api import Stage
 from anyshot_platform.database import Base, Word
-from anyshot_starting_kit.wire.worker_api import Stage
 
 
 class RunEvent(Base):

@@ -9,10 +9,10 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import Event, LogPolicy, Stage
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
-from anyshot_starting_kit.wire.worker_api import Event, LogPolicy, Stage
 
 LONGEST_LINE = 4000
 _TRAINING = (Stage.PREPARING, Stage.META_TRAINING)

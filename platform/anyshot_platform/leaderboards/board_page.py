@@ -10,6 +10,7 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.charts import HistoryPoint, draw_history
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.heads import Tab
 from anyshot_platform.competitions.states import Role
@@ -33,7 +34,6 @@ from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import Page, page_of
-from anyshot_starting_kit.charts import HistoryPoint, draw_history
 
 PAGE_SIZE = 50
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_starting_kit.wire.evidence import Evidence
 
 NOT_INSPECTED = Evidence(problem="the worker sent no report of it")
 

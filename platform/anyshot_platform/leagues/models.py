@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.database import Base, TypedJson, Word, new_id, now
 from anyshot_platform.leagues.states import Admission, AwardSplit, EntryStatus
-from anyshot_starting_kit.wire.evidence import Evidence
 
 
 class League(Base):

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.entries import acts
@@ -17,7 +18,6 @@ from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.services import SessionDep
-from anyshot_starting_kit.wire.evidence import Evidence
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
 LeagueParam = Annotated[str, Path(max_length=64)]

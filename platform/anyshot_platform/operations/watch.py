@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import close_alert, open_alert
 from anyshot_platform.operations.models import Alert
@@ -16,7 +17,6 @@ from anyshot_platform.queue.places import count_workers
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.settings import PlatformSettings
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.errors import Invalid
@@ -17,7 +18,6 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.web.viewer import Viewer
 from anyshot_scoring.rules import RULES
-from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
 
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 

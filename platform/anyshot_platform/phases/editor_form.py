@@ -9,12 +9,12 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ValidationError
 
+from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.quantities import parse_duration, parse_size
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.errors import Invalid
 from anyshot_platform.web.forms import SentForm
-from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
 
 _NUMBERS = (
     "tasks.count",

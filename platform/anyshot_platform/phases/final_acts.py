@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
@@ -21,7 +22,6 @@ from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import counting, kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 PODIUM = 3
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
@@ -23,7 +24,6 @@ from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 _BULK = Urgency(priorities.BULK, bulk=True)
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
-from anyshot_starting_kit.protocols import PROTOCOLS
 
 
 def evaluates(phase: Phase) -> bool:

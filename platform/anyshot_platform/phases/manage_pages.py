@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import ask_which, perform
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
@@ -48,7 +49,6 @@ from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 from anyshot_platform.workers.models import Image, Worker
 from anyshot_scoring.rules import RULES
-from anyshot_starting_kit.protocols import PROTOCOLS
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
 

@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from anyshot_core.protocols.keys import draw_root
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.phases.states import (
@@ -20,8 +22,6 @@ from anyshot_platform.phases.states import (
 )
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_scoring.rules import Rule, find_rule
-from anyshot_starting_kit.protocols.keys import draw_root
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
 class Phase(Base):

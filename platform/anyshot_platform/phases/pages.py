@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.heads import TONES, read_head
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -20,7 +21,6 @@ from anyshot_platform.web.access import CompetitionAccess, visible_competition
 from anyshot_platform.web.filters import duration, size
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import SessionDep
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from anyshot_core.protocols import PROTOCOLS, Legacy
+from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.logs import is_public
-from anyshot_starting_kit.protocols import PROTOCOLS, Legacy
-from anyshot_starting_kit.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 @dataclass(frozen=True)

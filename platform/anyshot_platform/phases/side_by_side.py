@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
@@ -16,7 +17,6 @@ from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_scoring.rankings import rank
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import VersionState
 from anyshot_platform.pools.models import PoolPack, PoolVersion
 from anyshot_platform.sight.logs import is_public, wanted_logs
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
 class NoSmokeTest(Conflict):

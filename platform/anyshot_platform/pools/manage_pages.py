@@ -14,6 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.data.problems import BadPack
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import perform
 from anyshot_platform.audit.reads import note_read
@@ -31,7 +32,6 @@ from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
-from anyshot_starting_kit.data.problems import BadPack
 
 router = APIRouter(prefix="/organize/pools", include_in_schema=False)
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]

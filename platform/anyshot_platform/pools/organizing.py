@@ -14,6 +14,7 @@ from PIL import Image
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.data import pack as packs
 from anyshot_platform.artifacts.storage import FolderStorage, Storage
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
@@ -22,7 +23,6 @@ from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.service import create_pool_version
 from anyshot_platform.pools.uses import competitions_using, is_over, phases_testing_on, phases_using
 from anyshot_platform.web.viewer import Viewer
-from anyshot_starting_kit.data import pack as packs
 
 SHEET_CLASSES = 20
 SHEET_IMAGES = 8

@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.data import pack as packs
+from anyshot_core.data.problems import BadPack
 from anyshot_platform.artifacts.service import digest_file, keep_file
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.rights import note_keeper
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.data import pack as packs
-from anyshot_starting_kit.data.problems import BadPack
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 

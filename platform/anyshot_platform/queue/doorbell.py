@@ -8,8 +8,8 @@ from typing import Any
 
 from celery import Celery
 
+from anyshot_core.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
 from anyshot_platform.settings import PlatformSettings
-from anyshot_starting_kit.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
 
 log = logging.getLogger(__name__)
 

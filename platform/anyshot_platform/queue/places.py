@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 @dataclass(frozen=True)

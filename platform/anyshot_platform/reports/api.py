@@ -10,6 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.reports import ReportSummary
 from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.leaderboards.api import find_league
@@ -24,7 +25,6 @@ from anyshot_platform.reports.records import Earlier, StoredParameters
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.downloads import open_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_starting_kit.wire.reports import ReportSummary
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/reports", tags=["organizing: reports"])
 ReportParam = Annotated[str, Path(max_length=32)]

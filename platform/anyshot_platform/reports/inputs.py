@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, aliased
 
+from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
 from anyshot_platform.leaderboards.models import BoardRow
@@ -24,8 +26,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.submissions.tables import PREDICTIONS
 from anyshot_platform.teams.models import Team
-from anyshot_starting_kit.protocols import ProtocolError, protocol_from_dict
-from anyshot_starting_kit.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 
 
 class NothingToReport(Conflict):

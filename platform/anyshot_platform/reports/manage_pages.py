@@ -10,6 +10,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.report import section_of
 from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
@@ -33,7 +34,6 @@ from anyshot_platform.submissions.downloads import open_stored
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
-from anyshot_starting_kit.report import section_of
 
 router = APIRouter(prefix="/competitions/{slug}/manage/reports", include_in_schema=False)
 Word = Annotated[str, Query(max_length=64)]

@@ -7,11 +7,11 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from anyshot_core.wire.reports import ReportSummary
 from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.reports.records import ReportInputs, StoredParameters
 from anyshot_platform.runs.models import Run
-from anyshot_starting_kit.wire.reports import ReportSummary
 
 
 class Report(Base):

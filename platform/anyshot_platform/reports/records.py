@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from anyshot_starting_kit.wire.reports import Audit, Difficulty, Diversity, Flips, Plan, Shift
+from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan, Shift
 
 
 class RunTable(BaseModel):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -33,8 +35,6 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.service import cancel_run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 VERSION = 2  # raise when an analysis computes something else from the same inputs
 FILES = {

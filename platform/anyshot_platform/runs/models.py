@@ -7,14 +7,14 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from anyshot_core.wire.evidence import Evidence
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import JobKind, Provenance, Usage
 from anyshot_platform.database import Base, TypedJson, Word, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.records import OwnSeeds, StageTimes
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.wire.evidence import Evidence
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import JobKind, Provenance, Usage
 
 
 class Run(Base):

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols.keys import Seed
+from anyshot_core.protocols.task import tasks_of_dataset
+from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
-from anyshot_starting_kit.protocols.keys import Seed
-from anyshot_starting_kit.protocols.task import tasks_of_dataset
-from anyshot_starting_kit.wire.verdicts import Cause
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 def count_parts(session: Session, version: PhaseVersion) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.phases.models import PhaseVersion
@@ -18,7 +19,6 @@ from anyshot_platform.runs.parts import count_parts, count_tasks, goes_by_datase
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 
 class NotEvaluable(Conflict):

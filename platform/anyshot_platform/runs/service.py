@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.runs.models import Run
@@ -14,7 +15,6 @@ from anyshot_platform.runs.settlement import settle
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 
 class NothingToCancel(Conflict):

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.operations.metrics import RUNS_ENDED
@@ -23,8 +25,6 @@ from anyshot_platform.sight.faults import fault_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from anyshot_core.wire.worker_api import Stage
 from anyshot_platform.errors import Conflict
-from anyshot_starting_kit.wire.worker_api import Stage
 
 
 class RunState(StrEnum):

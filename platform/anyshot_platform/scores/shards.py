@@ -10,6 +10,8 @@ from pathlib import Path
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.results import read_results, write_results
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import NotFound
@@ -24,8 +26,6 @@ from anyshot_platform.scores.service import record_score
 from anyshot_platform.web.services import Services
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import read_results, write_results
-from anyshot_starting_kit.wire.verdicts import Cause
 
 log = logging.getLogger(__name__)
 COMBINED = "results.parquet"

@@ -9,11 +9,11 @@ from functools import lru_cache
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.results import BadResultsFile, read_results
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.runs.models import Run
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import BadResultsFile, read_results
 
 RESULTS = "results.parquet"
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from anyshot_core.results import read_predictions, read_results
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import Group, RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable
-from anyshot_starting_kit.results import read_predictions, read_results
 
 RESULTS, PREDICTIONS = "results.parquet", "predictions.parquet"
 CLOSE = 1e-9  # two ways to add the same numbers up

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_starting_kit.wire.verdicts import Cause
 
 NOT_YOURS = (
     "This run failed for a reason outside your submission. The details went to the organizers and operators."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 
 def is_public(pool: PoolVersion | None) -> bool:

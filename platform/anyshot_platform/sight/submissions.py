@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.runs.models import Run
@@ -13,7 +14,6 @@ from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.standing import Standing, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 # What a team may download of its runs; predictions and results of hidden tasks are the organizers'.
 _OF_THE_TEAM = frozenset({"log.txt", "logger.zip"})

@@ -9,11 +9,11 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from anyshot_core.charts import Bar, draw_bars
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import ScoreMatrix, align
 from anyshot_scoring.reliability.paired import Interval, judge
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.charts import Bar, draw_bars
 
 MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
 

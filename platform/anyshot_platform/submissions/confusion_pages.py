@@ -12,6 +12,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.charts import draw_heat_map
 from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
 from anyshot_platform.submissions.rows import submission_title
@@ -21,7 +22,6 @@ from anyshot_platform.web.access import SubmissionAccess, submission_reader
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_scoring.confusion import Confusion
-from anyshot_starting_kit.charts import draw_heat_map
 
 router = APIRouter(include_in_schema=False)
 MOST_DRAWN = 24  # classes in the picture

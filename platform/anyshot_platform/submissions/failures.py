@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -14,7 +15,6 @@ from anyshot_platform.submissions.progress import last_stage
 from anyshot_platform.submissions.provenance import repeat_command
 from anyshot_platform.submissions.words import STAGE_WORDS, blame
 from anyshot_platform.web.filters import duration, size
-from anyshot_starting_kit.wire.verdicts import Cause
 
 _FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line \d+')
 _OWN_FOLDERS = ("program/", "submission/", "bundle/")

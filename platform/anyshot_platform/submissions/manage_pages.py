@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.phases.service import list_phases
@@ -20,7 +21,6 @@ from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
-from anyshot_starting_kit.wire.verdicts import Cause
 
 router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_schema=False)
 Word = Annotated[str, Query(max_length=100)]

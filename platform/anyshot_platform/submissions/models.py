@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import BigInteger, ForeignKey, Index, String, Text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 
 class Submission(Base):

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid
 from anyshot_platform.sight.code import has_public_code
@@ -16,7 +17,6 @@ from anyshot_platform.submissions import organizing
 from anyshot_platform.submissions.organizing import Act, Row, Wanted
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.web.services import SessionDep
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/submissions", tags=["organizing: submissions"])
 

@@ -11,6 +11,8 @@ from typing import Any
 from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -29,8 +31,6 @@ from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.paging import Page, page_of
-from anyshot_starting_kit.wire.verdicts import Cause
-from anyshot_starting_kit.wire.worker_api import JobKind
 
 PAGE_SIZE = 50
 _SORTS = {

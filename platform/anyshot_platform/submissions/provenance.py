@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_core.dry_run_words import reproduce_command
+from anyshot_core.protocols import WithinDomain
+from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.pools.models import PoolVersion
@@ -11,9 +14,6 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.web.filters import count, short_digest, size
-from anyshot_starting_kit.dryrun.reproduce import reproduce_command
-from anyshot_starting_kit.protocols import WithinDomain
-from anyshot_starting_kit.wire.worker_api import Provenance
 
 
 def train_seed_of(run: Run) -> int | None:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -24,7 +25,6 @@ from anyshot_platform.web.filters import duration, interval, score, size
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.charts import draw_bars, draw_curves, draw_distributions
 
 SCORE = "Normalized accuracy"
 

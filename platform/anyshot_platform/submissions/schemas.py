@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import Provenance, Usage
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import Provenance, Usage
 
 
 class Nothing(BaseModel):

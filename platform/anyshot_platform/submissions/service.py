@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.bundle.report import BundleReport, Check, Outcome
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import require_participant, require_terms
@@ -30,7 +31,6 @@ from anyshot_platform.submissions.quota import lock_team, read_quota, require_qu
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.web.services import Services
 from anyshot_platform.webhooks.service import emit
-from anyshot_starting_kit.bundle.report import BundleReport, Check, Outcome
 
 
 class BadArchive(Invalid):

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
@@ -30,7 +31,6 @@ from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.submissions.withdrawing import can_reinstate, withdrawing_means
 from anyshot_platform.submissions.words import KIND_WORDS
 from anyshot_platform.web.access import SubmissionAccess
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {

@@ -9,6 +9,7 @@ from functools import lru_cache
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.results import BadResultsFile, read_predictions
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
@@ -21,7 +22,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.progress import newest_runs
 from anyshot_scoring.confusion import Confusion, confusion_by_dataset
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import BadResultsFile, read_predictions
 
 PREDICTIONS = "predictions.parquet"
 

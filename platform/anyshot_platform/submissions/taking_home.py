@@ -15,6 +15,8 @@ from typing import BinaryIO
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.report import report_html
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
@@ -32,8 +34,6 @@ from anyshot_platform.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import SubmissionAccess
 from anyshot_platform.web.services import Services
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.report import report_html
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 
 _BATCH = 5000
 _READ_ME = """Everything of one submission.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.runs.models import Run
 from anyshot_platform.web.filters import duration
-from anyshot_starting_kit.wire.worker_api import Usage
 
 _PLATFORM_WORDS = {
     "prepare": "Fetching data",

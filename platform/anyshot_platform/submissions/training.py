@@ -15,12 +15,12 @@ from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.charts import draw_curves
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.runs.models import Run
 from anyshot_platform.web.filters import interval, score
 from anyshot_scoring.summary import Group, group_means
-from anyshot_starting_kit.charts import draw_curves
 
 LOGGER = "logger.zip"
 LARGEST_ZIP = 64 << 20

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 
 KIND_WORDS = {
     SubmissionKind.ENTRY: "entry",

@@ -1,4 +1,4 @@
-"""The worker API: HTTP endpoints of `anyshot_starting_kit.wire.worker_api`, version 1."""
+"""The worker API: HTTP endpoints of `anyshot_core.wire.worker_api`, version 1."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParam
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from anyshot_core.wire.older import write_job
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import (
+    Assignment,
+    ClaimRequest,
+    Complete,
+    Events,
+    Fail,
+    Heartbeat,
+    HeartbeatReply,
+    Release,
+)
 from anyshot_platform.artifacts.service import check_signature, keep_file, read_chunks
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.events.service import keep_events
@@ -23,18 +35,6 @@ from anyshot_platform.workers import leases, results
 from anyshot_platform.workers.assignments import NotAssignable, make_assignment
 from anyshot_platform.workers.releases import is_too_old, refuse, return_unreadable, why_unreadable
 from anyshot_platform.workers.tokens import WorkerTokenDep
-from anyshot_starting_kit.wire.older import write_job
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import (
-    Assignment,
-    ClaimRequest,
-    Complete,
-    Events,
-    Fail,
-    Heartbeat,
-    HeartbeatReply,
-    Release,
-)
 
 router = APIRouter(prefix="/api/worker/v1", tags=["workers"])
 RunParam = Annotated[str, PathParam(max_length=32)]

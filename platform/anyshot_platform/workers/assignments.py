@@ -9,6 +9,22 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
+from anyshot_core.protocols.keys import write_seed
+from anyshot_core.wire.jobs import (
+    Analyse,
+    BlobRef,
+    Budget,
+    Evaluate,
+    Job,
+    JobKind,
+    Limits,
+    MetaTest,
+    PackRef,
+    Rescore,
+    ResultsRef,
+    Smoke,
+)
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.competitions.models import Competition
@@ -33,22 +49,6 @@ from anyshot_platform.sight.logs import shown_logs, smoke_logs
 from anyshot_platform.sight.names import hides_training_names
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.services import Services
-from anyshot_starting_kit.protocols import Protocol, ProtocolError, protocol_from_dict
-from anyshot_starting_kit.protocols.keys import write_seed
-from anyshot_starting_kit.wire.jobs import (
-    Analyse,
-    BlobRef,
-    Budget,
-    Evaluate,
-    Job,
-    JobKind,
-    Limits,
-    MetaTest,
-    PackRef,
-    Rescore,
-    ResultsRef,
-    Smoke,
-)
 
 
 class NotAssignable(PlatformError):

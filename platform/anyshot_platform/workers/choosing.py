@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import JobKind, WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.worker_api import JobKind, WorkerInfo
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
 UNREADABLE_PAUSE = timedelta(

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
 from anyshot_platform.operations.alerts import close_alert, open_alert
@@ -21,8 +23,6 @@ from anyshot_platform.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import Base, TypedJson, new_id, now
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
 
 
 class WorkerToken(Base):

@@ -7,6 +7,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols.keys import order_from_seed
+from anyshot_core.wire.jobs import Job, Tested
+from anyshot_core.wire.message import API_VERSION, OLDEST_WORKER
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.operations.alerts import open_alert
 from anyshot_platform.runs.models import Attempt, Run
@@ -14,11 +19,6 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE
 from anyshot_platform.workers.leases import end_cancelled, fail_run, requeue
 from anyshot_platform.workers.models import Worker
-from anyshot_starting_kit.protocols.keys import order_from_seed
-from anyshot_starting_kit.wire.jobs import Job, Tested
-from anyshot_starting_kit.wire.message import API_VERSION, OLDEST_WORKER
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
 
 PATIENCE = timedelta(days=1)  # time for the operators to upgrade a worker, before a run is given up
 

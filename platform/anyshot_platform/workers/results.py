@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Usage
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
@@ -30,9 +33,6 @@ from anyshot_platform.workers.leases import (
 )
 from anyshot_platform.workers.models import Worker
 from anyshot_scoring.summary import RunSummary
-from anyshot_starting_kit.wire.reports import ReportSummary
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Usage
 
 ARTIFACT_NAMES = frozenset(
     (

@@ -1,12 +1,28 @@
-"""The command `anyshot`. Other packages add subcommands by the entry point group `anyshot.commands`."""
+"""The commands of a participant, and `anyshot organize`."""
 
-import os
-
-from anyshot_starting_kit.cli.group import main
-from anyshot_starting_kit.taskserver.tuning import TUNING
-
-# Before anything brings torch and OpenMP, which read it once; what the caller set stays.
-for _name, _value in TUNING.items():
-    os.environ.setdefault(_name, _value)
-
-__all__ = ["main"]
+_KIT = "anyshot_starting_kit.cli"
+COMMANDS = {
+    "init": (f"{_KIT}.init:init", "Start a submission from a template that runs."),
+    "check": (f"{_KIT}.check:check", "Check a submission without running it."),
+    "pack": (f"{_KIT}.pack:pack", "Zip a submission's folder."),
+    "dry-run": (f"{_KIT}.dry_run:dry_run", "Run a submission here, as the platform would."),
+    "login": (f"{_KIT}.login:login", "Log in at a platform."),
+    "submit": (f"{_KIT}.submit:submit", "Upload a submission."),
+    "status": (f"{_KIT}.status:status", "Show where a submission stands."),
+    "log": (f"{_KIT}.log:log", "Show the log of a submission."),
+    "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
+    "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),
+    "leagues": (f"{_KIT}.leagues:leagues", "Show the leagues of a competition and what they ask."),
+    "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),
+    "entries": (f"{_KIT}.leagues:entries", "Show which of your submissions count, in each league."),
+    "fact-sheet": (f"{_KIT}.fact_sheet:fact_sheet", "Show or hand in your team's fact sheet."),
+    "winners": (
+        f"{_KIT}.winners:winners",
+        "Show the results of a final phase, write tables and certificates.",
+    ),
+    "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
+    "score": (f"{_KIT}.score:score", "Score prediction files."),
+    "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),
+    "pack-data": (f"{_KIT}.data:pack_data", "Pack a dataset folder into one file."),
+    "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),
+}

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import click
 
+from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.client import Client, NotAllowed, Refused, Unreachable
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
-from anyshot_starting_kit.client import Client
 
 
 @click.command()

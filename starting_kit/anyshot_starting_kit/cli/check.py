@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from anyshot_starting_kit.bundle import BundleReport, Outcome, check_bundle
+from anyshot_core.bundle import BundleReport, Outcome, check_bundle
 from anyshot_starting_kit.cli.exits import Exit
 
 _SIGNS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.FAILED: "FAILED"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anyshot_starting_kit.client import Refused
+from anyshot_core.client import Refused
 
 
 def consent_options(command: Callable[..., Any]) -> Callable[..., Any]:

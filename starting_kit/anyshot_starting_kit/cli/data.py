@@ -19,17 +19,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from anyshot_core.data.block_workers import BlockWorkers
+from anyshot_core.data.dataset import check_dataset, read_dataset
+from anyshot_core.data.download import DownloadError
+from anyshot_core.data.openml import VERSIONS, download_dataset
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.picture import contact_sheet, task_picture
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import BadDataset, DataError, Problem, errors
+from anyshot_core.data.series import pack_series
+from anyshot_core.protocols import protocol_from_dict
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.data.block_workers import BlockWorkers
-from anyshot_starting_kit.data.dataset import check_dataset, read_dataset
-from anyshot_starting_kit.data.download import DownloadError
-from anyshot_starting_kit.data.openml import VERSIONS, download_dataset
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.picture import contact_sheet, task_picture
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.data.problems import BadDataset, DataError, Problem, errors
-from anyshot_starting_kit.data.series import pack_series
-from anyshot_starting_kit.protocols import protocol_from_dict
 
 _existing = click.Path(exists=True, path_type=Path)
 

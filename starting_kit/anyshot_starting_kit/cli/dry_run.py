@@ -12,17 +12,17 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from anyshot_starting_kit.bundle import check_bundle
-from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_core.bundle import check_bundle
+from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.data.problems import DataError
+from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain
+from anyshot_core.wire.verdicts import Cause
+from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.data.problems import DataError
 from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
-from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain
-from anyshot_starting_kit.wire.verdicts import Cause
-from anyshot_starting_kit.wire.worker_api import Budget
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0
 

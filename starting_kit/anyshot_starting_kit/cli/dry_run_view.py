@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from anyshot_core.report import report_html, report_text
+from anyshot_core.results import write_predictions, write_results
+from anyshot_core.taskserver.job import Hooks, LogLine, Outcome, ServerProgress
+from anyshot_core.wire.worker_api import Stage
 from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan
-from anyshot_starting_kit.report import report_html, report_text
-from anyshot_starting_kit.results import write_predictions, write_results
-from anyshot_starting_kit.taskserver.job import Hooks, LogLine, Outcome, ServerProgress
-from anyshot_starting_kit.wire.worker_api import Stage
 
 _STAGES = {
     Stage.PREPARING: "starting",

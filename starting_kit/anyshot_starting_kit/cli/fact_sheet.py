@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.client import Client
 
 
 @click.command("fact-sheet")

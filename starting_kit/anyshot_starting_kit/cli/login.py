@@ -6,9 +6,9 @@ import sys
 
 import click
 
+from anyshot_core.client import Client, PlatformError
 from anyshot_starting_kit.cli.account import Account, account_file, write_account
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.client import Client, PlatformError
 
 
 @click.command()

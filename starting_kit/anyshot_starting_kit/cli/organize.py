@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
-from anyshot_starting_kit.client import Client
 
 DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds", "publish-key")
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
-from anyshot_starting_kit.client import Client
 
 _File = click.Path(exists=True, dir_okay=False, path_type=Path)
 STATES = ("draft", "published", "archived")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from anyshot_starting_kit.bundle import check_bundle
-from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_core.bundle import check_bundle
+from anyshot_core.bundle.pack import pack_folder
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
 

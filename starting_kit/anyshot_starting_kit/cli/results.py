@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import describe, exit_code
-from anyshot_starting_kit.client import Client
 
 
 @click.command()

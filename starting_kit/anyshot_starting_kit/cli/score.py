@@ -9,18 +9,18 @@ from typing import Any
 
 import click
 
-from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.rules import RULES, Rule, find_rule
-from anyshot_scoring.summary import RunSummary, summarize
-from anyshot_scoring.table import METRICS, TaskTable
-from anyshot_starting_kit.report import report_html, report_text
-from anyshot_starting_kit.results import (
+from anyshot_core.report import report_html, report_text
+from anyshot_core.results import (
     BadResultsFile,
     read_kind,
     read_predictions,
     read_results,
     write_results,
 )
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.rules import RULES, Rule, find_rule
+from anyshot_scoring.summary import RunSummary, summarize
+from anyshot_scoring.table import METRICS, TaskTable
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _TARGET = click.Path(dir_okay=False, path_type=Path)

@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.client import Client
 
 _OURS = ("infrastructure", "organizer")
 

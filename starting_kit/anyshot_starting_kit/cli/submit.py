@@ -12,14 +12,14 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
-from anyshot_starting_kit.bundle import check_bundle
-from anyshot_starting_kit.bundle.pack import pack_folder
+from anyshot_core.bundle import check_bundle
+from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.client import Client, NotAllowed, Refused
 from anyshot_starting_kit.cli.account import connection_options, remember_submission
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.leagues import describe_entry
 from anyshot_starting_kit.cli.status import follow_to_end
-from anyshot_starting_kit.client import Client, NotAllowed, Refused
 
 
 @click.command()

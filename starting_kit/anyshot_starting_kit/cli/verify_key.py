@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
 
 
 class SeedType(click.ParamType):

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.client import Client
 
 
 @click.command()

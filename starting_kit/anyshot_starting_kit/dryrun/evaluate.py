@@ -10,28 +10,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range
+from anyshot_core.results.identity import Identity, Maker, digest_code
+from anyshot_core.taskserver.channel import Channel, NoSandbox
+from anyshot_core.taskserver.child import ChildChannel
+from anyshot_core.taskserver.job import Hooks, Job, Outcome
+from anyshot_core.taskserver.scores import collect
+from anyshot_core.taskserver.server import default_cpus, serve, serve_isolated
+from anyshot_core.taskserver.tasks import PoolTasks
+from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.pool import Pool
 from anyshot_starting_kit.dryrun.parts import carry_out_parts, training_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
-from anyshot_starting_kit.protocols import AnyWayAnyShot, Protocol, Range
-from anyshot_starting_kit.results.identity import Identity, Maker, digest_code
-from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.taskserver.child import ChildChannel
-from anyshot_starting_kit.taskserver.job import Hooks, Job, Outcome
-from anyshot_starting_kit.taskserver.scores import collect
-from anyshot_starting_kit.taskserver.server import default_cpus, serve, serve_isolated
-from anyshot_starting_kit.taskserver.tasks import PoolTasks
-from anyshot_starting_kit.wire.worker_api import Budget, LogPolicy
 
 SANDBOXES = "anyshot.sandboxes"  # entry point group: name -> callable(cpus, memory_bytes) -> Channel
-
-
-class NoSandbox(RuntimeError):
-    """The sandbox that was asked for cannot be had here."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from anyshot_starting_kit.data.part import write_part
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.data.part import write_part
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import Protocol
+from anyshot_core.taskserver.job import Hooks, Outcome, ServerProgress, TaskResult, TimeUse
 from anyshot_starting_kit.dryrun.publicdata import PublicData
-from anyshot_starting_kit.protocols import Protocol
-from anyshot_starting_kit.taskserver.job import Hooks, Outcome, ServerProgress, TaskResult, TimeUse
 
 
 def training_packs(data: PublicData, pool: Pool, protocol: Protocol, folder: Path) -> tuple[Path, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_starting_kit.data.pack import SUFFIX, pack_dataset
-from anyshot_starting_kit.demo_data import DATASETS, make_demo_data
+from anyshot_core.data.pack import SUFFIX, pack_dataset
+from anyshot_core.demo_data import DATASETS, make_demo_data
 
 
 class NoData(ValueError):

@@ -1,4 +1,4 @@
-"""Tasks in a row, prefetched: as uint8 arrays, or as float tensors where the learner wants them."""
+"""Tasks in a row, prefetched, as float tensors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes.arrays import TaskArrays
-from anyshot_starting_kit.episodes.prefetch import Slot, prefetch
+from anyshot_core.data.pool import Pool
+from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.episodes.stream import AHEAD, THREADS
+from anyshot_core.protocols.task import Protocol, TaskSpec
 from anyshot_starting_kit.episodes.tensors import FloatSlots
-from anyshot_starting_kit.protocols.task import Protocol, TaskSpec
 
 if TYPE_CHECKING:
     import torch
-
-AHEAD = 2
-THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -35,33 +32,6 @@ class TaskTensors:
     def query(self) -> torch.Tensor:
         """Query images, float32 `[n, 3, 128, 128]`."""
         return self.images[len(self.spec.support) :]
-
-
-def stream(
-    pool: Pool,
-    protocol: Protocol,
-    seed: int,
-    count: int,
-    *,
-    start: int = 0,
-    ahead: int = AHEAD,
-    threads: int = THREADS,
-    reuse: bool = False,
-) -> Iterator[TaskArrays]:
-    """Tasks `start` to `start + count - 1` in order, drawn and read by threads ahead of the consumer.
-
-    At most `ahead` tasks wait in memory beside the one in use. With `reuse`, the buffers are filled again: a task's
-    images are valid until the next one is asked for.
-
-    Raises:
-        ProtocolError: the pool cannot offer a task, when its turn comes.
-    """
-
-    def read(index: int, slot: Slot) -> TaskArrays:
-        spec = protocol.task(pool, seed, index)
-        return TaskArrays(spec, pool[spec.dataset].read_rows(spec.rows, slot.images(len(spec.rows))))
-
-    return prefetch(range(start, start + count), read, ahead=ahead, threads=threads, reuse=reuse)
 
 
 def stream_tensors(

@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anyshot_starting_kit.data.images import IMAGE_SHAPE
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.episodes.memory import Memory
+from anyshot_core.data.images import IMAGE_SHAPE
+from anyshot_core.data.pack import Pack
+from anyshot_core.episodes.memory import Memory
 
 if TYPE_CHECKING:
     import torch
 
 _WHITE = np.float32(255)
 _AT_ONCE = 128  # images converted at a time; with fewer, the calls cost more than the cache saves
+
+
+def floats(memory: Memory, shape: tuple[int, ...]) -> torch.Tensor:
+    """An uninitialized float32 tensor on the CPU, on memory that is used again when nobody holds the tensor."""
+    import torch
+
+    return torch.from_numpy(memory.array(shape, np.float32))
 
 
 def read_floats(
@@ -73,9 +80,9 @@ class FloatSlots:
         """Images of the task with that running number, float32 `[n, 3, 128, 128]`."""
         if self.device.type == "cuda":
             return self._load_cuda(number % len(self._pinned), pack, rows)
-        floats = self._memory.floats((len(rows), *IMAGE_SHAPE))
-        read_pack_floats(pack, rows, floats.numpy())
-        return floats.to(self.device)
+        images = floats(self._memory, (len(rows), *IMAGE_SHAPE))
+        read_pack_floats(pack, rows, images.numpy())
+        return images.to(self.device)
 
     def _load_cuda(self, place: int, pack: Pack, rows: np.ndarray) -> torch.Tensor:
         import torch

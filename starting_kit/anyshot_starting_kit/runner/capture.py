@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 
-from anyshot_starting_kit.wire.messages import Stream
+from anyshot_core.wire.messages import Stream
 
 _PIECE = 32 << 10
 

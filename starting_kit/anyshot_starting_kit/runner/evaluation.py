@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from anyshot_starting_kit.bundle.config import SubmissionConfig, read_config
-from anyshot_starting_kit.data.pool import Pool
+from anyshot_core.bundle.config import SubmissionConfig, read_config
+from anyshot_core.data.pool import Pool
+from anyshot_core.wire.frames import FrameType
+from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
 from anyshot_starting_kit.runner.pixels import Images
@@ -19,8 +21,6 @@ from anyshot_starting_kit.runner.predictions import BadPrediction, reduce_predic
 from anyshot_starting_kit.runner.scratch import Scratch
 from anyshot_starting_kit.runner.stream import FrameStream
 from anyshot_starting_kit.runner.submission import Submission, import_submission
-from anyshot_starting_kit.wire.frames import FrameType
-from anyshot_starting_kit.wire.messages import ImagesHeader, JobHeader, LoggerRow
 
 
 class Evaluation:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from anyshot_starting_kit.bundle.config import EpisodeConfig, SubmissionConfig
-from anyshot_starting_kit.data.images import IMAGE_SHAPE
-from anyshot_starting_kit.data.pack import Pack
-from anyshot_starting_kit.data.pool import Pool
-from anyshot_starting_kit.episodes import batches
-from anyshot_starting_kit.episodes.memory import Memory
-from anyshot_starting_kit.episodes.tensors import read_pack_floats, to_float
-from anyshot_starting_kit.protocols import TaskSpec
-from anyshot_starting_kit.protocols.legacy import training_stream, validation_split
+from anyshot_core.bundle.config import EpisodeConfig, SubmissionConfig
+from anyshot_core.data.images import IMAGE_SHAPE
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.pool import Pool
+from anyshot_core.episodes import batches
+from anyshot_core.episodes.memory import Memory
+from anyshot_core.protocols import TaskSpec
+from anyshot_core.protocols.legacy import training_stream, validation_split
+from anyshot_starting_kit.episodes.tensors import floats, read_pack_floats, to_float
 
 ImageSet = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -114,7 +114,7 @@ def load_task(pool: Pool, spec: TaskSpec, memory: Memory | None = None, *, hide_
 def _image_set(
     pack: Pack, rows: np.ndarray, labels: np.ndarray, classes: np.ndarray, memory: Memory
 ) -> ImageSet:
-    images = memory.floats((len(rows), *IMAGE_SHAPE))
+    images = floats(memory, (len(rows), *IMAGE_SHAPE))
     read_pack_floats(pack, rows, images.numpy())
     return images, torch.from_numpy(labels.astype(np.int64)), torch.from_numpy(classes[labels])
 
@@ -132,5 +132,5 @@ class BatchGenerator:
 
     def __call__(self, count: int) -> Iterator[list[torch.Tensor]]:
         for batch in self._supply(count):
-            images = self._memory.floats(batch.images.shape)
+            images = floats(self._memory, batch.images.shape)
             yield [to_float(batch.images, images), torch.from_numpy(batch.labels)]

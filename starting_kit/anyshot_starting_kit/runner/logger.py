@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from anyshot_starting_kit.wire.messages import LoggerRow
-
-COLUMNS = ("step", "iteration", "dataset", "ways", "shots", "loss", "accuracy", "normalized_accuracy")
+from anyshot_core.wire.logger_tables import COLUMNS, TABLES, cells
+from anyshot_core.wire.messages import LoggerRow
 
 
 class Logger:
@@ -73,22 +72,6 @@ class Logger:
             if new:
                 writer.writerow(COLUMNS)
             writer.writerow(cells(row))
-
-
-TABLES = {False: "meta_train.csv", True: "meta_validation.csv"}
-
-
-def cells(row: LoggerRow) -> list[str]:
-    """The row as CSV cells in the order of `COLUMNS`; empty where there is no value."""
-    numbers = (row.loss, row.accuracy, row.normalized_accuracy)
-    sizes = ["" if size < 0 else str(size) for size in (row.ways, row.shots)]
-    return [
-        str(row.step),
-        str(row.iteration),
-        row.dataset,
-        *sizes,
-        *("" if math.isnan(n) else f"{n:.6g}" for n in numbers),
-    ]
 
 
 def normalized(truth: np.ndarray, guess: np.ndarray, ways: int) -> float:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anyshot_starting_kit.episodes.memory import Memory
-from anyshot_starting_kit.episodes.tensors import read_floats, to_float
-from anyshot_starting_kit.wire.messages import INLINE, ImagesHeader
+from anyshot_core.episodes.memory import Memory
+from anyshot_core.wire.messages import INLINE, ImagesHeader
+from anyshot_starting_kit.episodes.tensors import floats, read_floats, to_float
 
 if TYPE_CHECKING:
     import torch
@@ -27,15 +27,15 @@ class Images:
 
     def fetch(self, images: ImagesHeader, inline: memoryview) -> torch.Tensor:
         """float32 [n, c, h, w] in [0, 1]. Raises OSError where the shared buffer has less than announced."""
-        floats = self._memory.floats(images.shape)
+        target = floats(self._memory, images.shape)
         if images.place == INLINE:
-            return _convert(inline, images, floats)
+            return _convert(inline, images, target)
         if self._shared is None:
             raise OSError("the task is in a shared buffer that this sandbox has not")
         if images.pixel_bytes and self._mapped:
-            return _convert(self._map(self._shared, images.pixel_bytes), images, floats)
-        _read(self._shared, images, floats.numpy())
-        return floats
+            return _convert(self._map(self._shared, images.pixel_bytes), images, target)
+        _read(self._shared, images, target.numpy())
+        return target
 
     def _map(self, shared: str, size: int) -> mmap.mmap:
         """The buffer, mapped anew where it has grown."""
@@ -50,9 +50,9 @@ class Images:
         return self._mapping
 
 
-def _convert(source: memoryview | mmap.mmap, images: ImagesHeader, floats: torch.Tensor) -> torch.Tensor:
+def _convert(source: memoryview | mmap.mmap, images: ImagesHeader, target: torch.Tensor) -> torch.Tensor:
     pixels = np.frombuffer(source, dtype=np.uint8, count=images.pixel_bytes).reshape(images.shape)
-    return to_float(pixels, out=floats)
+    return to_float(pixels, out=target)
 
 
 def _read(shared: str, images: ImagesHeader, target: np.ndarray) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 
 import anyshot_starting_kit
-from anyshot_starting_kit.bundle.config import BadConfig
-from anyshot_starting_kit.bundle.zipsafety import ZipRefused
+from anyshot_core.bundle.config import BadConfig
+from anyshot_core.bundle.zipsafety import ZipRefused
+from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
 from anyshot_starting_kit.runner.predictions import BadPrediction
-from anyshot_starting_kit.wire.messages import CodeLine, ErrorKind, ErrorReport
 
 _KIT = str(Path(anyshot_starting_kit.__file__).parent)
 

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from anyshot_core.wire import messages
+from anyshot_core.wire.frames import CHUNK, TURN, VERSION, Frame, FrameType
+from anyshot_core.wire.messages import JobHeader
 from anyshot_starting_kit import budget
 from anyshot_starting_kit.runner import learnerblob, reports, scratch
 from anyshot_starting_kit.runner.capture import OutputCapture
 from anyshot_starting_kit.runner.stream import FrameStream, StreamEnded
-from anyshot_starting_kit.wire import messages
-from anyshot_starting_kit.wire.frames import CHUNK, TURN, VERSION, Frame, FrameType
-from anyshot_starting_kit.wire.messages import JobHeader
 
 _IDLE = 0.25  # seconds without a command: this runner waits in a pool
 

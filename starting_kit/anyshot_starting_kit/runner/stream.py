@@ -9,7 +9,7 @@ import select
 import threading
 from collections.abc import Callable
 
-from anyshot_starting_kit.wire.frames import FROM_TASK_SERVER, Decoder, Frame, FrameType, header
+from anyshot_core.wire.frames import FROM_TASK_SERVER, Decoder, Frame, FrameType, header
 
 _HIGH = 200  # above what participants' libraries get in ordinary runs
 

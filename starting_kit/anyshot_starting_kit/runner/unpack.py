@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anyshot_starting_kit.bundle.members import pieces
-from anyshot_starting_kit.bundle.zipsafety import (
+from anyshot_core.bundle.members import pieces
+from anyshot_core.bundle.zipsafety import (
     Listing,
     ZipLimits,
     ZipRefused,

@@ -14,11 +14,11 @@ import httpx
 import numpy as np
 from fastapi.testclient import TestClient
 
+from anyshot_core.results import write_predictions, write_results
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.results import write_predictions, write_results
-from anyshot_starting_kit.wire.worker_api import WorkerInfo
 from anyshot_worker.attempt import Site as WorkerSite
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient

@@ -17,6 +17,7 @@ from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
+from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.submissions.models import Submission
@@ -25,7 +26,6 @@ from anyshot_platform.users.service import begin_session, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.workers.tokens import create_worker_token
-from anyshot_starting_kit.data.pack import pack_dataset
 from tests.platform.admin.zips import zipped
 from tests.platform.conftest import make_settings
 from tests.platform.site import PaperWorker, make_zip

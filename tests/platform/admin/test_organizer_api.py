@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.demo_data import make_demo_data
+from anyshot_core.protocols.keys import PhaseSecrets, Seed
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.secrets import secrets_of
-from anyshot_starting_kit.data.pack import pack_dataset
-from anyshot_starting_kit.demo_data import make_demo_data
-from anyshot_starting_kit.protocols.keys import PhaseSecrets, Seed
 from tests.platform.admin.test_manage import acts, finish, post
 from tests.platform.site import SLUG, Person, Site, make_zip
 

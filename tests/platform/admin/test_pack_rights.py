@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.database import now
 from anyshot_platform.pools.models import Pack, Pool
-from anyshot_starting_kit.data.pack import pack_dataset
+from tests.core.tinydata import write_dataset
 from tests.platform.site import Person, Site
-from tests.starting_kit.tinydata import write_dataset
 
 
 def make_pool(person: Person, slug: str) -> None:

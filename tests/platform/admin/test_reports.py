@@ -183,8 +183,8 @@ def test_what_cannot_be_computed_is_refused_with_the_reason(embedded_site: Site,
 
 def use_real_pool(site: Site, folder: Path) -> None:
     """Put two generated datasets in the place of the paper ones."""
-    from anyshot_starting_kit.data.pack import pack_dataset
-    from anyshot_starting_kit.demo_data import make_demo_data
+    from anyshot_core.data.pack import pack_dataset
+    from anyshot_core.demo_data import make_demo_data
 
     make_demo_data(folder / "demo")
     sources = sorted(p.parent for p in (folder / "demo").glob("*/labels.csv"))[:2]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from anyshot_core.bundle.check import check_bundle
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
@@ -16,7 +17,6 @@ from anyshot_platform.bundles.ready import _FOLDER as FOLDER
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.confined import service
 from anyshot_platform.submissions.service import check_zip
-from anyshot_starting_kit.bundle.check import check_bundle
 from tests.platform.site import Site
 
 

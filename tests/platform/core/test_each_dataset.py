@@ -12,6 +12,8 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from anyshot_core.protocols.task import dataset_in_turn
+from anyshot_core.results import read_results, write_results
 from anyshot_platform.bundles.schema import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
@@ -20,8 +22,6 @@ from anyshot_platform.queue.sweeper import sweep
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.protocols.task import dataset_in_turn
-from anyshot_starting_kit.results import read_results, write_results
 from tests.platform.core.test_shards import make_predictions, make_table, rescore, store
 from tests.platform.site import PaperWorker, Site, make_paper_pack
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.phases.states import BoardShows
-from anyshot_starting_kit.wire.evidence import Evidence
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"

@@ -21,17 +21,17 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import text
 
+from anyshot_core.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
+from anyshot_core.protocols.keys import PhaseSecrets, Purpose, Seed, derive, read_seed
+from anyshot_core.taskserver.tasks import query_order
 from anyshot_platform.database import Database, now
 from anyshot_platform.migration import migrate
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.pools.models import Pool
 from anyshot_starting_kit.cli.verify_key import verify_key
-from anyshot_starting_kit.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
-from anyshot_starting_kit.protocols.keys import PhaseSecrets, Purpose, Seed, derive, read_seed
-from anyshot_starting_kit.taskserver.tasks import query_order
+from tests.core.data.factory import bare_pool
 from tests.platform.site import Person, Site, make_zip
-from tests.starting_kit.data.factory import bare_pool
 
 POOL = bare_pool((20, 40), (19, 40))
 PROTOCOL = AnyWayAnyShot()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
+from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.runs.models import Attempt
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.wire.evidence import Evidence
 from tests.platform.site import MODEL, Site, make_zip
 
 

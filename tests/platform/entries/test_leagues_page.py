@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import event
 
+from anyshot_core.command import main
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.cli.group import main
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.entries.test_entries import add_league, names, scored
 from tests.platform.site import Person, Site, make_zip

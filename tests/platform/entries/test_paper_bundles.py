@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from anyshot_core.baselines import merged_config
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.bundles.schema import BaselineSpec
 from anyshot_platform.submissions.models import Submission
-from anyshot_starting_kit.experiment.bundles import merged_config
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.site import Person, Site
 

@@ -12,6 +12,10 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.protocols import protocol_from_dict
+from anyshot_core.results import write_predictions, write_results
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Provenance, Stage, Usage
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.artifacts.service import digest_file
@@ -39,10 +43,6 @@ from anyshot_platform.users.service import create_user
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.protocols import protocol_from_dict
-from anyshot_starting_kit.results import write_predictions, write_results
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Provenance, Stage, Usage
 
 PASSWORD = "three small foxes"
 DATASETS = tuple(

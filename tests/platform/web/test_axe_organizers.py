@@ -10,6 +10,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_analysis.jobs import run as analyse
+from anyshot_core.results import write_results
+from anyshot_core.wire.reports import Difficulty, ReportSummary
+from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.queue.outbox import mark_outbox
@@ -17,9 +20,6 @@ from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.users.models import User
-from anyshot_starting_kit.results import write_results
-from anyshot_starting_kit.wire.reports import Difficulty, ReportSummary
-from anyshot_starting_kit.wire.worker_api import JobKind
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import add_artifact, make_table
 from tests.platform.web.test_axe import look

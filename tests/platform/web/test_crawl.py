@@ -19,9 +19,9 @@ from anyshot_platform.pools.models import Pack
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import create_user
+from tests.core.tinydata import write_pack
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import PASSWORD, Scene
-from tests.starting_kit.tinydata import write_pack
 
 ALIKE = 2  # pages of one kind that are opened: the submissions of a long list look alike
 _ID = re.compile(r"\b(?:[0-9a-f]{32}|[0-9a-f]{64}|\d+)\b")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.leaderboards.board_view import find_brackets
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import Place
@@ -15,7 +16,6 @@ from anyshot_platform.submissions.words import blame
 from anyshot_platform.web.filters import count, duration, interval, ordinal, score, size, when
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.paging import page_of
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
 from tests.platform.web.scene import TRACEBACK
 
 

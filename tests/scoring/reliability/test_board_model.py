@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from anyshot_core.report import reliability_html
 from anyshot_scoring.reliability import BoardModel, Population, assess, model_board, resample
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.undefined import Undefined
-from anyshot_starting_kit.report import reliability_html
 from benchmarks.calibration.__main__ import judge
 from benchmarks.calibration.boards import FAMILIES, simulate
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from anyshot_starting_kit.bundle import check_bundle
+from anyshot_core.bundle import check_bundle
+from anyshot_core.command import main
+from anyshot_core.dry_run_words import reproduce_command
 from anyshot_starting_kit.cli import group
-from anyshot_starting_kit.cli.group import main
-from anyshot_starting_kit.dryrun.reproduce import reproduce_command
-from tests.starting_kit.bundle.archives import MODEL
+from tests.core.bundle.archives import MODEL
 
 
 def test_help_lists_commands_without_importing_torch() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from anyshot_starting_kit.cli.group import main
+from anyshot_core.command import main
+from anyshot_core.results import read_predictions, read_results
 from anyshot_starting_kit.dryrun.evaluate import NoSandbox, channel_opener
 from anyshot_starting_kit.dryrun.publicdata import NoData, find_public_data, read_split
-from anyshot_starting_kit.results import read_predictions, read_results
-from tests.starting_kit.conftest import HONEST
-from tests.starting_kit.tinydata import write_dataset
+from tests.core.conftest import HONEST
+from tests.core.tinydata import write_dataset
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def anyshot(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache"), "LANG": "C.UTF-8"}
-    command = [sys.executable, "-c", "from anyshot_starting_kit.cli import main; main()", *words]
+    command = [sys.executable, "-c", "from anyshot_core.command import main; main()", *words]
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=200)
 
 

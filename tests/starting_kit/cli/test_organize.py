@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.client import Client, NotAllowed
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.users.models import User
-from anyshot_starting_kit.client import Client, NotAllowed
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,

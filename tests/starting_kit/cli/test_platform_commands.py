@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
+from anyshot_core.command import main
 from anyshot_starting_kit.cli.account import account_file, read_account
-from anyshot_starting_kit.cli.group import main
-from anyshot_starting_kit.client import Client, NotAllowed, Refused, Unreachable
+from tests.core.bundle.archives import MODEL
 from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
 from tests.platform.site import PASSWORD, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
-from tests.starting_kit.bundle.archives import MODEL
 
 
 @pytest.fixture

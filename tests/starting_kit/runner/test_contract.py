@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.bundle import check_bundle
-from anyshot_starting_kit.bundle.pack import pack_folder
-from anyshot_starting_kit.taskserver.scores import collect
-from anyshot_starting_kit.taskserver.server import serve
-from tests.starting_kit.conftest import HONEST, Runs
+from anyshot_core.bundle import check_bundle
+from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.taskserver.scores import collect
+from anyshot_core.taskserver.server import serve
+from tests.core.conftest import HONEST, Runs
 
 BUNDLES = Path(__file__).parents[2] / "bundles"
 META_FIT = "        return MyLearner()\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.docker import DockerBackend, DockerBox
 from anyshot_worker.sandbox.interface import BoxSpec
 from tests.worker.sandbox.machine import sandbox_settings

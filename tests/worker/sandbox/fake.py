@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from anyshot_starting_kit.taskserver.channel import Death
+from anyshot_core.taskserver.channel import Death
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError, Usage
 from anyshot_worker.sandbox.lifetime import Lifetime
 

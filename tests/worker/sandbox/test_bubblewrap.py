@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.images.build import build_folder
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend, counts_by_namespace

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from anyshot_starting_kit.taskserver.channel import ChannelClosed
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.taskserver.channel import ChannelClosed
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.docker import DockerBackend, DockerBox
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
 from tests.worker.sandbox.conftest import StartBox

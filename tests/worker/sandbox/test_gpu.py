@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.flags import Placement, environment, host_config, shared_memory_bytes
 from anyshot_worker.sandbox.gpu import Gpu, Gpus, NvidiaDevices
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError

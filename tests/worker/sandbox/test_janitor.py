@@ -23,7 +23,7 @@ from pathlib import Path
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import BoxSpec
 from anyshot_worker.sandbox.settings import SandboxSettings
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.worker_api import Limits
 settings = SandboxSettings.model_validate_json(sys.argv[1])
 limits = Limits(memory_bytes=256 << 20, processes=64, scratch_bytes=32 << 20)
 box = DockerBackend(settings).start(BoxSpec("cpu", limits, ("-c", "import time; time.sleep(600)")))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.cgroups import poll
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
 from anyshot_worker.sandbox.pool import WarmPool

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_starting_kit.wire.verdicts import Cause, Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError

@@ -14,8 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.inventory import digest_of
+from anyshot_worker.images.ours import inside_files, package_folders
 from anyshot_worker.images.recipe import (
     PYTHON,
     UIDS,
@@ -23,7 +24,6 @@ from anyshot_worker.images.recipe import (
     Recipe,
     choose_recipe,
     layer_key,
-    package_folders,
 )
 from anyshot_worker.images.root import SBOM_INSIDE, SITE, add_users, build_root
 from anyshot_worker.sandbox.interface import SandboxError
@@ -63,7 +63,7 @@ def build_image(
         tag, short = f"{REPOSITORY}:{key}", f"{REPOSITORY}:{name or flavour}"
         absent = not _exists(tag)
         if absent:
-            say(f"adding the starting kit and the scoring library: {tag}")
+            say(f"adding what runs a submission: {tag}")
             _build_layer(base, tag, key, recipe)
         _docker("tag", tag, short)
     return Built(tag, short, key, absent)
@@ -91,11 +91,14 @@ def build_folder(flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say 
 
 
 def copy_ours(site: Path) -> None:
-    """Put the starting kit and the scoring library into a site folder, compiled where the versions agree."""
+    """Put scoring, core and what runs a submission into a site folder, compiled where the versions agree."""
     for name, source in package_folders().items():
         shutil.rmtree(site / name, ignore_errors=True)
         _write_metadata(site, name)
-        shutil.copytree(source, site / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in inside_files(name):
+            target = site / name / path.relative_to(source)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target)
         if f"{sys.version_info[0]}.{sys.version_info[1]}" == PYTHON:
             compileall.compile_dir(site / name, quiet=2, stripdir=str(site), prependdir=f"/{SITE}")
 

@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.root import SBOM_INSIDE
 from anyshot_worker.sandbox.interface import Backend, BoxSpec, SandboxError
 

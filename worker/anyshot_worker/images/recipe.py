@@ -12,8 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-import anyshot_scoring
-import anyshot_starting_kit
+from anyshot_worker.images.ours import inside_files, package_folders
 
 Flavour = Literal["cpu", "gpu"]
 
@@ -90,28 +89,15 @@ def pip_find_links() -> tuple[str, ...]:
     return tuple(asked.stdout.split()) if asked.returncode == 0 else ()
 
 
-def package_folders() -> dict[str, Path]:
-    """What of ours goes into an image, and nothing else: the starting kit and the scoring library, both public."""
-    return {
-        module.__name__: Path(str(module.__file__)).parent
-        for module in (anyshot_scoring, anyshot_starting_kit)
-    }
-
-
 def layer_key(base: str) -> str:
     """Twelve hex digits over the base and every file of ours in the image."""
     digest = hashlib.sha256(base.encode())
     for name, folder in sorted(package_folders().items()):
-        for path in source_files(folder):
+        for path in inside_files(name):
             digest.update(
                 f"{name}/{path.relative_to(folder)}\0".encode() + hashlib.sha256(path.read_bytes()).digest()
             )
     return digest.hexdigest()[:12]
-
-
-def source_files(folder: Path) -> list[Path]:
-    """The files of a package, without what Python leaves beside them."""
-    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
 
 def _cpu_builds(folder: Path) -> list[str]:

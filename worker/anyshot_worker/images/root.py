@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import anyshot_starting_kit
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.inventory import list_packages
+from anyshot_worker.images.ours import python_path
 from anyshot_worker.images.recipe import IMPORTED, PYTHON, UIDS, Recipe
 from anyshot_worker.sandbox.interface import SCRATCH_INSIDE, SandboxError
 
@@ -106,9 +106,9 @@ def _compile_what_is_imported(site: Path) -> None:
     """Python writes the compiled form of what it imports: exactly the files that save a start two seconds."""
     if f"{sys.version_info[0]}.{sys.version_info[1]}" != PYTHON:
         return  # another version's files would be ignored; boxes then start a second slower
-    kit = str(Path(str(anyshot_starting_kit.__file__)).parents[1])
+    ours = python_path().split(":")
     code = (
-        f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path.append({kit!r});"
+        f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path += {python_path().split(':')!r};"
         " from anyshot_starting_kit.runner.vision import define_missing_operators;"
         f" define_missing_operators(); import {IMPORTED}"
     )

@@ -14,7 +14,7 @@ import socket
 import struct
 import time
 
-from anyshot_starting_kit.taskserver.channel import ChannelClosed
+from anyshot_core.taskserver.channel import ChannelClosed
 
 HEADER = struct.Struct(">BxxxI")
 STDERR = 2

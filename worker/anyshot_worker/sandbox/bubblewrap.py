@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.inventory import digest_of
 from anyshot_worker.images.root import SBOM_INSIDE
 from anyshot_worker.sandbox.filter import compile_profile

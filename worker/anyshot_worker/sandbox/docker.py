@@ -14,8 +14,8 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 
 import docker
-from anyshot_starting_kit.taskserver.channel import Death, SharedBuffer
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.taskserver.channel import Death, SharedBuffer
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups, flags
 from anyshot_worker.sandbox.attach import AttachStream
 from anyshot_worker.sandbox.interface import (

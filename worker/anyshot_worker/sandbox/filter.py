@@ -10,7 +10,7 @@ import tempfile
 from functools import cache
 from typing import Any
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.interface import SandboxError
 from anyshot_worker.sandbox.profile import read_profile
 

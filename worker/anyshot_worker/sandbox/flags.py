@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from anyshot_starting_kit.taskserver.tuning import runner_environment
+from anyshot_core.taskserver.tuning import runner_environment
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     MAX_FILES,

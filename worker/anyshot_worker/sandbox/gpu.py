@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox.interface import SandboxError
 
 QUERY = "uuid,name,memory.total,ecc.errors.uncorrected.volatile.total"

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.taskserver.channel import Channel
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 
 RUNNER = ("-P", "-m", "anyshot_starting_kit.runner")
 OPEN_FILES = 1024

@@ -13,7 +13,7 @@ import requests
 from docker.errors import APIError
 
 import docker
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups
 from anyshot_worker.sandbox.docker import (
     BOX_LABEL,

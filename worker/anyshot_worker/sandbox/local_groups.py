@@ -6,7 +6,7 @@ import contextlib
 import time
 from pathlib import Path
 
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import cgroups
 from anyshot_worker.sandbox.interface import Usage
 

@@ -8,7 +8,7 @@ import select
 import subprocess
 import time
 
-from anyshot_starting_kit.taskserver.channel import ChannelClosed
+from anyshot_core.taskserver.channel import ChannelClosed
 from anyshot_worker.sandbox.attach import CHUNK, DIAGNOSTIC_BYTES
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.guarantees import GUARANTEES, Guarantee, Seen
 from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, SandboxError
 from anyshot_worker.sandbox.settings import SandboxSettings

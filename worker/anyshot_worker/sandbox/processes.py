@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from anyshot_starting_kit.taskserver.channel import Death, SharedBuffer
+from anyshot_core.taskserver.channel import Death, SharedBuffer
 from anyshot_worker.sandbox.interface import INPUT_INSIDE, PIXELS_INSIDE, BoxSpec, Usage
 from anyshot_worker.sandbox.lifetime import Lifetime
 from anyshot_worker.sandbox.local_groups import LocalGroup

@@ -9,9 +9,9 @@ import threading
 import time
 from dataclasses import dataclass
 
-from anyshot_starting_kit.taskserver.channel import Channel
-from anyshot_starting_kit.wire.verdicts import Verdict
-from anyshot_starting_kit.wire.worker_api import Limits
+from anyshot_core.taskserver.channel import Channel
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.gpu import Gpus

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-import anyshot_starting_kit
-from anyshot_starting_kit.wire.verdicts import Verdict
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_worker.images.ours import python_path
 from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
@@ -57,7 +57,7 @@ class TrustedBackend:
         variables = environment(spec) | {
             "PATH": os.defpath,
             "ANYSHOT_SCRATCH": str(scratch),
-            "PYTHONPATH": str(Path(str(anyshot_starting_kit.__file__)).parents[1]),
+            "PYTHONPATH": python_path(),
         }
         box.launch([sys.executable, *spec.command], variables)
         return box

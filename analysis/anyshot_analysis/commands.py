@@ -1,0 +1,12 @@
+"""What this package adds to the command `anyshot`."""
+
+COMMANDS = {
+    "analyse": (
+        "anyshot_analysis.cli:analyse",
+        "How diverse tasks are, and how far a ranking can be trusted.",
+    ),
+    "experiment": (
+        "anyshot_analysis.studies.experiment.command:experiment",
+        "Run experiments with baselines.",
+    ),
+}

@@ -1,0 +1,1 @@
+"""Studies that use the starting kit: experiments with methods, and reproductions of published figures."""

@@ -1,0 +1,154 @@
+"""What is wrong with an experiment, or does not apply to a bundle of it: said before the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from anyshot_analysis.studies.experiment.arms import Arm
+from anyshot_analysis.studies.experiment.plan import Experiment
+from anyshot_core.baselines import Baseline, merged_config
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import AnyWayAnyShot
+
+_KIT_SETTINGS = "Settings.read"  # what a model.py calls that reads the kit's settings
+
+
+class BadExperiment(ValueError):
+    """The experiment cannot be run as it was asked for; the message says why."""
+
+
+def check(experiment: Experiment) -> tuple[str, ...]:
+    """A sentence for each thing that is left out. Raises BadExperiment, BadConfig, ProtocolError."""
+    _check_reach(experiment)
+    for file in {file for arm in experiment.arms for file in arm.files}:
+        _check_weights(file)
+    notes = [*_check_overlays(experiment), *_check_changes(experiment), *_check_arms(experiment)]
+    _check_settings(experiment)
+    if experiment.within:
+        notes += [f"Left out: {reason}" for reason in experiment.split_datasets()[1]]
+    _make_folder(experiment.output)
+    return tuple(notes)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadExperiment(f"{folder}: the results cannot be written there ({error.strerror}).") from error
+
+
+def _check_reach(experiment: Experiment) -> None:
+    """Ranges are capped by what a dataset offers; where none offers their low end, that is a mistake."""
+    ways, shots, query = experiment.ways.low, experiment.shots.low, experiment.query
+    if ways < 2:
+        raise BadExperiment("--ways: a task has two classes or more.")
+    if experiment.within:
+        return  # such a dataset is left out
+    pool = Pool.open(experiment.data.test, verify=False)
+    AnyWayAnyShot(ways=experiment.ways, shots=experiment.shots, query=query).check(pool)
+    classes, images = max(len(pack.classes) for pack in pool), max(pack.smallest_class for pack in pool)
+    if ways > classes:
+        raise BadExperiment(f"--ways {ways}: no test dataset has more than {classes} classes.")
+    if shots > images - query:
+        raise BadExperiment(
+            f"--shots {shots}: no test dataset has more than {images} images in each class, of which {query} are the"
+            " query."
+        )
+
+
+def _check_weights(file: Path) -> None:
+    from anyshot_starting_kit.networks import weights
+
+    try:
+        weights.read_weights(file)
+    except weights.WrongWeights as error:
+        raise BadExperiment(f"--weights: {error}") from error
+
+
+def _check_overlays(experiment: Experiment) -> list[str]:
+    name, folders = experiment.settings, _folders(experiment)
+    if not name:
+        return []
+    lacking = [baseline for baseline in folders if name not in baseline.overlays()]
+    if len(lacking) == len(folders):
+        known = sorted({overlay for baseline in folders for overlay in baseline.overlays()})
+        raise BadExperiment(
+            f"--settings {name}: no chosen bundle has {name}.json; there are {', '.join(known) or 'none'}."
+        )
+    return [f"With config.json alone, as they have no {name}.json: {_names(lacking)}."] if lacking else []
+
+
+def _check_changes(experiment: Experiment) -> list[str]:
+    changes = _changes(experiment)
+    with_method = [
+        b for b in _folders(experiment) if "method" in merged_config(b.source, experiment.settings)
+    ]
+    for key in changes:
+        if not any(key in _keys(baseline, experiment.settings) for baseline in with_method):
+            known = sorted({k for baseline in with_method for k in _keys(baseline, experiment.settings)})
+            raise BadExperiment(
+                f"--set {key}: no chosen bundle takes it; known are {', '.join(known) or 'none'}."
+            )
+    notes = []
+    without = [baseline for baseline in _folders(experiment) if baseline not in with_method]
+    if changes and without:
+        notes.append(f"Without settings, so that --set changes nothing: {_names(without)}.")
+    zips = [baseline for baseline in experiment.baselines if baseline.is_zip]
+    if zips and (changes or experiment.settings):
+        notes.append(f"Zips are run as they are, without --settings and --set: {_names(zips)}.")
+    return notes
+
+
+def _check_arms(experiment: Experiment) -> list[str]:
+    notes = []
+    for arm in experiment.arms:
+        reasons = {b.name: arm.why_not(b, experiment.settings) for b in experiment.baselines}
+        left_out = [f"{name} ({reason})" for name, reason in reasons.items() if reason]
+        if left_out:
+            notes.append(f"Not run as {arm.label}: {', '.join(left_out)}.")
+    return notes
+
+
+def _check_settings(experiment: Experiment) -> None:
+    for baseline in _folders(experiment):
+        for arm in experiment.arms:
+            if not arm.why_not(baseline, experiment.settings):
+                _check_method(baseline, arm, experiment.settings)
+
+
+def _check_method(baseline: Baseline, arm: Arm, settings: str) -> None:
+    method = merged_config(baseline.source, settings, arm.changes).get("method")
+    if method is None or not baseline.mentions(_KIT_SETTINGS):
+        return
+    from anyshot_starting_kit.training.settings import BadSettings, Settings
+
+    if not isinstance(method, dict):
+        raise BadExperiment(f"{baseline.name}: config.json: method is no object.")
+    try:
+        Settings.from_dict(method)
+    except BadSettings as error:
+        raise BadExperiment(f"{arm.name(baseline)}: {error}") from error
+
+
+def _keys(baseline: Baseline, settings: str) -> set[str]:
+    """The keys that its `method` may have: the kit's, or of a bundle that reads its own, those that it has."""
+    if not baseline.mentions(_KIT_SETTINGS):
+        return set(merged_config(baseline.source, settings)["method"])
+    from anyshot_starting_kit.training.settings import Settings
+
+    return {field.name for field in fields(Settings)}
+
+
+def _changes(experiment: Experiment) -> Mapping[str, Any]:
+    return experiment.arms[0].changes.get("method", {})
+
+
+def _folders(experiment: Experiment) -> list[Baseline]:
+    return [baseline for baseline in experiment.baselines if not baseline.is_zip]
+
+
+def _names(baselines: Sequence[Baseline]) -> str:
+    return ", ".join(baseline.name for baseline in baselines)

@@ -1,0 +1,141 @@
+"""The page of an experiment, as HTML and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.comparisons import Comparison, shown
+from anyshot_analysis.studies.experiment.figures import Figure
+from anyshot_analysis.studies.experiment.findings import Finding
+from anyshot_analysis.studies.experiment.tables import Entry, group
+
+TITLE = "Baselines on this pool"
+_STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
+    "table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884;"
+    "vertical-align:top}figure{margin:2rem 0}.wide{overflow-x:auto}"
+    "td{overflow-wrap:break-word}pre{overflow-wrap:anywhere;white-space:pre-wrap}"
+)
+_WORDS = "Intervals of scores are over tasks; only paired differences compare two baselines."
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the page says: `facts` are names and values of what was run, `notes` what was left out of it."""
+
+    facts: Mapping[str, str]
+    notes: Sequence[str]
+    entries: Sequence[Entry]
+    comparisons: Sequence[Comparison]
+    findings: Sequence[Finding]
+    failures: Sequence[Done]
+
+
+Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, head, rows
+
+
+def make_html(content: Content, figures: Mapping[str, Figure]) -> str:
+    """A page that stands alone."""
+    drawn = "".join(
+        f"<figure><figcaption><h3>{escape(figure.chart.title)}</h3><p>{escape(figure.words)}</p></figcaption>"
+        f"{figure.chart.svg}</figure>"
+        for figure in figures.values()
+    )
+    scores, *others = [_html_table(table) for table in _tables(content)]
+    notes = "".join(f"<p>{escape(note)}</p>" for note in content.notes)
+    failed = "".join(_html_failure(run) for run in content.failures)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title><style>{_STYLE}</style>'
+        f"</head><body><h1>{TITLE}</h1>{notes}{scores}<p>{_WORDS}</p>{failed}{''.join(others)}<h2>Figures</h2>{drawn}"
+        f"{_html_table(_facts(content))}</body></html>\n"
+    )
+
+
+def make_markdown(content: Content) -> str:
+    """The same tables, without the figures."""
+    lines = [f"# {TITLE}", *[part for note in content.notes for part in ("", note)]]
+    scores, *others = _tables(content)
+    lines += [*_markdown_table(scores), "", _WORDS]
+    failed = [f"- failed: {run.name}, seed {run.seed}: {run.message}" for run in content.failures]
+    lines += ["", *failed] if failed else []
+    for table in (*others, _facts(content)):
+        lines += _markdown_table(table)
+    return "\n".join(lines) + "\n"
+
+
+def _tables(content: Content) -> list[Table]:
+    return [_scores(content.entries), _differences(content), _by_dataset(content.entries), _findings(content)]
+
+
+def _scores(entries: Sequence[Entry]) -> Table:
+    totals = [(entry.label, group(entry.table, "all")[0]) for entry in entries]
+    rows = [(label, _plus_minus(total.mean, total.half_width), str(total.tasks)) for label, total in totals]
+    return "Scores", ("Baseline", "Normalized accuracy", "Tasks"), rows
+
+
+def _differences(content: Content) -> Table:
+    head = ("Baseline", "Against", "Difference", "95 % over other tasks", "95 % over other datasets")
+    rows = [
+        (part.first, part.second, f"{part.mean:+.3f}", shown(part.tasks), shown(part.datasets))
+        for part in content.comparisons
+    ]
+    return "Paired differences", head, rows
+
+
+def _by_dataset(entries: Sequence[Entry]) -> Table:
+    datasets = sorted({str(name) for entry in entries for name in entry.table.dataset})
+    means = [
+        (entry.label, {str(g.key): f"{g.mean:.3f}" for g in group(entry.table, "dataset")})
+        for entry in entries
+    ]
+    rows = [(label, *[own.get(name, "") for name in datasets]) for label, own in means]
+    return "By dataset", ("Baseline", *datasets), rows
+
+
+def _findings(content: Content) -> Table:
+    rows = [(part.claim, part.verdict, part.evidence) for part in content.findings]
+    return "Findings", ("Claim", "Verdict", "Evidence"), rows
+
+
+def _facts(content: Content) -> Table:
+    return "What was run", ("", ""), list(content.facts.items())
+
+
+def _plus_minus(mean: float, half_width: float | None) -> str:
+    return f"{mean:.3f}" + ("" if half_width is None else f" ± {half_width:.3f}")
+
+
+def _html_failure(run: Done) -> str:
+    first = escape(f"Failed: {run.name}, seed {run.seed}: {run.message}")
+    more = f"<details><summary>Details</summary><pre>{escape(run.detail)}</pre></details>"
+    return f"<p>{first}</p>{more if run.detail else ''}"
+
+
+def _html_table(table: Table) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    title, head, rows = table
+    if not rows:
+        return ""
+    first = line(head, "th") if any(head) else ""
+    body = "".join(line(row, "td") for row in rows)
+    return f'<h2>{title}</h2><div class="wide"><table>{first}{body}</table></div>'
+
+
+def _markdown_table(table: Table) -> list[str]:
+    title, head, rows = table
+    if not rows:
+        return []
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in (head, *rows)]
+    return [
+        "",
+        f"## {title}",
+        "",
+        f"| {lines[0]} |",
+        f"|{' --- |' * len(head)}",
+        *[f"| {line} |" for line in lines[1:]],
+    ]

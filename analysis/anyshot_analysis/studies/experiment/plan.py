@@ -1,0 +1,149 @@
+"""What an experiment runs, and where each run's results lie, so that it can go on where it stopped."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyshot_analysis.studies.experiment.arms import Arm
+from anyshot_analysis.studies.experiment.fingerprints import derive_seed, kit_digest, pack_digest
+from anyshot_core.baselines import Baseline
+from anyshot_core.data.layout import read_meta
+from anyshot_core.data.pack import Pack
+from anyshot_core.data.part import write_part
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import ProtocolError, Range, WithinDomain
+from anyshot_core.wire.worker_api import Budget
+from anyshot_starting_kit.dryrun.evaluate import Plan
+from anyshot_starting_kit.dryrun.publicdata import PublicData
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Baselines times arms times seeds on one pool; a seed is both the training seed and the test seed.
+
+    With `within`, the name of a class split, each dataset is a run of its own: trained on the classes of its meta-train
+    part, tested on `tasks` tasks of its meta-test part, by a seed derived from the experiment's and its name.
+    """
+
+    baselines: tuple[Baseline, ...]
+    data: PublicData
+    output: Path
+    seeds: tuple[int, ...]
+    tasks: int
+    settings: str = ""
+    arms: tuple[Arm, ...] = (Arm(),)
+    ways: Range = Range(2, 20)  # noqa: RUF009 - frozen
+    shots: Range = Range(1, 20)  # noqa: RUF009 - frozen
+    query: int = 20
+    budget_seconds: float = 18_000.0
+    sandbox: str | None = None
+    cpus: int | None = None  # all
+    within: str = ""
+
+    def runs(self) -> list[Run]:
+        """Seed by seed, so that after the first pass there is a first table; no arm that would change nothing."""
+        datasets = self.split_datasets()[0] if self.within else (None,)
+        return [
+            Run(self, baseline, arm, seed, dataset)
+            for seed in self.seeds
+            for arm in self.arms
+            for baseline in self.baselines
+            if not arm.why_not(baseline, self.settings)
+            for dataset in datasets
+        ]
+
+    @property
+    def runs_a_seed(self) -> int:
+        """How many of the runs have the first seed, and then the next."""
+        return len(self.runs()) // len(self.seeds)
+
+    def protocol_within(self) -> WithinDomain:
+        """The tasks of each dataset's meta-test part."""
+        return WithinDomain(ways=self.ways, shots=self.shots, query=self.query, split=self.within)
+
+    def split_datasets(self) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+        """The packs of the test pool that offer such tasks, and why each other one does not.
+
+        Raises ProtocolError where none does.
+        """
+        found, reasons = [], []
+        for path in self.data.test:
+            try:
+                self.protocol_within().check(Pool.open([path], verify=False))
+                found.append(path)
+            except ProtocolError as error:
+                reasons.append(str(error))
+        if not found:
+            raise ProtocolError(f"No dataset can be split ({self.within}). {reasons[0]}")
+        return tuple(found), tuple(reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One baseline, arm and seed; and one dataset where training and test are within it."""
+
+    experiment: Experiment
+    baseline: Baseline
+    arm: Arm
+    seed: int
+    dataset: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Baseline and arm."""
+        return self.arm.name(self.baseline)
+
+    @property
+    def title(self) -> str:
+        """Name, seed, and the dataset where there is one."""
+        return f"{self.name}, seed {self.seed}" + (f", {self.place}" if self.place else "")
+
+    @property
+    def place(self) -> str:
+        """The dataset's name; empty across datasets."""
+        return "" if self.dataset is None else read_meta(self.dataset)[0].name
+
+    @property
+    def own_seed(self) -> int:
+        """What trains and draws the tasks: the experiment's seed, within a dataset one of that dataset's own."""
+        return self.seed if self.dataset is None else derive_seed(self.seed, self.place)
+
+    def results(self, digest: str) -> Path:
+        """Where its per-task results lie when it is done: the name changes with all that decides the result."""
+        e = self.experiment
+        facts: list[Any] = [kit_digest(), digest, self.own_seed, e.tasks, e.budget_seconds, e.query]
+        facts += [[e.ways.low, e.ways.high], [e.shots.low, e.shots.high]]
+        if self.dataset is None:
+            facts += [[pack_digest(path) for path in packs] for packs in (e.data.train, e.data.test)]
+        else:  # whatever other datasets the experiment has
+            facts += [e.within, pack_digest(self.dataset)]
+        key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
+        return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
+
+    def plan(self, bundle: Path) -> Plan:
+        """For the runner that dry runs use too; packs of training classes are written beside the bundle."""
+        e = self.experiment
+        return Plan(
+            bundle=bundle,
+            data=e.data if self.dataset is None else self._within(bundle.parent),
+            protocol=None if self.dataset is None else e.protocol_within(),
+            tasks=e.tasks,
+            train_seed=self.own_seed,
+            test_seed=self.own_seed,
+            budget=Budget(run_seconds=e.budget_seconds),
+            ways=e.ways,
+            shots=e.shots,
+            query=e.query,
+            sandbox=e.sandbox,
+            cpus=e.cpus,
+        )
+
+    def _within(self, folder: Path) -> PublicData:
+        assert self.dataset is not None
+        part, pack = folder / "train.anyshot-pack", Pack.open(self.dataset, verify=False)
+        write_part(pack, self.experiment.protocol_within().training_rows(pack), part)
+        return PublicData((part,), (self.dataset,), self.experiment.data.generated)

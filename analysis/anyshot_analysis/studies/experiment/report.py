@@ -1,0 +1,101 @@
+"""Writes what an experiment has found so far: tables, figures, page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyshot_analysis.studies.experiment.carry_out import Done, comparable
+from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
+from anyshot_analysis.studies.experiment.figures import draw_figures
+from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
+from anyshot_analysis.studies.experiment.plan import Experiment
+from anyshot_analysis.studies.experiment.tables import Entry, make_rows, pooled, write_tables
+from anyshot_core.data.layout import read_meta
+from anyshot_core.protocols import Range
+
+GO_ON = "run the same command to go on"
+
+
+def write_report(
+    experiment: Experiment, done: Sequence[Done], notes: Sequence[str] = (), command: str = ""
+) -> tuple[str, ...] | None:
+    """Tables, figures, `index.html` and `findings.md` in the output folder; returns the notes that the page has.
+
+    `done` are all runs so far; where none of them finished nothing is written, and None returned.
+    """
+    runs = comparable(experiment, done)
+    entries = pooled(runs)
+    if not entries:
+        return None
+    folder, total = experiment.output, len(experiment.runs())
+    write_tables(make_rows(entries), folder)
+    figures = draw_figures(entries)
+    for name, figure in figures.items():
+        (folder / f"{name}.svg").write_text(figure.chart.file(), encoding="utf-8")
+    matrix = make_matrix(runs)
+    said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
+    said += [*capped(experiment, entries), *notes]
+    content = Content(
+        facts=_facts(experiment, done, command),
+        notes=said,
+        entries=entries,
+        comparisons=compare_all(matrix) if matrix is not None else [],
+        findings=find(runs),
+        failures=[run for run in done if run.table is None],
+    )
+    (folder / "findings.md").write_text(make_markdown(content), encoding="utf-8")
+    (folder / "index.html").write_text(make_html(content, figures), encoding="utf-8")
+    return tuple(said)
+
+
+def capped(experiment: Experiment, entries: Sequence[Entry]) -> list[str]:
+    """The ways and shots that the tasks really have, where they are not those asked for."""
+    table = entries[0].table
+    asked = [("ways", experiment.ways, table.ways), ("shots", experiment.shots, table.shots)]
+    words = []
+    for name, wanted, had in asked:
+        found = Range(int(had.min()), int(had.max()))
+        if found.low < wanted.low or found.high < wanted.high:
+            words.append(f"{_range(found)} {name} where {_range(wanted)} were asked for")
+    return [f"The tasks have {', '.join(words)}."] if words else []
+
+
+def page(experiment: Experiment) -> Path:
+    """Where the page lies."""
+    return experiment.output / "index.html"
+
+
+def _facts(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
+    changes = e.arms[0].changes.get("method", {})
+    kind = "Generated data" if e.data.generated else "Public datasets"
+    kind += f", each within itself ({e.within})" if e.within else ""
+    seconds = sum(run.seconds for run in done)
+    facts = {
+        "Data": kind,
+        "Trained on": _names(e.data.train),
+        "Tested on": _names(e.split_datasets()[0] if e.within else e.data.test),
+        "Tasks": f"{e.tasks} a {'dataset and seed' if e.within else 'seed'}",
+        "Seeds": ", ".join(map(str, e.seeds)),
+        "Ways": _range(e.ways),
+        "Shots": _range(e.shots),
+        "Query": f"{e.query} images a class",
+        "Budget": f"{e.budget_seconds:g} seconds a run",
+        "Settings": ", ".join([e.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())]),
+        "Compute": f"{seconds:.0f} seconds of participants' time in {_count(len(done), 'run')}",
+        "Command": command,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _names(packs: Sequence[Path]) -> str:
+    return ", ".join(read_meta(path)[0].name for path in packs)
+
+
+def _range(found: Range) -> str:
+    return str(found.low) if found.low == found.high else f"{found.low} to {found.high}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,55 @@
+"""What reports on flips over draws of classes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from anyshot_analysis.flips import ClassDraws
+from anyshot_analysis.pages import Listing, points
+from anyshot_core.charts import Chart, draw_curves, draw_distributions
+from anyshot_scoring.summary import Group
+
+
+def draw_flips(found: Sequence[ClassDraws], draws: int, unit: str) -> list[Chart]:
+    """Flips and exaggerations by the number of classes, and how the differences spread; `unit` as in "base classes"."""
+    curves = {
+        "flip": [Group(d.size, d.flip, None, draws) for d in found],
+        "exaggeration": [Group(d.size, d.exaggeration, None, draws) for d in found],
+    }
+    return [
+        draw_curves(curves, f"Flips and exaggerations by number of {unit}", unit, "Probability"),
+        draw_distributions(
+            {f"{d.size} classes": d.differences for d in found}, "Differences over class draws", "Difference"
+        ),
+    ]
+
+
+def list_flips(found: Sequence[ClassDraws], unit: str) -> Listing:
+    """A row for each number of classes."""
+    rows = [
+        [
+            d.size,
+            points(d.lead),
+            points(float(d.differences.std(ddof=1))),
+            f"{d.flip:.1%}",
+            f"{d.exaggeration:.1%}",
+        ]
+        for d in found
+    ]
+    return Listing("Class draws (points)", (unit, "lead", "sd over draws", "flip", "exaggeration"), rows)
+
+
+def flips_as_data(found: Sequence[ClassDraws]) -> list[dict[str, Any]]:
+    """The figures for JSON."""
+    return [{"size": d.size, "flip": d.flip, "exaggeration": d.exaggeration} for d in found]
+
+
+def flips_as_table(found: Sequence[ClassDraws], draws: int) -> dict[str, Any]:
+    """One row a draw."""
+    return {
+        "size": np.repeat([d.size for d in found], draws),
+        "difference": np.concatenate([d.differences for d in found]),
+    }

@@ -1,0 +1,25 @@
+"""The charts of Anyshot, drawn the same on the web, in the kit's report and in exports.
+
+Each function returns a `Chart`: inline SVG in `currentColor`, which follows the light or dark page around it, with
+a title and a text alternative. The same input gives the same bytes.
+"""
+
+from anyshot_core.charts.bars import Bar, draw_bars, draw_difficulty
+from anyshot_core.charts.canvas import Chart
+from anyshot_core.charts.curves import HistoryPoint, draw_curves, draw_history
+from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
+from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
+
+__all__ = [
+    "Bar",
+    "Chart",
+    "HistoryPoint",
+    "RankBar",
+    "draw_bars",
+    "draw_curves",
+    "draw_difficulty",
+    "draw_distributions",
+    "draw_heat_map",
+    "draw_history",
+    "draw_rank_intervals",
+]

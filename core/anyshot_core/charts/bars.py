@@ -1,0 +1,105 @@
+"""Bars with intervals, and the difficulty of datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty, interval_words
+from anyshot_core.charts.inline_svg import INK
+from anyshot_scoring.difficulty import Difficulty
+from anyshot_scoring.summary import Group
+
+SCORE = "Normalized accuracy"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: a value and the half width of its interval, None if undefined."""
+
+    label: str
+    value: float
+    half_width: float | None = None
+
+
+def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE) -> Chart:
+    """Horizontal bars with their intervals, the first row on top."""
+    bars = [row if isinstance(row, Bar) else Bar(str(row.key), row.mean, row.half_width) for row in rows]
+    words = "; ".join(f"{bar.label}: {interval_words(bar.value, bar.half_width)}" for bar in bars)
+    description = f"{axis} with 95 % intervals. {words}." if bars else "There is nothing to draw yet."
+
+    def paint(axes: Axes) -> None:
+        if not bars:
+            return empty(axes)
+        places, values = np.arange(len(bars)), np.array([bar.value for bar in bars])
+        axes.barh(places, values, height=0.62, color=PALETTE[0], alpha=0.85)
+        for place, bar in enumerate(bars):
+            _paint_interval(axes, place, bar)
+        axes.set_yticks(places, [clean(bar.label) for bar in bars])
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set_axisbelow(True)
+        axes.set_xlabel(axis)
+        _set_score_limits(axes, bars)
+        return None
+
+    return draw(title, description, paint, height=max(1.6, 0.8 + 0.34 * len(bars)))
+
+
+def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the datasets") -> Chart:
+    """Intrinsic and modelling difficulty of each dataset, one above the other, hardest dataset on top."""
+    ordered = sorted(rows, key=lambda row: (-row.intrinsic, row.dataset))
+    words = "; ".join(
+        f"{row.dataset}: intrinsic {row.intrinsic:.3f}, modelling {row.modelling:.3f}" for row in ordered
+    )
+    description = (
+        "Intrinsic difficulty is 1 minus the score of the best baseline, modelling difficulty is the "
+        f"best minus the worst baseline. {words or 'There is nothing to draw yet'}."
+    )
+
+    def paint(axes: Axes) -> None:
+        if not ordered:
+            return empty(axes)
+        places = np.arange(len(ordered))
+        series = (
+            ("Intrinsic (1 - best baseline)", [row.intrinsic for row in ordered], -0.19, None),
+            ("Modelling (best - worst baseline)", [row.modelling for row in ordered], 0.19, "////"),
+        )
+        for i, (label, values, shift, hatch) in enumerate(series):
+            bars = axes.barh(places + shift, values, height=0.36, color=PALETTE[i], label=label, hatch=hatch)
+            for patch in bars:
+                patch.set_edgecolor(PALETTE[i])
+                patch.set_alpha(0.85 if hatch is None else 0.6)
+        axes.set_yticks(places, [clean(row.dataset) for row in ordered])
+        axes.invert_yaxis()
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="x")
+        axes.set_axisbelow(True)
+        axes.set_xlabel("Difficulty")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        return None
+
+    return draw(title, description, paint, height=max(2.0, 1.3 + 0.42 * len(ordered)))
+
+
+def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:
+    end = bar.value
+    if bar.half_width is not None:
+        axes.errorbar(bar.value, place, xerr=bar.half_width, color=INK, capsize=3, linewidth=1.2)
+        end += bar.half_width
+    words = str(bar.value) if isinstance(bar.value, int) else f"{bar.value:.3f}"
+    axes.annotate(words, (max(end, 0.0), place), (5, 0), textcoords="offset points", va="center")
+
+
+def _set_score_limits(axes: Axes, bars: Sequence[Bar]) -> None:
+    """From 0, or below it where a score is worse than chance, with room for the numbers."""
+    halves = [bar.half_width or 0.0 for bar in bars]
+    low = min(0.0, *(bar.value - half for bar, half in zip(bars, halves, strict=True)))
+    high = max(0.05, *(bar.value + half for bar, half in zip(bars, halves, strict=True)))
+    room = high - low
+    axes.set_xlim(low - (0.03 * room if low < 0 else 0.0), high + 0.12 * room)
+    axes.axvline(0.0, color=INK, linewidth=0.8)

@@ -1,0 +1,120 @@
+"""Distributions of per-task scores, and matrices as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+from anyshot_core.charts.bars import SCORE
+from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
+from anyshot_core.charts.inline_svg import INK
+
+_LEVELS = (5, 25, 50, 75, 95)
+
+
+def draw_distributions(
+    series: Mapping[str, ArrayLike], title: str = "Scores over tasks", axis: str = SCORE, bins: int = 40
+) -> Chart:
+    """One ridge (histogram of all tasks) a series, with the median and the middle half marked."""
+    finite = {name: _finite(values) for name, values in series.items()}
+    rows = {name: values for name, values in finite.items() if values.size}
+    words = " ".join(f"{name}: {_quantile_words(values)}." for name, values in rows.items())
+    description = f"Distribution of {axis.lower()} over tasks. {words or 'There is nothing to draw yet.'}"
+
+    def paint(axes: Axes) -> None:
+        if not rows:
+            return empty(axes)
+        low, high = min(v.min() for v in rows.values()), max(v.max() for v in rows.values())
+        edges = np.linspace(low, high if high > low else low + 1e-3, bins + 1)
+        for place, values in enumerate(rows.values()):
+            _paint_ridge(axes, len(rows) - 1 - place, values, edges)
+        axes.set_yticks(range(len(rows)), [clean(name) for name in reversed(rows)])
+        axes.tick_params(axis="y", length=0)
+        axes.set_ylim(-0.18, len(rows))
+        axes.set_xlabel(axis)
+        axes.grid(axis="x")
+        return None
+
+    return draw(title, description, paint, height=max(1.8, 1.0 + 0.55 * len(rows)))
+
+
+def draw_heat_map(
+    matrix: ArrayLike,
+    labels: Sequence[str],
+    title: str,
+    meaning: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    columns: Sequence[str] | None = None,
+) -> Chart:
+    """A matrix `[len(labels), len(columns)]` with its numbers (up to 12 columns); NaN cells stay empty.
+
+    `meaning` says in words what a cell is, such as "probability that the row is truly better than the column".
+    """
+    values = np.asarray(matrix, dtype=np.float64)
+    across = list(labels if columns is None else columns)
+    if values.shape != (len(labels), len(across)):
+        raise ValueError(f"The matrix is {values.shape}, wanted is {(len(labels), len(across))}.")
+    description = f"Each cell: {meaning}. {_extreme_words(values, labels, across)}"
+
+    def paint(axes: Axes) -> None:
+        if not np.isfinite(values).any():
+            return empty(axes)
+        _paint_cells(axes, values, low, high)
+        short = [clean(name, 18) for name in across]
+        axes.set_xticks(range(len(across)), short, rotation=45, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(len(labels)), [clean(name, 18) for name in labels])
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        return None
+
+    return draw(title, description, paint, height=max(2.2, min(8.0, 1.4 + 0.36 * len(labels))))
+
+
+def _paint_ridge(axes: Axes, base: float, values: NDArray, edges: NDArray) -> None:
+    counts, _ = np.histogram(values, edges)
+    heights = base + 0.82 * counts / counts.max()
+    axes.stairs(heights, edges, baseline=base, fill=True, color=PALETTE[0], alpha=0.45)
+    axes.stairs(heights, edges, baseline=base, color=PALETTE[0], linewidth=1.0)
+    quarter, median, three = np.percentile(values, [25, 50, 75])
+    axes.plot([quarter, three], [base, base], color=INK, linewidth=3, solid_capstyle="butt")
+    axes.plot([median], [base], color=INK, marker="|", markersize=14)
+
+
+def _paint_cells(axes: Axes, values: NDArray, low: float | None, high: float | None) -> None:
+    """Opacity of one colour instead of a colour map, so that the chart suits light and dark pages."""
+    floor = np.nanmin(values) if low is None else low
+    ceiling = np.nanmax(values) if high is None else high
+    strength = np.clip((values - floor) / (ceiling - floor if ceiling > floor else 1.0), 0.0, 1.0)
+    numbers = values.shape[1] <= 12
+    for (i, j), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            alpha = 0.06 + 0.6 * strength[i, j]
+            axes.fill_between([j - 0.48, j + 0.48], i - 0.46, i + 0.46, color=PALETTE[0], alpha=alpha, lw=0)
+            if numbers:
+                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8)
+    axes.set_xlim(-0.5, values.shape[1] - 0.5)
+    axes.set_ylim(values.shape[0] - 0.5, -0.5)
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    return array[np.isfinite(array)]
+
+
+def _quantile_words(values: NDArray) -> str:
+    parts = zip(_LEVELS, np.percentile(values, _LEVELS), strict=True)
+    return f"{len(values):,} tasks, " + ", ".join(f"{level} % below {value:.3f}" for level, value in parts)
+
+
+def _extreme_words(values: NDArray, rows: Sequence[str], columns: Sequence[str]) -> str:
+    if not np.isfinite(values).any():
+        return "There is nothing to draw yet."
+    i, j = divmod(int(np.nanargmin(values)), values.shape[1])
+    k, m = divmod(int(np.nanargmax(values)), values.shape[1])
+    return f"Lowest {values[i, j]:.3f} ({rows[i]}, {columns[j]}), highest {values[k, m]:.3f} ({rows[k]}, {columns[m]})."

@@ -1,0 +1,61 @@
+"""The command `anyshot`: each installed package adds its subcommands by an entry point of the group `anyshot.commands`.
+
+The entry point names a table, name -> (where the command is, its line of help), so that `anyshot --help` imports no
+command and needs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+from collections.abc import Mapping
+from functools import cache
+
+import click
+
+from anyshot_core.taskserver.tuning import TUNING
+
+ENTRY_POINTS = "anyshot.commands"
+Commands = Mapping[str, tuple[str, str]]
+
+# Before anything brings torch and OpenMP, which read it once; what the caller set stays.
+for _name, _value in TUNING.items():
+    os.environ.setdefault(_name, _value)
+
+
+class LazyGroup(click.Group):
+    """Knows its subcommands by name and one line of help; imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_commands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return _load(_commands()[cmd_name][0]) if cmd_name in _commands() else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, words) for name, (_, words) in sorted(_commands().items())])
+
+
+@cache
+def _commands() -> dict[str, tuple[str, str]]:
+    tables: list[Commands] = [entry.load() for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)]
+    return {name: command for table in tables for name, command in table.items()}
+
+
+def _load(target: str) -> click.Command:
+    module, name = target.split(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="anyshot-core", prog_name="anyshot")
+def main() -> None:
+    """Few-shot and meta-learning competitions: write a method, try it here, submit it."""
+
+
+if __name__ == "__main__":  # `python -m anyshot_core.command`: the command `anyshot` of this very Python
+    main()

@@ -1,0 +1,66 @@
+"""Pictures of data to look at: a contact sheet of a pack, the support and query sets of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from anyshot_core.data.images import SIDE
+from anyshot_core.data.pack import Pack
+
+if TYPE_CHECKING:
+    from anyshot_core.protocols.task import TaskSpec
+
+_GAP = 4
+_LABEL_WIDTH = 180
+_TITLE_HEIGHT = 28
+_FONT_SIZE = 14
+
+
+def contact_sheet(pack: Pack, classes: int = 20, images: int = 8) -> Image.Image:
+    """The first `images` images of the first `classes` classes, one class a row."""
+    shown = range(min(classes, len(pack.classes)))
+    title = f"{pack.name}: {len(pack)} images, {len(pack.classes)} classes" + (
+        f", {pack.domain}" if pack.domain else ""
+    )
+    return _rows(title, [(pack.classes[c], pack.images[pack.class_rows[c][:images]]) for c in shown])
+
+
+def task_picture(pack: Pack, task: TaskSpec, queries: int = 6) -> Image.Image:
+    """A task, one class a row: its support images, a gap, and some of its query images."""
+    shots = task.shots
+    blank = np.full((1, 3, SIDE, SIDE), 255, dtype=np.uint8)
+    rows = []
+    for label in range(task.ways):
+        support = pack.images[task.support[task.support_labels == label]]
+        query = pack.images[task.query[task.query_labels == label][:queries]]
+        name = pack.classes[task.classes[label]] if task.classes[label] < len(pack.classes) else ""
+        rows.append((f"{label}: {name}", np.concatenate([support, blank, query])))
+    title = f"{pack.name}, task {task.index}: {task.ways} ways, {shots} shots; support | query"
+    return _rows(title, rows)
+
+
+def _rows(title: str, rows: Sequence[tuple[str, np.ndarray]]) -> Image.Image:
+    columns = max(len(images) for _, images in rows)
+    step = SIDE + _GAP
+    sheet = Image.new("RGB", (_LABEL_WIDTH + columns * step, _TITLE_HEIGHT + len(rows) * step), "white")
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(_FONT_SIZE)
+    draw.text((_GAP, _GAP), title, fill="black", font=font)
+    for row, (label, images) in enumerate(rows):
+        top = _TITLE_HEIGHT + row * step
+        draw.text((_GAP, top + SIDE // 2), _fit(label, font), fill="black", font=font)
+        for column, image in enumerate(images):
+            sheet.paste(Image.fromarray(image.transpose(1, 2, 0)), (_LABEL_WIDTH + column * step, top))
+    return sheet
+
+
+def _fit(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont) -> str:
+    if font.getlength(text) <= _LABEL_WIDTH - 2 * _GAP:
+        return text
+    while text and font.getlength(text + "...") > _LABEL_WIDTH - 2 * _GAP:
+        text = text[:-1]
+    return text + "..."

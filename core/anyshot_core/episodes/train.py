@@ -1,0 +1,97 @@
+"""Supplies for meta-training: tasks that start again at each call, batches that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from anyshot_core.data.pool import Pool
+from anyshot_core.episodes.arrays import TaskArrays, gather
+from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.protocols.draws import Draws
+from anyshot_core.protocols.task import Protocol
+
+
+@dataclass(frozen=True)
+class BatchArrays:
+    """Images uint8 `[b, 3, 128, 128]`; labels int64 `[b]`, numbers in the concatenation of the pool's classes."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+
+def train_tasks(pool: Pool, protocol: Protocol, seed: int) -> Callable[[int], Iterator[TaskArrays]]:
+    """A function of a count that yields so many tasks; every call starts again and yields the same tasks."""
+
+    def generate(count: int) -> Iterator[TaskArrays]:
+        return (gather(pool, spec) for spec in protocol.tasks(pool, seed, count))
+
+    return generate
+
+
+def batches(pool: Pool, batch_size: int, seed: int, *, ahead: int = 0, reuse: bool = False) -> Batches:
+    """A function of a count that yields so many batches, going on from call to call; see `Batches`."""
+    return Batches(pool, batch_size, seed, ahead=ahead, reuse=reuse)
+
+
+class Batches:
+    """One shuffled cycle over all images of a pool, each pass shuffled anew; its last batch can be smaller.
+
+    Classes are numbered through: those of the first dataset, then those of the second, and so on. With `ahead`, a
+    thread reads so many batches before they are asked for; with `reuse`, a batch is valid until the next one is
+    asked for. A consumer that stops early finds the next batch where it stopped.
+    """
+
+    def __init__(
+        self, pool: Pool, batch_size: int, seed: int, *, ahead: int = 0, reuse: bool = False
+    ) -> None:
+        if batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1; found {batch_size}")
+        self.pool = pool
+        self.batch_size = batch_size
+        self.seed = seed
+        self.position = 0  # number of the next batch
+        self._ahead = ahead
+        self._reuse = reuse
+        self._starts = np.cumsum([0] + [len(pack) for pack in pool])
+        self._first_classes = np.cumsum([0] + [len(pack.classes) for pack in pool])
+        self._order = lru_cache(maxsize=2)(self._draw_order)
+
+    @property
+    def total_classes(self) -> int:
+        """Number of classes of all datasets."""
+        return int(self._first_classes[-1])
+
+    @property
+    def batches_a_pass(self) -> int:
+        """Number of batches until every image was seen once."""
+        return -(-int(self._starts[-1]) // self.batch_size)
+
+    def __call__(self, count: int) -> Iterator[BatchArrays]:
+        """The next `count` batches."""
+        numbers = range(self.position, self.position + count)
+        if self._ahead == 0:
+            made = (self._read(number, Slot()) for number in numbers)
+        else:
+            made = prefetch(numbers, self._read, ahead=self._ahead, threads=1, reuse=self._reuse)
+        for batch in made:
+            self.position += 1
+            yield batch
+
+    def _draw_order(self, turn: int) -> np.ndarray:
+        return Draws("batches", self.seed, turn).order(int(self._starts[-1]))
+
+    def _read(self, number: int, slot: Slot) -> BatchArrays:
+        turn, place = divmod(number, self.batches_a_pass)
+        rows = self._order(turn)[place * self.batch_size : (place + 1) * self.batch_size]
+        datasets = np.searchsorted(self._starts, rows, side="right") - 1
+        images = slot.images(len(rows))
+        labels = np.empty(len(rows), dtype=np.int64)
+        for at, (row, dataset) in enumerate(zip(rows.tolist(), datasets.tolist(), strict=True)):
+            pack, own = self.pool[dataset], row - int(self._starts[dataset])
+            pack.read_row(own, images[at].reshape(-1).data)
+            labels[at] = self._first_classes[dataset] + pack.labels[own]
+        return BatchArrays(images, labels)

@@ -1,0 +1,119 @@
+"""What the report of a run says, before it becomes HTML or text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyshot_core.charts import Chart, draw_bars, draw_curves, draw_distributions
+from anyshot_scoring.summary import Group, RunSummary
+from anyshot_scoring.table import TaskTable
+
+METRIC_TITLES = {
+    "normalized_accuracy": "Normalized accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "accuracy": "Accuracy",
+    "macro_f1": "Macro F1",
+    "macro_precision": "Macro precision",
+    "macro_recall": "Macro recall",
+}
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Means by one property of the tasks, as a table and as a chart."""
+
+    title: str
+    key: str
+    groups: tuple[Group, ...]
+    chart: Chart
+
+
+@dataclass(frozen=True)
+class SecondsRow:
+    """Seconds of one step a task: median, 95th percentile, maximum, and the sum over all tasks."""
+
+    step: str
+    median: float
+    p95: float
+    maximum: float
+    total: float
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """Everything that page, section and text show."""
+
+    title: str
+    metric: str
+    summary: RunSummary
+    facts: tuple[tuple[str, str], ...]
+    metrics: tuple[Group, ...]
+    breakdowns: tuple[Breakdown, ...]
+    distribution: Chart | None
+    seconds: tuple[SecondsRow, ...]
+
+
+def build_report(
+    summary: RunSummary, table: TaskTable, meta: Mapping[str, Any], *, single_tasks: bool = True
+) -> RunReport:
+    """Put the report together.
+
+    `meta["title"]` is the heading ("Results" without it); every other text or number of `meta` is listed. Without
+    `single_tasks` nothing can be read off it that is about one task: a phase that is open shows groups of tasks only.
+    """
+    metric = METRIC_TITLES[summary.metric]
+    return RunReport(
+        title=str(meta.get("title", "Results")),
+        metric=metric,
+        summary=summary,
+        facts=tuple((_words(key), str(value)) for key, value in meta.items() if _is_fact(key, value)),
+        metrics=tuple(
+            Group(METRIC_TITLES[str(g.key)], g.mean, g.half_width, g.tasks) for g in summary.metrics
+        ),
+        breakdowns=_breakdowns(summary, metric),
+        distribution=draw_distributions(_by_dataset(table, summary.metric), f"{metric} over tasks", metric)
+        if single_tasks
+        else None,
+        seconds=(_seconds("fit", table.fit_seconds), _seconds("predict", table.predict_seconds)),
+    )
+
+
+def _breakdowns(summary: RunSummary, metric: str) -> tuple[Breakdown, ...]:
+    made = [
+        Breakdown(
+            "By dataset", "Dataset", summary.by_dataset, draw_bars(summary.by_dataset, "By dataset", metric)
+        )
+    ]
+    if len(summary.by_domain) > 1 or any(group.key for group in summary.by_domain):
+        chart = draw_bars(summary.by_domain, "By domain", metric)
+        made.append(Breakdown("By domain", "Domain", summary.by_domain, chart))
+    for title, key, groups in (
+        ("By number of ways", "ways", summary.by_ways),
+        ("By number of shots", "shots", summary.by_shots),
+    ):
+        chart = draw_curves({"score": groups}, title, key, metric)
+        made.append(Breakdown(title, key.capitalize(), groups, chart))
+    return tuple(made)
+
+
+def _by_dataset(table: TaskTable, metric: str) -> dict[str, NDArray[np.float64]]:
+    scores = getattr(table, metric)
+    return {str(name): scores[table.dataset == name] for name in np.unique(table.dataset)}
+
+
+def _seconds(step: str, seconds: NDArray[np.float64]) -> SecondsRow:
+    median, p95, maximum = np.percentile(seconds, [50, 95, 100])
+    return SecondsRow(step, float(median), float(p95), float(maximum), float(seconds.sum()))
+
+
+def _is_fact(key: str, value: object) -> bool:
+    return key != "title" and isinstance(value, str | int | float) and value != ""
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ").capitalize()

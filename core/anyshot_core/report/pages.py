@@ -1,0 +1,79 @@
+"""The report of a run as HTML: a page of its own, or a section for another page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from anyshot_core.charts import Chart
+from anyshot_core.report.content import RunReport, build_report
+from anyshot_scoring.summary import RunSummary
+from anyshot_scoring.table import TaskTable
+
+
+def report_html(
+    summary: RunSummary, table: TaskTable, meta: Mapping[str, Any], *, single_tasks: bool = True
+) -> str:
+    """The report as one file without links to anything outside it; as `build_report`."""
+    return render_page(build_report(summary, table, meta, single_tasks=single_tasks))
+
+
+def report_section(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) -> Markup:
+    """The report as sections for a page: no style, no script, headings from level 2."""
+    return render_section(build_report(summary, table, meta))
+
+
+def render_page(report: RunReport) -> str:
+    """`report_html` from a report that was built before."""
+    return wrap_page(report.title, render_section(report))
+
+
+def render_section(report: RunReport) -> Markup:
+    """`report_section` from a report that was built before."""
+    return Markup(templates().get_template("run.html").render(report=report, figure=figure))
+
+
+def wrap_page(title: str, body: Markup) -> str:
+    """A page around sections, with the styles inside it."""
+    return templates().get_template("page.html").render(title=title, body=body)
+
+
+def section_of(page: str) -> Markup:
+    """The sections that `wrap_page` put into a page, for showing them inside another one."""
+    body = page.partition("</h1>")[2].rpartition("</main>")[0]
+    return Markup(body.strip())
+
+
+def figure(chart: Chart) -> Markup:
+    """A chart with its caption."""
+    # The SVG is our own: every text in it was escaped when it was made.
+    return Markup("<figure>{}<figcaption>{}</figcaption></figure>").format(Markup(chart.svg), chart.title)
+
+
+@cache
+def templates() -> Environment:
+    """The templates of all reports."""
+    environment = Environment(
+        loader=PackageLoader("anyshot_core.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["score"] = score_words
+    environment.filters["half"] = half_words
+    return environment
+
+
+def score_words(value: float | None) -> str:
+    """Three decimals, or that the value is undefined."""
+    return "undefined" if value is None else f"{value:.3f}"
+
+
+def half_words(value: float | None) -> str:
+    """The half width of an interval."""
+    return "undefined" if value is None else f"± {value:.3f}"

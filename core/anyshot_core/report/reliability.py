@@ -1,0 +1,132 @@
+"""The organizers' reliability report as a page or a section of one; as JSON it is `Assessment.to_dict()`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from anyshot_core.charts import Chart, RankBar, draw_curves, draw_heat_map, draw_rank_intervals
+from anyshot_core.report.pages import figure, templates, wrap_page
+from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
+from anyshot_scoring.reliability.resampling import Population
+from anyshot_scoring.reliability.strata import Strata
+from anyshot_scoring.summary import Group
+from anyshot_scoring.undefined import Undefined
+
+_MATRIX_ROWS = 12  # more than these cannot be read as a matrix
+_CURVES = 8  # more than these cannot be told apart
+
+
+@dataclass(frozen=True)
+class PopulationView:
+    """One population with its charts and its groups by name."""
+
+    report: PopulationReport
+    ranks: Chart
+    order: Chart | None
+    groups: tuple[tuple[str, ...], ...]
+
+
+def reliability_section(assessment: Assessment, names: Mapping[str, str] | None = None) -> Markup:
+    """The report as sections for a page, headings from level 2; `names` gives the submissions' names by key."""
+    own = names or {}
+    labels = [own.get(key, key) for key in assessment.keys]
+    return Markup(
+        templates()
+        .get_template("reliability.html")
+        .render(
+            a=assessment,
+            name=lambda key: own.get(key, key),
+            labels=labels,
+            views=[
+                _view(report, labels)
+                for report in assessment.populations.values()
+                if isinstance(report, PopulationReport)
+            ],
+            missing=[
+                (population, report.reason)
+                for population, report in assessment.populations.items()
+                if isinstance(report, Undefined)
+            ],
+            strata_views=[
+                (strata, draw_strata(strata, labels)) for strata in (assessment.ways, assessment.shots)
+            ],
+            headline=_headline(assessment, labels),
+            figure=figure,
+            words=figure_words,
+        )
+    )
+
+
+def reliability_html(
+    assessment: Assessment, names: Mapping[str, str] | None = None, title: str = "Reliability of the ranking"
+) -> str:
+    """The report as one file without links to anything outside it."""
+    return wrap_page(title, reliability_section(assessment, names))
+
+
+def figure_words(value: float | Undefined, pattern: str = "{:.3f}") -> str:
+    """A figure, or why it is undefined."""
+    return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
+
+
+def _view(report: PopulationReport, labels: list[str]) -> PopulationView:
+    ranks, shown = report.ranks, min(_MATRIX_ROWS, len(labels))
+    rows = [
+        RankBar(label, float(ranks.rank[i]), float(ranks.low[i]), float(ranks.high[i]), _first(report, i))
+        for i, label in enumerate(labels)
+    ]
+    return PopulationView(
+        report=report,
+        ranks=draw_rank_intervals(rows, f"Intervals of the true rank, over {report.words}", report.words),
+        order=_order_chart(report, labels[:shown]),
+        groups=tuple(tuple(labels[i] for i in group) for group in ranks.groups),
+    )
+
+
+def _first(report: PopulationReport, i: int) -> float | None:
+    return None if isinstance(report.model, Undefined) else float(report.model.first[i])
+
+
+def _order_chart(report: PopulationReport, labels: list[str]) -> Chart | None:
+    if isinstance(report.model, Undefined):
+        return None
+    matrix = report.model.better[: len(labels), : len(labels)].copy()
+    np.fill_diagonal(matrix, np.nan)
+    words = "probability that the row is truly better than the column"
+    return draw_heat_map(
+        matrix, labels, f"{words.capitalize()}, over {report.words}", words, low=0.0, high=1.0
+    )
+
+
+def draw_strata(strata: Strata, labels: list[str]) -> Chart:
+    """Curves of the first submissions of the board over ways or shots, with 95 % intervals over tasks."""
+    series = {
+        label: [Group(s.value, float(s.scores[i]), s.half_widths[i], s.tasks) for s in strata.strata]
+        for i, label in enumerate(labels[:_CURVES])
+    }
+    return draw_curves(series, f"Order by {strata.axis}", strata.axis)
+
+
+def _headline(assessment: Assessment, labels: list[str]) -> str:
+    """One sentence on the winner, over the broadest population that can be judged."""
+    for population in (Population.DATASETS, Population.CLASSES, Population.TASKS):
+        report = assessment.populations[population]
+        if isinstance(report, PopulationReport):
+            last = int(report.ranks.high[0])
+            place = "first place is settled" if last == 1 else f"true rank may be as low as {last}"
+            return f"Over {report.words}: with 95 % confidence {labels[0]}'s {place}. {_best(report)}"
+    return "Nothing can be said about another draw."
+
+
+def _best(report: PopulationReport) -> str:
+    """How likely the leader is truly the best, and leads again."""
+    if isinstance(report.model, Undefined):
+        return f"How probable that is cannot be known: {report.model.reason}."
+    return (
+        f"It is truly the best with probability {report.model.first[0]:.2f}, and would lead another phase of this size "
+        f"with probability {report.model.first_again:.2f}."
+    )

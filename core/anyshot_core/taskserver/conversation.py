@@ -1,0 +1,275 @@
+"""One runner, spoken to: commands out, the one reply that may come back, time charged to whom it belongs."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from anyshot_core.taskserver import verdicts
+from anyshot_core.taskserver.channel import Channel, ChannelClosed
+from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, Stopped
+from anyshot_core.taskserver.job import DrawnTask, Hooks, Job
+from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
+from anyshot_core.taskserver.verdicts import Ended, Moment
+from anyshot_core.wire import messages
+from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
+from anyshot_core.wire.messages import TimeLeft
+from anyshot_core.wire.verdicts import Verdict
+
+_POLL = 0.2
+_GRACE = 1.0  # seconds of transport that the platform takes on itself
+
+
+class Conversation:
+    """The trusted end of one channel. Methods raise `Ended` when the run is over."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        job: Job,
+        hooks: Hooks,
+        ledger: Ledger,
+        output: Output,
+        files: frozenset[str],
+        tick: Callable[[float], None],
+    ) -> None:
+        """`files` are the bundle's; `tick` gets the seconds that the step in progress has taken so far."""
+        self.channel, self.job, self.ledger, self.output = channel, job, ledger, output
+        self._hooks, self._files, self._tick = hooks, files, tick
+        self._task: DrawnTask | None = None
+        self._inbox = Inbox(channel, output, ledger.clock)
+
+    def close(self) -> None:
+        """Kill the sandbox and stop reading."""
+        self.channel.kill()
+        self._inbox.close()
+        self.output.flush()
+
+    def moment(self, step: str) -> Moment:
+        return Moment(step, self.output.stage, self.job.log_policy, self._task, self._files)
+
+    def set_task(self, task: DrawnTask | None) -> None:
+        self._task = task
+
+    def own(
+        self, step: str, kind: FrameType, reply: FrameType, payload: bytes = b"", seconds: float = 0
+    ) -> Frame:
+        """A command whose time is the platform's; `payload` is what follows the turn."""
+        limit = Limit("platform", seconds or self.job.start_seconds, seconds or self.job.start_seconds)
+        start = self.ledger.clock()
+        try:
+            turn = self._command(step, kind, [], payload, limit.left)
+            return self._expect(step, reply, turn, [limit], start).frame
+        finally:
+            self.ledger.add_platform(step, self.ledger.clock() - start)
+
+    def ready(self) -> Frame:
+        """Wait for READY."""
+        limit = Limit("platform", self.job.start_seconds, self.job.start_seconds)
+        with self.ledger.platform("start"):
+            return self._expect("start", FrameType.READY, None, [limit], self.ledger.clock()).frame
+
+    def charged(
+        self,
+        step: str,
+        kind: FrameType,
+        reply: FrameType,
+        limits: list[Limit],
+        build: Callable[[int, TimeLeft], bytes] | None = None,
+        pixels: np.ndarray | None = None,
+    ) -> tuple[Frame, float]:
+        """A command whose time, from its last byte to the reply, is the participant's; returns it with the reply."""
+        sent_from = self.ledger.clock()
+        turn = self._command(step, kind, limits, build, min(limit.left for limit in limits), pixels)
+        start = self.ledger.clock()
+        transport = min(start - sent_from, _GRACE)
+        self.ledger.add_platform("transport", transport)
+        start = sent_from + transport  # a runner that will not read pays for it
+        try:
+            arrived = self._expect(step, reply, turn, limits, start)
+        except Ended:
+            self.ledger.charge(step, self.ledger.clock() - start)
+            raise
+        seconds = arrived.at - start
+        self.ledger.charge(step, seconds)
+        return arrived.frame, seconds
+
+    def pieces(self, step: str, kind: FrameType, source: BinaryIO) -> None:
+        """Send a blob in frames."""
+        with self.ledger.platform(step):
+            while piece := source.read(CHUNK):
+                self._send(step, kind, [piece], self.job.start_seconds)
+
+    def job_header(self, packs_folder: str | None, *, train: bool) -> None:
+        """JOB: everything the runner has to know, and no more."""
+        pixels = self.channel.pixels
+        header_ = messages.JobHeader(
+            version=1,
+            train=train,
+            train_seed=self.job.train_seed,
+            packs_folder=packs_folder,
+            packs=len(self.job.packs),
+            pixels=None if pixels is None else pixels.inside,
+            pixels_mapped=pixels is not None and pixels.mapped,
+            hide_dataset_names=self.job.hide_dataset_names,
+            cpus=self.job.cpus,
+            device=self.job.device,
+            unpacked_bytes=self.job.unpacked_bytes,
+            learner_bytes=self.job.caps.learner_bytes,
+            max_items=self.job.max_items,
+        )
+        self._send("start", FrameType.JOB, [header_.to_bytes()], self.job.start_seconds)
+
+    def export(self, target: Path) -> None:
+        """EXPORT: store the learner's pieces in `target`, never looking into them."""
+        start = self.ledger.clock()
+        limit = Limit("run", self.job.start_seconds, self.job.start_seconds)
+        turn = self._command("learner", FrameType.EXPORT, [], b"", limit.left)
+        total = 0
+        with target.open("wb") as file, self.ledger.platform("learner"):
+            while True:
+                arrived = self._arrive("learner", [limit], start)
+                if arrived.frame.kind is not FrameType.LEARNER:
+                    self._check("learner", arrived.frame, FrameType.EXPORTED, turn)
+                    return
+                total += file.write(arrived.frame.payload)
+                if total > self.job.caps.learner_bytes:
+                    raise verdicts.of_output(self.moment("learner"), "a saved learner beyond the limit")
+
+    def farewell(self) -> None:
+        """FINISH: a last frame may come, nothing else; a runner that says nothing any more does no harm."""
+        try:
+            turn = self._command("finish", FrameType.FINISH, [], b"", _GRACE)
+        except Ended:
+            return
+        item = self._inbox.next(_GRACE)
+        if isinstance(item, Arrived):
+            self._check("finish", item.frame, FrameType.FINISHED, turn)
+        elif isinstance(item, Stopped) and item.reason != "end":
+            raise self._stopped("finish", item)
+
+    def _command(
+        self,
+        step: str,
+        kind: FrameType,
+        limits: list[Limit],
+        build: Callable[[int, TimeLeft], bytes] | bytes | None,
+        timeout: float,
+        pixels: np.ndarray | None = None,
+    ) -> int:
+        turn = secrets.randbits(64)
+        left = time_left(limits)
+        payload = build(turn, left) if callable(build) else messages.pack_command(turn, left) + (build or b"")
+        parts: list[bytes | memoryview] = [payload]
+        if pixels is not None:
+            parts.append(np.ascontiguousarray(pixels).reshape(-1).data)
+        self._send(step, kind, parts, timeout, limits)
+        return turn
+
+    def _send(
+        self,
+        step: str,
+        kind: FrameType,
+        parts: list[bytes] | list[bytes | memoryview],
+        timeout: float,
+        limits: list[Limit] | None = None,
+    ) -> None:
+        length = sum(len(part) for part in parts)
+        try:
+            if length < CHUNK:
+                self.channel.send(header(kind, length) + b"".join(parts), max(timeout, 0.05))
+                return
+            self.channel.send(header(kind, length), max(timeout, 0.05))
+            for part in parts:
+                self.channel.send(part, max(timeout, 0.05))
+        except TimeoutError:
+            if limits:
+                raise verdicts.of_limit(
+                    self.moment(step), min(limits, key=lambda limit: limit.left)
+                ) from None
+            raise verdicts.of_protocol(self.moment(step), "it stopped reading") from None
+        except ChannelClosed:
+            self._explain_closed(step)
+
+    def _explain_closed(self, step: str) -> None:
+        """The runner does not read any more; what it sent last may say why."""
+        for _ in range(16):
+            item = self._inbox.next(2.0)
+            if isinstance(item, Arrived) and item.frame.kind is FrameType.ERROR:
+                raise self._reported(step, item.frame)
+            if isinstance(item, Stopped):
+                raise self._stopped(step, item)
+        raise verdicts.of_death(self.moment(step), self.channel.death(), "the stream is closed")
+
+    def _expect(
+        self, step: str, reply: FrameType, turn: int | None, limits: list[Limit], start: float
+    ) -> Arrived:
+        arrived = self._arrive(step, limits, start)
+        self._check(step, arrived.frame, reply, turn)
+        return arrived
+
+    def _arrive(self, step: str, limits: list[Limit], start: float) -> Arrived:
+        """Wait within the limits for anything but output. Raises Ended for errors, ends, cancellations, time."""
+        tightest = min(limits, key=lambda limit: limit.left)
+        end = start + tightest.left
+        while True:
+            now = self.ledger.clock()
+            if self._hooks.cancelled():
+                raise self.moment(step).fail(Verdict.CANCELLED, "The run was cancelled.")
+            item = self._inbox.next(min(_POLL, end - now) if math.isfinite(end) else _POLL)
+            if item is None:
+                if self.ledger.clock() >= end:
+                    raise self._too_late(step, tightest)
+                self._tick(self.ledger.clock() - start)
+                continue
+            if item.at > end:
+                raise self._too_late(step, tightest)
+            if isinstance(item, Stopped):
+                raise self._stopped(step, item)
+            if item.frame.kind is FrameType.ERROR:
+                raise self._reported(step, item.frame)
+            return item
+
+    def _too_late(self, step: str, limit: Limit) -> Ended:
+        if limit.name != "platform":
+            return verdicts.of_limit(self.moment(step), limit)
+        moment = self.moment(step)
+        if step in ("start", "unpack"):
+            return moment.fail(
+                Verdict.SANDBOX_START, f"The sandbox did not answer for {limit.total:g} s {moment.doing}."
+            )
+        return verdicts.of_protocol(moment, f"no answer for {limit.total:g} s")
+
+    def _check(self, step: str, frame: Frame, reply: FrameType, turn: int | None) -> None:
+        if frame.kind is FrameType.ERROR:
+            raise self._reported(step, frame)
+        if frame.kind is not reply:
+            raise verdicts.of_protocol(self.moment(step), f"{frame.kind.name} came instead of {reply.name}")
+        if turn is None:
+            return
+        try:
+            repeated = messages.read_turn(frame.payload)
+        except FrameError as error:
+            raise verdicts.of_protocol(self.moment(step), str(error)) from error
+        if repeated != turn:
+            raise verdicts.of_protocol(self.moment(step), f"{reply.name} came ahead of its time")
+
+    def _stopped(self, step: str, item: Stopped) -> Ended:
+        moment = self.moment(step)
+        if item.reason == "output":
+            return verdicts.of_output(moment, item.detail)
+        if item.reason == "garbage":
+            return verdicts.of_protocol(moment, item.detail)
+        return verdicts.of_death(moment, self.channel.death(), item.detail)
+
+    def _reported(self, step: str, frame: Frame) -> Ended:
+        try:
+            report = messages.read_error(frame.payload)
+        except FrameError as error:
+            return verdicts.of_protocol(self.moment(step), str(error))
+        return verdicts.of_report(self.moment(step), report)

@@ -1,0 +1,169 @@
+"""Reads what a runner sends, in a thread of its own, so that a runner that floods or blocks never stops the
+task server.
+
+Output frames are handled here; replies wait in a short queue, and when it is full the runner has to wait:
+the memory stays flat whatever it sends.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from anyshot_core.taskserver.channel import Channel
+from anyshot_core.taskserver.job import Job, LogLine
+from anyshot_core.taskserver.ledger import Clock
+from anyshot_core.taskserver.loglines import LogLines, clean, shows
+from anyshot_core.wire.frames import FROM_RUNNER, Decoder, Frame, FrameError, FrameType
+from anyshot_core.wire.logger_tables import COLUMNS, TABLES, cells
+from anyshot_core.wire.messages import LoggerRow, Stream, read_log, read_logger_row
+from anyshot_core.wire.worker_api import Stage
+
+_POLL = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A reply and the moment at which its last byte was there."""
+
+    at: float
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Nothing more comes: the stream ended, what came was no frame, or it was too much."""
+
+    at: float
+    reason: str  # "end", "garbage" or "output"
+    detail: str = ""
+
+
+class Output:
+    """What a run printed and logged, within its caps; shared by all sandboxes of a run."""
+
+    def __init__(self, job: Job, on_log: Callable[[LogLine], object]) -> None:
+        self.stage = Stage.PREPARING
+        self._job, self._on_log = job, on_log
+        self._lines = LogLines(job.log_policy, on_log)
+        self._bytes = self._rows = self._line_breaks = 0
+        self._full = False
+        self._tables: dict[str, io.StringIO] = {}
+
+    def take(self, frame: Frame) -> str | None:
+        """Handle an output frame; returns what is exceeded, if anything. Raises FrameError."""
+        self._bytes += len(frame.payload)
+        if self._bytes > self._job.caps.log_bytes:
+            return f"more than {self._job.caps.log_bytes >> 20} MiB of output"
+        if frame.kind is FrameType.LOG:
+            return self._take_text(*read_log(frame.payload))
+        self._rows += 1
+        if self._rows > self._job.caps.logger_rows:
+            return f"more than {self._job.caps.logger_rows:,} rows logged"
+        self._write_row(read_logger_row(frame.payload))
+        return None
+
+    def _take_text(self, stream: Stream, text: bytes) -> str | None:
+        self._line_breaks += text.count(b"\n") + text.count(b"\r")
+        if self._line_breaks > self._job.caps.log_lines:
+            return f"more than {self._job.caps.log_lines:,} lines of output"
+        if not self._full:
+            self._lines.add(stream, text, self.stage)
+        if not self._full and self._line_breaks > self._job.caps.shown_lines:
+            self._full = True
+            self._lines.flush(self.stage)
+            self.say(
+                f"More than {self._job.caps.shown_lines:,} lines: what is printed from here on is not kept."
+            )
+        return None
+
+    def _write_row(self, row: LoggerRow) -> None:
+        if not shows(self._job.log_policy, self.stage):
+            return
+        name = TABLES[row.validation]
+        if name not in self._tables:
+            self._tables[name] = io.StringIO(newline="")
+            csv.writer(self._tables[name]).writerow(COLUMNS)
+        own = cells(row)
+        own[2] = _no_formula(clean(own[2]))
+        csv.writer(self._tables[name]).writerow(own)
+
+    def flush(self) -> None:
+        self._lines.flush(self.stage)
+
+    def say(self, text: str) -> None:
+        """A line of the platform's own."""
+        self._on_log(LogLine("platform", self.stage, text))
+
+    def tables(self) -> dict[str, bytes]:
+        return {name: table.getvalue().encode() for name, table in self._tables.items()}
+
+
+def _no_formula(text: str) -> str:
+    """Spreadsheets run cells that begin like a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+
+
+class Inbox:
+    """The reading side of one channel."""
+
+    def __init__(self, channel: Channel, output: Output, clock: Clock) -> None:
+        self._channel, self._output, self._clock = channel, output, clock
+        self._queue: queue.Queue[Arrived | Stopped] = queue.Queue(maxsize=8)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="inbox", daemon=True)
+        self._thread.start()
+
+    def next(self, timeout: float) -> Arrived | Stopped | None:
+        """The next reply, None when `timeout` seconds passed."""
+        try:
+            return self._queue.get(timeout=max(0.0, timeout)) if timeout > 0 else self._queue.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """Stop reading; call it after the channel was killed."""
+        self._closing.set()
+        self._thread.join(timeout=5.0)
+
+    def _read(self) -> None:
+        self._put(self._read_until_stopped())
+
+    def _read_until_stopped(self) -> Stopped:
+        decoder = Decoder(FROM_RUNNER)
+        while not self._closing.is_set():
+            try:
+                data = self._channel.recv(_POLL)
+            except OSError as error:
+                return Stopped(self._clock(), "end", str(error))
+            if data is None:
+                continue
+            if not data:
+                return Stopped(self._clock(), "end", "in the middle of a frame" if decoder.pending else "")
+            stopped = self._take(decoder, data)
+            if stopped is not None:
+                return stopped
+        return Stopped(self._clock(), "end")
+
+    def _take(self, decoder: Decoder, data: bytes) -> Stopped | None:
+        try:
+            for frame in decoder.feed(data):
+                if frame.kind not in (FrameType.LOG, FrameType.LOGGER):
+                    self._put(Arrived(self._clock(), frame))
+                elif exceeded := self._output.take(frame):
+                    return Stopped(self._clock(), "output", exceeded)
+        except FrameError as error:
+            return Stopped(self._clock(), "garbage", str(error))
+        return None
+
+    def _put(self, item: Arrived | Stopped) -> None:
+        while not self._closing.is_set():
+            try:
+                self._queue.put(item, timeout=_POLL)
+                return
+            except queue.Full:
+                continue

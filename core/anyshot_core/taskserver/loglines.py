@@ -1,0 +1,86 @@
+"""Turns what a submission prints into lines that are safe to show, and keeps back what the log policy hides."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from anyshot_core.taskserver.job import LogLine
+from anyshot_core.wire.messages import Stream
+from anyshot_core.wire.worker_api import LogPolicy, Stage
+
+MAX_LINE = 8 << 10  # bytes of a line that are shown
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\))")
+_BREAK = re.compile(rb"\r\n|\n|\r")
+_HIDDEN = "What the code prints during meta-testing is not shown in this phase."
+
+
+def clean(text: str) -> str:
+    """Without terminal sequences; other control characters become visible signs."""
+    if text.isprintable():  # nearly every line, and a flood must not keep the task server busy
+        return text
+    text = _ANSI.sub("", text)
+    return "".join(_visible(letter) for letter in text)
+
+
+def _visible(letter: str) -> str:
+    if letter == "\t" or letter.isprintable():
+        return letter
+    code = ord(letter)
+    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
+
+
+def shows(policy: LogPolicy, stage: Stage) -> bool:
+    """Whether the participant may see output of that stage."""
+    if policy is LogPolicy.EVERYTHING:
+        return True
+    return policy is LogPolicy.META_TRAIN and stage is not Stage.META_TESTING
+
+
+class LogLines:
+    """Cuts the two streams into lines and hands on those that may be seen."""
+
+    def __init__(self, policy: LogPolicy, on_log: Callable[[LogLine], object]) -> None:
+        self._policy, self._on_log = policy, on_log
+        self._rest = {Stream.STDOUT: b"", Stream.STDERR: b""}
+        self._skipping = {Stream.STDOUT: False, Stream.STDERR: False}
+        self._told = False
+
+    def add(self, stream: Stream, data: bytes, stage: Stage) -> None:
+        if not shows(self._policy, stage):
+            self._say_hidden(stage)
+            return
+        pieces = _BREAK.split(self._rest[stream] + data)
+        self._rest[stream] = pieces.pop()
+        for piece in pieces:
+            if self._skipping[stream]:
+                self._skipping[stream] = False
+            elif piece:
+                self._emit(stream, piece, stage)
+        if len(self._rest[stream]) > MAX_LINE:
+            self._cut(stream, stage)
+
+    def flush(self, stage: Stage) -> None:
+        """Hand on what has no line end yet."""
+        for stream, rest in self._rest.items():
+            if rest and not self._skipping[stream] and shows(self._policy, stage):
+                self._emit(stream, rest, stage)
+            self._rest[stream] = b""
+
+    def _cut(self, stream: Stream, stage: Stage) -> None:
+        """A line without end: show its beginning once, drop the rest of it."""
+        if not self._skipping[stream]:
+            self._emit(stream, self._rest[stream], stage)
+        self._rest[stream] = b""
+        self._skipping[stream] = True
+
+    def _emit(self, stream: Stream, piece: bytes, stage: Stage) -> None:
+        text = clean(piece[:MAX_LINE].decode("utf-8", "replace"))
+        if len(piece) > MAX_LINE:
+            text += " [line cut]"
+        self._on_log(LogLine(stream.name.lower(), stage, text))
+
+    def _say_hidden(self, stage: Stage) -> None:
+        if not self._told and self._policy is LogPolicy.META_TRAIN:
+            self._told = True
+            self._on_log(LogLine("platform", stage, _HIDDEN))

@@ -1,0 +1,341 @@
+"""The task server: carries a job out over one channel, or over one channel a task."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotReady
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anyshot_core.bundle.zipsafety import ZipRefused, folder_of, read_listing
+from anyshot_core.data.problems import DataError
+from anyshot_core.taskserver import verdicts
+from anyshot_core.taskserver.channel import Channel
+from anyshot_core.taskserver.conversation import Conversation
+from anyshot_core.taskserver.inbox import Output
+from anyshot_core.taskserver.inputs import SharedPixels
+from anyshot_core.taskserver.job import (
+    DrawnTask,
+    Failure,
+    Hooks,
+    Job,
+    Outcome,
+    ServerProgress,
+    TaskResult,
+)
+from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
+from anyshot_core.taskserver.tasks import query_order
+from anyshot_core.taskserver.verdicts import Ended
+from anyshot_core.wire import messages
+from anyshot_core.wire.frames import FrameError, FrameType
+from anyshot_core.wire.messages import INLINE, SHARED, ImagesHeader, TimeLeft
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import Stage
+
+_FREEZE_AFTER = 0.1  # seconds between frames that a runner may go on computing at nobody's expense
+_REPORT_EVERY = 0.5
+
+
+def serve(channel: Channel, job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic) -> Outcome:
+    """Carry a job out over one channel: one process from import to the last prediction.
+
+    Raises nothing that the runner could cause; the channel is killed at the end, not closed.
+    """
+    run = _Run(job, hooks or Hooks(), clock)
+    return run.guarded(lambda: run.in_one_sandbox(channel))
+
+
+def serve_isolated(
+    open_channel: Callable[[], Channel], job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic
+) -> Outcome:
+    """Meta-train over one channel, then take a fresh one for each task; closes all of them."""
+    run = _Run(job, hooks or Hooks(), clock)
+    return run.guarded(lambda: run.in_fresh_sandboxes(open_channel))
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A task and the order in which its query will be shown; `order` None where it is the protocol's."""
+
+    task: DrawnTask
+    order: np.ndarray | None
+
+
+class _Run:
+    """The state of one job: account, output, results."""
+
+    def __init__(self, job: Job, hooks: Hooks, clock: Clock) -> None:
+        self._job, self._hooks = job, hooks
+        self._ledger = Ledger(job.budget, clock)
+        self._output = Output(job, hooks.on_log)
+        self._results: list[TaskResult] = []
+        self._runner: dict[str, str] = {}
+        self._reported = -1.0
+        self._files: frozenset[str] = frozenset()
+
+    def guarded(self, work: Callable[[], None]) -> Outcome:
+        failure = None
+        try:
+            self._files = _file_names(self._job.bundle)
+            work()
+        except Ended as ended:
+            failure = ended.failure
+        except ZipRefused as refusal:
+            failure = Failure(Verdict.BAD_ARCHIVE, str(refusal))
+        except DataError as error:
+            failure = Failure(Verdict.BAD_POOL, "The data of this phase is broken.", private=str(error))
+        except Exception:  # noqa: BLE001 - whatever is left is ours, and must become a verdict
+            trace = traceback.format_exc()
+            failure = Failure(
+                Verdict.TASK_SERVER_BUG, "The platform failed; this costs no quota.", private=trace
+            )
+        return Outcome(
+            tuple(self._results), self._ledger.use(), failure, self._output.tables(), dict(self._runner)
+        )
+
+    def in_one_sandbox(self, channel: Channel) -> None:
+        with self._talk(channel) as talk:
+            self._prepare(talk)
+            if self._job.learner is None:
+                self._train(talk)
+            if self._job.keep_learner is not None:
+                talk.export(self._job.keep_learner)
+            if self._job.tasks is not None:
+                self._enter(Stage.META_TESTING)
+                with _pixels(channel) as shared:
+                    for task in self._tasks(talk):
+                        self._test(talk, task, shared)
+            talk.farewell()
+
+    def in_fresh_sandboxes(self, open_channel: Callable[[], Channel]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            learner = self._job.learner or self._job.keep_learner or Path(folder) / "learner"
+            if self._job.learner is None:
+                with _closing(open_channel) as channel, self._talk(channel) as talk:
+                    self._prepare(talk)
+                    self._train(talk)
+                    talk.export(learner)
+                    talk.farewell()
+            if self._job.tasks is None:
+                return
+            self._enter(Stage.META_TESTING)
+            for task in self._tasks(None):
+                with (
+                    _closing(open_channel) as channel,
+                    self._talk(channel) as talk,
+                    _pixels(channel) as shared,
+                ):
+                    self._prepare(talk, learner)
+                    self._test(talk, task, shared)
+                    talk.farewell()
+
+    @contextmanager
+    def _talk(self, channel: Channel) -> Iterator[Conversation]:
+        talk = Conversation(
+            channel, self._job, self._hooks, self._ledger, self._output, self._files, self._tick
+        )
+        try:
+            yield talk
+        finally:
+            talk.close()
+
+    def _prepare(self, talk: Conversation, learner: Path | None = None) -> None:
+        """From READY to the imported submission; with a saved learner in place where there is one."""
+        learner = learner or self._job.learner
+        ready = talk.ready()
+        self._runner = self._runner or _versions(ready.payload)
+        with self._ledger.platform("prepare"):
+            folder = talk.channel.offer_packs(self._job.packs) if learner is None else None
+            talk.job_header(folder, train=learner is None)
+        with self._job.bundle.open("rb") as file:
+            talk.pieces("unpack", FrameType.BUNDLE, file)
+        talk.own("unpack", FrameType.UNPACK, FrameType.UNPACKED, seconds=max(self._job.start_seconds, 300))
+        if learner is not None:
+            with learner.open("rb") as file:
+                talk.pieces("learner", FrameType.STORE, file)
+            talk.own("learner", FrameType.RESTORE, FrameType.RESTORED)
+        else:
+            self._enter(Stage.META_TRAINING)
+        talk.charged("import", FrameType.IMPORT, FrameType.IMPORTED, [self._ledger.run_limit()])
+
+    def _train(self, talk: Conversation) -> None:
+        limits = [self._ledger.run_limit()]
+        if (stage := self._ledger.meta_train_limit()) is not None:
+            limits.append(stage)
+        talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, limits)
+
+    def _tasks(self, talk: Conversation | None) -> Iterator[_Due]:
+        """The tasks in turn, each drawn while the one before is worked on;
+        a runner that would have to wait is frozen.
+        """
+        assert self._job.tasks is not None
+        indices = list(self._job.tasks.indices)
+        with ThreadPoolExecutor(1, thread_name_prefix="draw") as drawer:
+            coming = drawer.submit(self._draw, indices[0]) if indices else None
+            for position, _ in enumerate(indices):
+                assert coming is not None
+                with self._ledger.platform("draw"):
+                    task = _wait(coming, talk)
+                if position + 1 < len(indices):
+                    coming = drawer.submit(self._draw, indices[position + 1])
+                yield task
+
+    def _draw(self, index: int) -> _Due:
+        assert self._job.tasks is not None
+        task = self._job.tasks.draw(index)
+        secret = self._job.query_secret
+        if secret is None:
+            return _Due(task, None)
+        return _Due(task, query_order(secret, task.index, len(task.query)))
+
+    def _test(self, talk: Conversation, due: _Due, shared: SharedPixels | None) -> None:
+        task, order = due.task, due.order
+        talk.set_task(task)
+        run = self._ledger.run_limit
+        _, loaded = talk.charged("load", FrameType.LOAD, FrameType.LOADED, [run()])
+        fit = self._fit(talk, task, shared)
+        limits = _present(run(), self._ledger.task_limit(fit))
+        predictions, predict = self._predict(talk, due, shared, limits)
+        if order is not None:
+            shown, predictions = predictions, np.empty_like(predictions)
+            predictions[order] = shown
+        self._results.append(
+            TaskResult(
+                task.index,
+                task.dataset,
+                task.ways,
+                task.shots,
+                predictions,
+                task.query_labels,
+                loaded,
+                fit,
+                predict,
+            )
+        )
+        talk.set_task(None)
+        self._report()
+
+    def _fit(self, talk: Conversation, task: DrawnTask, shared: SharedPixels | None) -> float:
+        images = _images(task.support, shared, task.ways, task.shots)
+        with self._ledger.platform("transport"):
+            if shared is not None:
+                shared.show(task.support)
+
+        def build(turn: int, left: TimeLeft) -> bytes:
+            return messages.pack_support(turn, left, images, task.support_labels)
+
+        limits = _present(self._ledger.run_limit(), self._ledger.task_limit(0.0))
+        inline = task.support if shared is None else None
+        return talk.charged("fit", FrameType.SUPPORT, FrameType.FITTED, limits, build, inline)[1]
+
+    def _predict(
+        self,
+        talk: Conversation,
+        due: _Due,
+        shared: SharedPixels | None,
+        limits: list[Limit],
+    ) -> tuple[np.ndarray, float]:
+        query, inline = due.task.query, None
+        images = _images(query, shared)
+        with self._ledger.platform("transport"):
+            if shared is not None:
+                shared.show(query, due.order)
+            else:
+                inline = query if due.order is None else query[due.order]
+
+        def build(turn: int, left: TimeLeft) -> bytes:
+            return messages.pack_query(turn, left, images)
+
+        frame, seconds = talk.charged(
+            "predict", FrameType.QUERY, FrameType.PREDICTIONS, limits, build, inline
+        )
+        try:
+            return messages.read_predictions(frame.payload, len(query), due.task.ways), seconds
+        except FrameError as error:
+            raise verdicts.of_protocol(talk.moment("predict"), str(error)) from error
+
+    def _enter(self, stage: Stage) -> None:
+        self._output.stage = stage
+        self._report()
+
+    def _tick(self, running: float) -> None:
+        """Called while a reply is awaited."""
+        now = self._ledger.clock()
+        if now - self._reported >= _REPORT_EVERY:
+            self._report(running)
+
+    def _report(self, running: float = 0.0) -> None:
+        self._reported = self._ledger.clock()
+        total = 0 if self._job.tasks is None else len(self._job.tasks.indices)
+        used = self._ledger.used + running
+        self._hooks.on_progress(ServerProgress(self._output.stage, len(self._results), total, used))
+
+
+@contextmanager
+def _closing(open_channel: Callable[[], Channel]) -> Iterator[Channel]:
+    channel = open_channel()
+    try:
+        yield channel
+    finally:
+        channel.close()
+
+
+@contextmanager
+def _pixels(channel: Channel) -> Iterator[SharedPixels | None]:
+    if channel.pixels is None:
+        yield None
+        return
+    with SharedPixels(channel.pixels.host) as shared:
+        try:
+            yield shared
+        finally:
+            shared.wipe()
+
+
+def _wait(coming: Future[_Due], talk: Conversation | None) -> _Due:
+    try:
+        return coming.result(timeout=_FREEZE_AFTER)
+    except NotReady:
+        if talk is None or coming.done():
+            return coming.result()
+    talk.channel.freeze()
+    try:
+        return coming.result()
+    finally:
+        talk.channel.thaw()
+
+
+def _images(array: np.ndarray, shared: SharedPixels | None, ways: int = 0, shots: int = 0) -> ImagesHeader:
+    count, channels, height, width = array.shape
+    return ImagesHeader(count, channels, height, width, INLINE if shared is None else SHARED, ways, shots)
+
+
+def _present(*limits: Limit | None) -> list[Limit]:
+    return [limit for limit in limits if limit is not None]
+
+
+def _versions(payload: bytes) -> dict[str, str]:
+    """What READY says of itself; it comes before any participant code ran."""
+    data = json.loads(payload)
+    return {str(key)[:40]: str(value)[:80] for key, value in data.items()}
+
+
+def _file_names(bundle: Path) -> frozenset[str]:
+    """The files of the bundle as they lie in `program/`."""
+    listing = read_listing(bundle)
+    top = folder_of(listing)
+    return frozenset(entry.path.removeprefix(top) for entry in listing.files)
+
+
+def default_cpus() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,72 @@
+"""The hidden tasks of a phase, drawn when they are due."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from anyshot_core.data.images import IMAGE_SHAPE
+from anyshot_core.data.pool import Pool
+from anyshot_core.episodes.memory import Memory
+from anyshot_core.protocols import Protocol, TaskSpec
+from anyshot_core.protocols.keys import Seed
+from anyshot_core.protocols.task import tasks_of_dataset
+from anyshot_core.taskserver.job import DrawnTask
+
+
+@dataclass(frozen=True)
+class PoolTasks:
+    """Tasks `start` to `stop` - 1 of a protocol on a pool; with `dataset`, those of them that are of that dataset.
+
+    A dataset can be chosen where the protocol splits datasets: there, each has its turn (`dataset_in_turn`).
+    """
+
+    pool: Pool
+    protocol: Protocol
+    seed: Seed
+    start: int
+    stop: int
+    dataset: int | None = None
+    _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """The indices of the tasks, ascending."""
+        return self._indices
+
+    @cached_property
+    def _indices(self) -> Sequence[int]:
+        every = range(self.start, self.stop)
+        if self.dataset is None:
+            return every
+        return tasks_of_dataset(self.seed, every, len(self.pool), self.dataset)
+
+    def spec(self, index: int) -> TaskSpec:
+        """Which classes and images make up the task of that index."""
+        return self.protocol.task(self.pool, self.seed, index)
+
+    def draw(self, index: int) -> DrawnTask:
+        spec = self.spec(index)
+        pixels = self._memory.array((len(spec.rows), *IMAGE_SHAPE))
+        self.pool[spec.dataset].read_rows(spec.rows, pixels)
+        return DrawnTask(
+            index=index,
+            dataset=spec.dataset,
+            ways=spec.ways,
+            shots=spec.shots,
+            support=pixels[: len(spec.support)],
+            support_labels=spec.support_labels,
+            query=pixels[len(spec.support) :],
+            query_labels=spec.query_labels,
+        )
+
+
+def query_order(secret: bytes, index: int, count: int) -> np.ndarray:
+    """The secret order in which a task's query is shown, int64 [count]; a pure function of secret and index."""
+    key = hashlib.sha256(b"query order" + index.to_bytes(8, "big") + secret).digest()
+    words = np.frombuffer(hashlib.shake_256(key).digest(8 * count), dtype="<u8")
+    return np.argsort(words, kind="stable").astype(np.int64)

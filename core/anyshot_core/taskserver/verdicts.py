@@ -1,0 +1,189 @@
+"""
+rom what happened to a verdict and the words for it. What a runner says is shown only as far as the log policy allows.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+
+from anyshot_core.taskserver.channel import Death
+from anyshot_core.taskserver.job import DrawnTask, Failure
+from anyshot_core.taskserver.ledger import Limit
+from anyshot_core.taskserver.loglines import clean, shows
+from anyshot_core.wire.messages import ErrorKind, ErrorReport
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import LogPolicy, Stage
+
+_KINDS = {
+    ErrorKind.EXCEPTION: Verdict.RUNTIME_ERROR,
+    ErrorKind.BAD_PREDICTION: Verdict.BAD_PREDICTION,
+    ErrorKind.BAD_ARCHIVE: Verdict.BAD_ARCHIVE,
+    ErrorKind.OUT_OF_MEMORY: Verdict.MEMORY_LIMIT,
+    ErrorKind.OUT_OF_SPACE: Verdict.OUTPUT_LIMIT,
+}
+_DOING = {
+    "import": "while model.py was imported",
+    "meta_fit": "in meta-training",
+    "load": "while the learner was made and loaded",
+    "fit": "in fit",
+    "predict": "in predict",
+    "unpack": "while the bundle was unpacked",
+    "learner": "while the saved learner was copied",
+    "start": "before it was ready",
+    "finish": "at the end",
+}
+_NUMBER = r"-?[0-9.e+inf]{1,24}"
+_SAFE_PREDICTION_TEXTS = (
+    r"predict returned an array of shape \[[0-9, ]{0,40}\]; wanted is \[\d+, \d+\] \(logits or probabilities\) or"
+    r" \[\d+\] \(labels\)\.",
+    r"predict returned \d{1,12} NaN, the first at \[\d{1,6}, \d{1,6}\]\.",
+    rf"predict returned the label {_NUMBER} at position \d{{1,8}}(; labels run from 0 to \d+)?\.",
+    r"predict returned values of type [A-Za-z0-9<>|]{1,16}; wanted are numbers\.",
+    r"predict returned None; it must return logits, probabilities or labels\.",
+)
+
+
+class Ended(Exception):
+    """The run ends here, with this failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something happened: the step the runner was at, the task if any, and what may be shown."""
+
+    step: str
+    stage: Stage
+    policy: LogPolicy
+    task: DrawnTask | None = None
+    files: frozenset[str] = frozenset()  # of the bundle: other names in a traceback are not believed
+
+    @property
+    def doing(self) -> str:
+        return _DOING.get(self.step, f"in {self.step}")
+
+    @property
+    def hidden(self) -> bool:
+        return not shows(self.policy, self.stage)
+
+    def fail(self, verdict: Verdict, message: str, detail: str = "", private: str = "") -> Ended:
+        task = self.task
+        return Ended(
+            Failure(
+                verdict=verdict,
+                message=message,
+                detail=detail,
+                private=private,
+                task_index=None if task is None else task.index,
+                ways=None if task is None else task.ways,
+                shots=None if task is None else task.shots,
+            )
+        )
+
+
+def of_limit(moment: Moment, limit: Limit) -> Ended:
+    names = {"run": "The run", "meta-training": "Meta-training", "task": "The task"}
+    return moment.fail(
+        Verdict.TIME_LIMIT, f"{names[limit.name]} used up its {limit.total:g} seconds {moment.doing}."
+    )
+
+
+def of_death(moment: Moment, death: Death, detail: str) -> Ended:
+    private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
+    if moment.step in ("start", "unpack"):
+        return moment.fail(Verdict.SANDBOX_START, f"The sandbox ended {moment.doing}.", private=private)
+    if death.lost:
+        return moment.fail(
+            Verdict.DOCKER_ERROR,
+            f"The sandbox was lost {moment.doing}; this is not your fault.",
+            private=private,
+        )
+    if death.out_of_memory:
+        return moment.fail(
+            Verdict.MEMORY_LIMIT, f"The memory limit was reached {moment.doing}.", private=private
+        )
+    number = _signal(death)
+    if number == signal.SIGKILL and not death.killed_by_us:
+        return moment.fail(
+            Verdict.KILLED, f"The process was killed {moment.doing}; nobody knows why.", private=private
+        )
+    how = f"died of {_signal_name(number)}" if number else f"ended by itself (exit code {death.exit_code})"
+    return moment.fail(Verdict.RUNTIME_ERROR, f"The process {how} {moment.doing}.", private=private)
+
+
+def _signal(death: Death) -> int | None:
+    if death.signal is not None:
+        return death.signal
+    code = death.exit_code
+    return code - 128 if code is not None and 128 < code < 160 else None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def of_protocol(moment: Moment, what: str) -> Ended:
+    return moment.fail(
+        Verdict.PROTOCOL_ERROR,
+        f"The process broke the protocol {moment.doing}: {what}. Do not touch the runner or its descriptors.",
+    )
+
+
+def of_output(moment: Moment, what: str) -> Ended:
+    return moment.fail(Verdict.OUTPUT_LIMIT, f"The submission produced {what}; print or log less.")
+
+
+def of_report(moment: Moment, report: ErrorReport) -> Ended:
+    """A failure that the runner reported: always the participant's once their code has run."""
+    if moment.step == "unpack" and report.kind is ErrorKind.OUT_OF_SPACE:
+        return moment.fail(
+            Verdict.OUTPUT_LIMIT,
+            "The bundle does not fit into the scratch space of this phase; make it smaller.",
+        )
+    if moment.step == "unpack" and report.kind is not ErrorKind.BAD_ARCHIVE:
+        text = f"{report.exception}: {report.message}\n{report.traceback}"
+        return moment.fail(
+            Verdict.TASK_SERVER_BUG, "The platform could not prepare the submission.", private=text
+        )
+    verdict = _KINDS[report.kind]
+    if moment.hidden:
+        return moment.fail(verdict, _guarded_message(moment, report), _places(moment, report))
+    said = clean(report.message)
+    if report.kind in (ErrorKind.BAD_PREDICTION, ErrorKind.BAD_ARCHIVE):
+        return moment.fail(verdict, said, _marked_traceback(report))
+    first = said.splitlines()[0][:300] if said.strip() else ""
+    name = _exception_name(report)
+    return moment.fail(
+        verdict, f"{name} {moment.doing}{': ' + first if first else '.'}", _marked_traceback(report)
+    )
+
+
+def _exception_name(report: ErrorReport) -> str:
+    return report.exception if re.fullmatch(r"[A-Za-z_]\w{0,59}", report.exception, re.ASCII) else "Exception"
+
+
+def _guarded_message(moment: Moment, report: ErrorReport) -> str:
+    """What may be said of a failure in hidden tasks: texts could carry the images out."""
+    if report.kind is ErrorKind.BAD_PREDICTION:
+        known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
+        return report.message if known else "predict returned something that cannot be scored."
+    where = _places(moment, report).splitlines()
+    place = f" ({where[-1]})" if where else ""
+    return f"{_exception_name(report)} {moment.doing}{place}."
+
+
+def _places(moment: Moment, report: ErrorReport) -> str:
+    own = [line for line in report.lines if line.own and line.file in moment.files]
+    return "\n".join(f"{line.file}, line {line.line}" for line in own[-5:])
+
+
+def _marked_traceback(report: ErrorReport) -> str:
+    return "\n".join(clean(line) for line in report.traceback.splitlines())

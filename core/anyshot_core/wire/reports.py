@@ -1,0 +1,88 @@
+"""What organizers' reports are asked for with, and what they answer: one model for each report.
+
+`analysis` names the report in `anyshot_analysis.jobs`; the other fields are that analysis's parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from anyshot_core.wire.message import Message
+from anyshot_core.wire.protocols import ProtocolField
+
+
+class Flips(Message):
+    """Reliability of a ranking; `names` and `feedback` are by submission."""
+
+    analysis: Literal["flips"] = "flips"
+    replicates: int = Field(gt=0)
+    seed: int
+    rule: str
+    names: dict[str, str]
+    feedback: dict[str, float]
+
+
+class Difficulty(Message):
+    """Difficulty of the datasets of a board."""
+
+    analysis: Literal["difficulty"] = "difficulty"
+    names: dict[str, str]
+    baselines: bool
+
+
+class Plan(Message):
+    """What settles a lead."""
+
+    analysis: Literal["plan"] = "plan"
+    lead: float
+    flip: float
+
+
+class Diversity(Message):
+    """How far apart the tasks of a pool are."""
+
+    analysis: Literal["diversity"] = "diversity"
+    tasks: int
+    floor_tasks: int
+    seed: int
+    protocol: ProtocolField
+
+
+class Audit(Message):
+    """How many classes of a pool its tasks see."""
+
+    analysis: Literal["audit"] = "audit"
+    tasks: int
+    protocol: ProtocolField
+
+
+class Shift(Message):
+    """Accuracy in and out of distribution."""
+
+    analysis: Literal["shift"] = "shift"
+    tasks: int
+    ways: int
+    shots: int
+    seed: int
+
+
+ReportParameters = Annotated[
+    Flips | Difficulty | Plan | Diversity | Audit | Shift, Field(discriminator="analysis")
+]
+
+
+class ReportSummary(Message):
+    """What a report found; `result` holds its numbers, as each report's page explains them."""
+
+    format: int | str
+    analysis: str
+    title: str
+    finding: str
+    population: str
+    notes: list[str]
+    result: dict[str, JsonValue]
+    manifest: dict[str, JsonValue] = Field(
+        default={}, description="how it was made: parameters, inputs by digest, versions"
+    )

@@ -1,0 +1,219 @@
+"""Messages of the worker API: platform and worker both validate with these models.
+
+Every message that a worker sends about a run carries the lease *epoch* it was given; the platform answers 409
+to any other epoch, and the worker then drops the run. All durations are seconds, all sizes bytes. The jobs that
+a claim is answered with are in `wire.jobs`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from anyshot_core.wire.evidence import Evidence
+from anyshot_core.wire.jobs import (
+    LEASE_SECONDS,
+    Analyse,
+    Assignment,
+    BlobRef,
+    Budget,
+    Evaluate,
+    JobKind,
+    Limits,
+    LogPolicy,
+    MetaTest,
+    PackRef,
+    Rescore,
+    ResultsRef,
+    Smoke,
+)
+from anyshot_core.wire.message import API_VERSION, OLDEST_WORKER, Message
+from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_scoring.summary import RunSummary
+
+__all__ = [
+    "API_VERSION",
+    "LEASE_SECONDS",
+    "OLDEST_WORKER",
+    "Analyse",
+    "ArtifactRef",
+    "Assignment",
+    "BlobRef",
+    "Budget",
+    "ClaimRequest",
+    "Complete",
+    "Evaluate",
+    "Event",
+    "Events",
+    "Evidence",
+    "Fail",
+    "Heartbeat",
+    "HeartbeatReply",
+    "JobKind",
+    "Limits",
+    "LogPolicy",
+    "MetaTest",
+    "PackRef",
+    "Progress",
+    "Provenance",
+    "Release",
+    "Rescore",
+    "ResultsRef",
+    "RunSummary",
+    "Smoke",
+    "Stage",
+    "Usage",
+    "WorkerInfo",
+]
+
+CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that may be claimed
+QUEUE_PREFIX = "anyshot."  # followed by the hardware class, e.g. "anyshot.cpu"
+HEARTBEAT_SECONDS = 2.0
+
+
+class Stage(StrEnum):
+    """What a live attempt is doing; the same words as the run's running states."""
+
+    PREPARING = "preparing"
+    META_TRAINING = "meta_training"
+    META_TESTING = "meta_testing"
+    SCORING = "scoring"
+
+
+class WorkerInfo(Message):
+    """What a worker announces about itself with every claim."""
+
+    version: int = API_VERSION
+    name: str
+    hardware_class: str = "cpu"
+    release: str = ""
+    cores: int = 1
+    memory_bytes: int = 0
+    gpus: list[str] = Field(default=[])
+    images: list[str] = Field(default=[])
+    sandbox: str = ""
+    sandbox_reduced: bool = False
+    packs: list[str] = Field(default=[], description="digests of the packs in the cache")
+    analyses: bool = Field(default=True, description="whether it can carry out organizers' analyses")
+
+
+class ClaimRequest(Message):
+    """Ask for work: `run_id` names the run that rang, None any that fits."""
+
+    worker: WorkerInfo
+    run_id: str | None = None
+
+
+class Progress(Message):
+    """Where an attempt stands."""
+
+    stage: Stage
+    tasks_done: int = 0
+    tasks_total: int = 0
+    seconds_used: float = 0.0
+    message: str = ""
+
+
+class Heartbeat(Message):
+    """Sent every `HEARTBEAT_SECONDS`; extends the lease."""
+
+    epoch: int
+    progress: Progress
+
+
+class HeartbeatReply(Message):
+    """`cancel` asks the worker to kill the sandbox and to fail the run with CANCELLED."""
+
+    cancel: bool
+    lease_seconds: float
+
+
+class Event(Message):
+    """One line of a run's log; `seq` counts from 0 within an attempt, so that sending twice is harmless."""
+
+    seq: int
+    at: float = Field(description="seconds since the epoch, UTC")
+    stream: Literal["stdout", "stderr", "platform", "logger"]
+    stage: Stage
+    text: str
+
+
+class Events(Message):
+    epoch: int
+    events: list[Event]
+
+
+class ArtifactRef(Message):
+    """An artifact of this attempt that was uploaded before."""
+
+    name: str
+    digest: str
+    size: int
+
+
+class Usage(Message):
+    """What the attempt used, participant's share and ours apart."""
+
+    participant_seconds: float = 0.0
+    meta_train_seconds: float = 0.0
+    meta_test_seconds: float = 0.0
+    platform_seconds: dict[str, float] = Field(
+        default={}, description="by step: prepare, sandbox_start, transport, scoring, upload"
+    )
+    cpu_seconds: float = 0.0
+    memory_peak_bytes: int = 0
+    meta_train_memory_peak_bytes: int = Field(
+        default=0, description="0 where it did not end, or is not known"
+    )
+
+
+class Provenance(Message):
+    """What is needed to tell whether two runs are comparable."""
+
+    image: str = ""
+    image_digest: str = ""
+    sandbox: str = ""
+    kit_version: str = ""
+    hardware: str = ""
+    worker: str = ""
+    protocol_digest: str = ""
+
+
+class Complete(Message):
+    """The attempt succeeded; artifacts are already stored. Sent again, it changes nothing."""
+
+    epoch: int
+    summary: RunSummary | ReportSummary
+    artifacts: list[ArtifactRef]
+    usage: Usage = Usage()
+    provenance: Provenance = Provenance()
+    evidence: Evidence | None = Field(
+        default=None,
+        description="what was found about pretrained weights; none where the job looks at no zip",
+    )
+
+
+class Fail(Message):
+    """The attempt failed. `detail` is what the participant may see; `private` is for operators."""
+
+    epoch: int
+    verdict: Verdict
+    message: str
+    detail: str = ""
+    private: str = ""
+    task_index: int | None = None
+    ways: int | None = None
+    shots: int | None = None
+    artifacts: list[ArtifactRef] = Field(default=[])
+    usage: Usage = Usage()
+    provenance: Provenance = Provenance()
+
+
+class Release(Message):
+    """The worker gives the lease back: it is stopping, or it cannot read the job."""
+
+    epoch: int
+    unreadable: str = Field(default="", max_length=2000, description="what in the job the worker cannot read")

@@ -1,6 +1,0 @@
-"""Checks of a submission before it runs: the archive, model.py and config.json, none of it imported or unpacked."""
-
-from anyshot_starting_kit.bundle.check import check_bundle
-from anyshot_starting_kit.bundle.report import BundleReport, Check, Outcome
-
-__all__ = ["BundleReport", "Check", "Outcome", "check_bundle"]

@@ -1,0 +1,110 @@
+"""The findings of an experiment, and the arithmetic behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.comparisons import compare_all, compare_two, make_matrix
+from anyshot_analysis.studies.experiment.findings import _slope, find
+from anyshot_analysis.studies.experiment.tables import make_rows, pooled
+from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
+
+
+def table(scores: np.ndarray) -> TaskTable:
+    """A run on two datasets, with ways 2 to 6 in turn and that score each task."""
+    n = len(scores)
+    columns = {
+        name: np.array(["A", "B"])[np.arange(n) % 2] if name in STRINGS else scores for name in COLUMNS
+    }
+    whole = {"task": np.arange(n), "ways": 2 + np.arange(n) % 5, "shots": 1 + np.arange(n) % 3}
+    return TaskTable.from_columns({**columns, **whole, "queries": np.full(n, 20)})
+
+
+def test_findings_say_what_the_numbers_say() -> None:
+    """A lead of 0.1 on every task holds, its reverse does not, noise is undecided, and the rest is not tested."""
+    random = np.random.default_rng(0)
+    done = []
+    for seed in (1, 2, 3):
+        floor = 0.5 - 0.05 * (np.arange(40) % 5) + random.normal(0, 0.02, 40)
+        done.append(Done("train_from_scratch", seed, table(floor), 1.0))
+        done.append(Done("prototypical_networks", seed, table(floor + 0.1 + random.normal(0, 0.02, 40)), 1.0))
+        done.append(Done("matching_networks", seed, table(floor - 0.1 + random.normal(0, 0.02, 40)), 1.0))
+        done.append(Done("fine_tuning", seed, table(floor + random.normal(0, 0.05, 40)), 1.0))
+    verdicts = {part.claim: part.verdict for part in find(done)}
+    assert verdicts["prototypical networks is above train from scratch"] == "holds"
+    assert verdicts["matching networks is above train from scratch"] == "does not hold"
+    assert verdicts["fine tuning is above train from scratch"] == "undecided"
+    absent = "Claims about nearest prototype, fo maml, metadelta, pretrained weights"
+    assert verdicts[absent] == "not tested" and "fine tuning is above nearest prototype" not in verdicts
+    order = "With random weights, prototypical networks are first of the paper's"
+    assert verdicts[order] == "not tested"
+    assert "absent: fo maml, metadelta" in [part.evidence for part in find(done) if part.claim == order]
+    assert verdicts["train from scratch: normalized accuracy falls with the ways"] == "holds"
+
+
+def test_a_failed_run_is_left_out() -> None:
+    """A baseline that failed on a seed is compared with nobody."""
+    done = [Done("random", 1, table(np.zeros(6)), 1.0), Done("fine_tuning", 1, None, 1.0, "TIME_LIMIT")]
+    assert [part.verdict for part in find(done)] == ["not tested"]
+
+
+def test_an_interval_of_single_tasks_is_undefined() -> None:
+    """One task of a dataset in a run says nothing about others, however large the lead."""
+    names = ("prototypical_networks", "train_from_scratch")
+    done = [
+        Done(name, s, table(np.full(2, 0.9 - 0.3 * i)), 1.0) for s in (1, 2) for i, name in enumerate(names)
+    ]
+    claim = find(done)[0]
+    assert (
+        claim.verdict == "undecided" and "undefined" in claim.evidence and "a single task" in claim.evidence
+    )
+    matrix = make_matrix(done)
+    assert matrix is not None and compare_two(matrix, *names).tasks is None
+
+
+def test_slopes_need_twenty_tasks() -> None:
+    """With fewer, and for guesses, no claim about ways and shots is made; the interval is a t-interval."""
+    scores = 0.5 - 0.05 * (np.arange(40) % 5)
+    few = find([Done("mine", 1, table(scores[:19]), 1.0), Done("random", 1, table(scores[:19]), 1.0)])
+    assert {part.evidence for part in few if part.claim.startswith("mine")} == {
+        "19 tasks; at least 20 are needed"
+    }
+    assert not any(part.claim.startswith("random") for part in few)
+    x = np.arange(20.0) - 9.5
+    low, slope, high = _slope(x, np.where(np.arange(20) % 2, 1.0, -1.0))
+    assert high - slope == pytest.approx(slope - low) and high > slope + 1.96 * (high - slope) / 2.101
+
+
+def test_what_failed_on_a_seed_is_marked() -> None:
+    """It comes after the complete ones, with how many seeds it has, and the finding says where it failed."""
+    done = [Done("train_from_scratch", s, table(np.full(40, 0.2)), 1.0) for s in (1, 2)]
+    done += [Done("nearest_prototype", s, table(np.full(40, 0.1)), 1.0) for s in (1, 2)]
+    done += [
+        Done("fine_tuning", 1, table(np.full(40, 0.9)), 1.0),
+        Done("fine_tuning", 2, None, 1.0, "TIME_LIMIT"),
+    ]
+    labels = [entry.label for entry in pooled(done)]
+    assert labels == ["train_from_scratch", "nearest_prototype", "fine_tuning (1 of 2 seeds)"]
+    assert [row.seeds for row in make_rows(pooled(done)) if row.by == "all"] == [2, 2, 1]
+    found = {part.claim: part for part in find(done)}["fine tuning is above train from scratch"]
+    assert (found.verdict, found.evidence) == ("not tested", "fine tuning failed on seed 2")
+
+
+def test_every_row_is_compared_with_the_best() -> None:
+    """And each arm with its plain one, so that a newcomer's own method has an interval too."""
+    random = np.random.default_rng(0)
+    means = {"fo_maml": 0.3, "fo_maml (FIX-ML)": 0.4, "mine": 0.2, "best": 0.5}
+    done = [Done(name, 1, table(mean + random.normal(0, 0.01, 40)), 1.0) for name, mean in means.items()]
+    matrix = make_matrix(done)
+    assert matrix is not None
+    found = {(part.first, part.second): part for part in compare_all(matrix)}
+    assert set(found) == {
+        ("fo_maml (FIX-ML)", "best"),
+        ("fo_maml", "best"),
+        ("mine", "best"),
+        ("fo_maml (FIX-ML)", "fo_maml"),
+    }
+    assert found["mine", "best"].verdict == "does not hold"
+    assert found["fo_maml (FIX-ML)", "fo_maml"].verdict == "holds"

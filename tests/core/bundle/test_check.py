@@ -1,0 +1,158 @@
+"""model.py and config.json: parsed, never imported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anyshot_core.bundle import Outcome, check_bundle
+from anyshot_core.bundle.config import BadConfig, EpisodeConfig, read_config
+from anyshot_core.bundle.pack import pack_folder
+from anyshot_core.bundle.source import ModuleNames, SourceProblem, read_names
+from tests.core.bundle.archives import MODEL, usual
+
+
+def failed(
+    tmp_path: Path, files: dict[str, bytes], train_datasets: int | None = None
+) -> list[tuple[str, str, str]]:
+    (tmp_path / "bundle.zip").write_bytes(usual(files))
+    report = check_bundle(tmp_path / "bundle.zip", train_datasets=train_datasets)
+    return [(check.name, check.found, check.remedy) for check in report.failures]
+
+
+def test_no_model_says_where_one_was_found(tmp_path: Path) -> None:
+    ((name, found, remedy),) = failed(tmp_path, {"a/b/Model.py": MODEL, "c.txt": b""})
+    assert name == "model" and found == "There is no model.py, but 'a/b/Model.py'."
+    assert "root of the zip" in remedy
+
+
+def test_syntax_error_names_the_line(tmp_path: Path) -> None:
+    ((name, found, _),) = failed(tmp_path, {"model.py": MODEL + b"def f(:\n"})
+    assert name == "syntax" and found == "model.py, line 3: invalid syntax (def f(:)"
+
+
+def test_missing_class_is_named(tmp_path: Path) -> None:
+    ((name, found, _),) = failed(tmp_path, {"model.py": b"class MyMetaLearner: pass\n"})
+    assert name == "classes" and found == "model.py binds no MyLearner."
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from impl import MyMetaLearner, MyLearner",
+        "from impl import *",
+        "import impl\nMyMetaLearner = impl.A\nMyLearner = impl.B",
+        "from impl import A as MyMetaLearner\nfrom impl import B as MyLearner",
+        "try:\n    from a import MyMetaLearner\nexcept ImportError:\n    pass\nif 1:\n    class MyLearner: pass",
+        "MyMetaLearner, MyLearner = 1, 2",
+        "with open('x') as f:\n    MyMetaLearner: type = int\n    MyLearner: type = int",
+    ],
+)
+def test_ways_to_bind_the_classes(source: str) -> None:
+    names = read_names(source.encode())
+    assert isinstance(names, ModuleNames) and names.missing() == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    class MyMetaLearner: pass\n    class MyLearner: pass",
+        "class A:\n    class MyLearner: pass",
+        "",
+    ],
+)
+def test_names_that_are_not_the_modules(source: str) -> None:
+    names = read_names(source.encode())
+    assert isinstance(names, ModuleNames) and "MyLearner" in names.missing()
+
+
+HOSTILE_SOURCES = {
+    "null byte": b"x = 1\0",
+    "parentheses": b"(" * 5_000,
+    "minus signs": b"-" * 200_000 + b"1",
+    "encoding": b"# coding: no-such\n",
+    "bytes": b"\xff\xfe\xff",
+    "attributes": b"x" + b".a" * 100_000,
+}
+
+
+@pytest.mark.parametrize("source", HOSTILE_SOURCES.values(), ids=HOSTILE_SOURCES.keys())
+def test_hostile_source_is_a_message_or_names(source: bytes) -> None:
+    assert isinstance(read_names(source), SourceProblem | ModuleNames)
+
+
+def test_nothing_is_imported(tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    assert failed(tmp_path, {"model.py": MODEL + f"open({str(mark)!r}, 'w')\n".encode()}) == []
+    assert not mark.exists()
+
+
+def test_unknown_imports_are_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "bundle.zip").write_bytes(
+        usual({"model.py": MODEL + b"import torch, helper, jax, os\n", "helper.py": b""})
+    )
+    report = check_bundle(tmp_path / "bundle.zip")
+    assert report.ok
+    (warning,) = [check for check in report.checks if check.outcome is Outcome.WARNING]
+    assert "imports jax," in warning.found
+
+
+BAD = {
+    b"[1]": "config.json: found [1], expected an object such as {}.",
+    b"{": "config.json, line 1, column 2: Expecting property name",
+    b"\xff": "config.json is not UTF-8",
+    b'{"train_data_format": "image"}': 'train_data_format is "image"; allowed is "task" or "batch"',
+    b'{"batch_size": 0}': "batch_size is 0; allowed is a whole number from 1 on",
+    b'{"batch_size": 2.5}': "batch_size is 2.5",
+    b'{"validation_datasets": -1}': "validation_datasets is -1; allowed is a whole number from 0 to 4",
+    b'{"validation_datasets": 5}': "validation_datasets is 5; allowed is a whole number from 0 to 4",
+    b'{"validation_datasets": true}': "validation_datasets is true",
+    b'{"train_config": 5}': "train_config is 5; allowed is an object with N, min_N",
+    b'{"train_config": {"N": 1}}': "train_config.N is 1; allowed is a whole number from 2 on",
+    b'{"train_config": {"N": null}}': "train_config.min_N is null; allowed is a whole number from 2 on, because",
+    b'{"valid_config": {"min_N": 9, "max_N": 5}}': "valid_config.max_N is 5; allowed is a whole number not below min_N",
+    b'{"valid_config": {"k": "many"}}': 'valid_config.k is "many"',
+    b'{"valid_config": {"query_images_per_class": 0}}': "valid_config.query_images_per_class is 0",
+    b"[" * 100_000: "nested too deeply",
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD.items(), ids=range(len(BAD)))
+def test_bad_config_names_key_value_and_what_is_allowed(tmp_path: Path, content: bytes, message: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        read_config(content, train_datasets=5)
+    assert message in str(caught.value)
+    ((name, found, _),) = failed(tmp_path, {"model.py": MODEL, "config.json": content}, 5)
+    assert name == "config" and message in found
+
+
+def test_defaults_and_partial_objects() -> None:
+    config = read_config(b"{}")
+    assert (config.batches, config.batch_size, config.validation_datasets) == (False, 16, 0)
+    assert config.train == EpisodeConfig(ways=5, min_shots=1, max_shots=20, query_images_per_class=20)
+    assert config.valid == EpisodeConfig(min_ways=2, max_ways=20)
+    partial = read_config(
+        b'\xef\xbb\xbf{"train_config": {"N": 9},\r\n "valid_config": {"k": 3}, "lr": 0.1, "batch_size": null}'
+    )
+    assert partial.train.ways == 9 and partial.train.max_shots == 20
+    assert partial.valid.shots == 3 and partial.valid.max_ways == 20
+    assert partial.ignored == ("lr",)
+
+
+def test_a_fixed_number_wins_over_its_range() -> None:
+    config = read_config(b'{"train_config": {"N": 5, "min_N": 9, "max_N": 2}}')
+    assert config.train.ways == 5
+
+
+def test_packing_leaves_caches_out_and_is_reproducible(tmp_path: Path) -> None:
+    """What was recorded about a baseline, `expected.toml` on top, does not change its zip either."""
+    folder = tmp_path / "mine"
+    for name in ("model.py", "net/a.py", "__pycache__/x.pyc", ".git/config", "w.pt", "net/expected.toml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(MODEL)
+    assert pack_folder(folder, tmp_path / "a.zip") == ["model.py", "net/a.py", "net/expected.toml", "w.pt"]
+    (folder / "expected.toml").write_text("seed = 93")
+    pack_folder(folder, tmp_path / "b.zip")
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    assert check_bundle(tmp_path / "a.zip").ok and check_bundle(folder).ok

@@ -1,0 +1,105 @@
+import json
+
+import numpy as np
+import pytest
+
+from anyshot_core.report import reliability_html, reliability_section
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.reliability import ScoreMatrix, align, align_classes, assess
+from tests.core.report.test_run_report import Tags
+from tests.scoring.simulated import draw_matrix, draw_run_by_class
+
+NAMES = {"s0": "<b>Zero</b>", "s2": "Two"}
+
+
+@pytest.fixture(scope="module")
+def matrix() -> ScoreMatrix:
+    return draw_matrix(0, [0.50, 0.53, 0.60, 0.601], runs=3, dataset_sd=0.03, run_sd=0.01)
+
+
+def test_the_board_is_in_order_and_every_population_is_there(matrix):
+    report = assess(matrix, replicates=1_000, feedback={"s0": 0.9, "s2": 0.4, "s3": 0.5})
+    assert list(report.scores) == sorted(report.scores, reverse=True)
+    worst = dict(zip(matrix.keys, matrix.run_means().min(axis=0), strict=True))
+    assert dict(zip(report.keys, report.scores, strict=True)) == pytest.approx(worst)
+    data = report.to_dict()
+    assert set(data["populations"]) == {"tasks", "classes", "datasets", "seeds"}
+    assert data["populations"]["classes"] == {
+        "undefined": "the files do not say which classes the tasks have"
+    }
+    assert data["populations"]["tasks"]["ranks"]["rank"] == [1, 2, 3, 4]
+    assert report.feedback.submissions == 3
+    assert report.feedback.cost == pytest.approx(max(worst["s2"], worst["s3"]) - worst["s0"])
+
+
+def test_json_is_plain_and_the_same_each_time(matrix):
+    texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert json.loads(texts[0])["version"] == 2
+
+
+def test_the_page_says_it_in_words_and_escapes_names(matrix):
+    assessment = assess(matrix, replicates=1_000)
+    page = reliability_html(assessment, NAMES)
+    tags = Tags()
+    tags.feed(page)
+    assert tags.open == []
+    assert "<b>Zero" not in page
+    assert "&lt;b&gt;Zero" in page
+    for words in ("other tasks of these datasets", "other datasets", "other seeded runs", "Conclusion flips"):
+        assert words in page
+    assert "Nothing is said about other classes" in page
+    assert "All tasks have the same number of ways: 5" in page
+    assert "style" not in reliability_section(assessment, NAMES)
+
+
+def test_the_order_by_ways_is_drawn_and_crossings_are_named():
+    matrix = draw_matrix(0, [0.5, 0.7], ways=[2, 20])
+    matrix.scores[matrix.ways == 20, 0] += 0.3
+    assessment = assess(matrix, replicates=1_000)
+    page = reliability_html(assessment, {"s0": "Zero", "s1": "One"})
+    assert "Zero is ahead of One at 20 ways; certain at 20." in page
+    assert assessment.to_dict()["ways"]["crossings"][0]["certain"] == [20]
+
+
+def test_predictions_by_class_open_the_population_of_classes():
+    rng = np.random.default_rng(0)
+    runs = {
+        key: [
+            draw_run_by_class(10 * i + r, r, np.clip(level + 0.1 * rng.random((3, 10)), 0, 1))
+            for r in range(2)
+        ]
+        for i, (key, level) in enumerate((("a", 0.5), ("b", 0.7), ("c", 0.72)))
+    }
+    matrix = align({key: [run.score() for run in own] for key, own in runs.items()})
+    classes = align_classes({key: [run.class_table() for run in own] for key, own in runs.items()}, matrix)
+    assessment = assess(matrix, classes=classes, replicates=1_000)
+    data = assessment.to_dict()
+    assert data["classes"] == 30
+    assert data["populations"]["classes"]["units"] == 30
+    assert {row["unit"] for row in data["flips"]} == {"classes", "datasets"}
+    assert "Over other classes of these datasets" in reliability_html(assessment)
+
+
+def test_a_board_of_one_submission_on_one_dataset_with_one_run():
+    assessment = assess(draw_matrix(0, [0.5], datasets=1), replicates=1_000)
+    page = reliability_html(assessment)
+    assert "A single submission has nothing to flip" in page
+    assert "Nothing is said about other datasets" in page
+    assert json.dumps(assessment.to_dict(), allow_nan=False)
+
+
+def test_equal_submissions_are_said_to_be_a_group():
+    matrix = draw_matrix(5, [0.5] * 3)
+    page = reliability_html(assess(matrix, replicates=1_000))
+    assert "Rows that cannot be told apart" in page
+
+
+def test_too_few_replicates_are_refused(matrix):
+    with pytest.raises(ScoringError, match="at least 1000"):
+        assess(matrix, replicates=999)
+
+
+def test_no_common_submission_with_the_feedback_phase_is_said(matrix):
+    data = assess(matrix, replicates=1_000, feedback={"other": 0.5}).to_dict()
+    assert data["feedback"] == {"undefined": "no submission stands on both boards"}

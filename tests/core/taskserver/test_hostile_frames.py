@@ -1,0 +1,355 @@
+"""Every frame in a wrong state, garbage, and endings at each step: the verdict, and no score."""
+
+from __future__ import annotations
+
+import resource
+import struct
+import threading
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anyshot_core.taskserver.channel import Death
+from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, Outcome, OutputCaps
+from anyshot_core.taskserver.server import serve
+from anyshot_core.wire.frames import HEADER, Frame, FrameType
+from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import Budget
+from tests.core.taskserver.puppet import Act, Puppet, PuppetChannel
+
+
+class SmallTasks:
+    """Three 2-way tasks of grey images."""
+
+    indices = range(3)
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def draw(self, index: int) -> DrawnTask:
+        time.sleep(self.seconds if index else 0.0)
+        support = np.zeros((2, 3, 8, 8), np.uint8)
+        query = np.ones((6, 3, 8, 8), np.uint8)
+        return DrawnTask(index, 0, 2, 1, support, np.array([0, 1]), query, np.array([0, 1] * 3))
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    path = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.py", "x = 1")
+    return Job(bundle=path, packs=(), tasks=SmallTasks(), budget=Budget(run_seconds=60), start_seconds=60)
+
+
+class Stage:
+    """Serves puppets and closes them."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.channels: list[PuppetChannel] = []
+
+    def serve(self, acts: dict[FrameType, Act], end: Death | None = None, job: Job | None = None) -> Outcome:
+        channel = PuppetChannel(acts, end)
+        self.channels.append(channel)
+        return serve(channel, job or self.job, Hooks())
+
+
+@pytest.fixture
+def stage(job: Job) -> Iterator[Stage]:
+    stage = Stage(job)
+    yield stage
+    for channel in stage.channels:
+        channel.close()
+
+
+STEPS = (
+    FrameType.UNPACK,
+    FrameType.IMPORT,
+    FrameType.TRAIN,
+    FrameType.LOAD,
+    FrameType.SUPPORT,
+    FrameType.QUERY,
+)
+PARTICIPANTS = STEPS[1:]
+REPLIES = (
+    FrameType.READY,
+    FrameType.UNPACKED,
+    FrameType.IMPORTED,
+    FrameType.TRAINED,
+    FrameType.LOADED,
+    FrameType.FITTED,
+    FrameType.PREDICTIONS,
+    FrameType.LEARNER,
+    FrameType.EXPORTED,
+    FrameType.RESTORED,
+    FrameType.FINISHED,
+)
+RIGHT = dict(zip(STEPS, REPLIES[1:7], strict=True))
+
+
+def test_the_honest_puppet_is_ok(stage: Stage) -> None:
+    outcome = stage.serve({})
+    assert outcome.failure is None and len(outcome.results) == 3
+    assert stage.channels[0].killed
+
+
+WRONG = [(step, reply) for step in PARTICIPANTS for reply in REPLIES if reply is not RIGHT[step]]
+
+
+@pytest.mark.parametrize(("step", "wrong"), WRONG, ids=lambda kind: kind.name)
+def test_a_frame_in_the_wrong_state_is_a_protocol_error(
+    stage: Stage, step: FrameType, wrong: FrameType
+) -> None:
+    outcome = stage.serve({step: lambda puppet, frame: puppet.reply(wrong, frame)})
+    assert outcome.verdict is Verdict.PROTOCOL_ERROR
+    assert outcome.failure is not None and outcome.failure.verdict.cause is Cause.PARTICIPANT
+
+
+def twice(puppet: Puppet, frame: Frame) -> None:
+    puppet.honest(frame)
+    puppet.honest(frame)
+
+
+@pytest.mark.parametrize("step", PARTICIPANTS, ids=lambda kind: kind.name)
+def test_a_reply_given_twice_is_a_protocol_error(stage: Stage, step: FrameType) -> None:
+    assert stage.serve({step: twice}).verdict is Verdict.PROTOCOL_ERROR
+
+
+def test_extra_frame_after_the_last_answer_is_a_protocol_error(stage: Stage) -> None:
+    def again(puppet: Puppet, frame: Frame) -> None:
+        puppet.send(FrameType.PREDICTIONS, b"\0" * 56)
+
+    assert stage.serve({FrameType.FINISH: again}).verdict is Verdict.PROTOCOL_ERROR
+
+
+def test_a_reply_ahead_of_its_command_is_refused(stage: Stage) -> None:
+    def early(puppet: Puppet, frame: Frame) -> None:
+        puppet.note(frame)
+        puppet.honest(frame)
+        puppet.send(FrameType.PREDICTIONS, struct.pack("<Q", 7) + bytes(48))  # before the query came
+
+    failure = stage.serve({FrameType.SUPPORT: early}).failure
+    assert failure is not None and failure.verdict is Verdict.PROTOCOL_ERROR
+    assert "ahead of its time" in failure.message
+
+
+def test_a_replayed_turn_is_refused(stage: Stage) -> None:
+    first: list[Frame] = []
+
+    def replay(puppet: Puppet, frame: Frame) -> None:
+        puppet.note(frame)
+        first.append(frame)
+        puppet.reply(FrameType.FITTED, first[0])
+
+    assert stage.serve({FrameType.SUPPORT: replay}).verdict is Verdict.PROTOCOL_ERROR
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        bytes(40),
+        bytes(56),
+        np.full(6, 2, "<i8").tobytes(),
+        np.full(6, -1, "<i8").tobytes(),
+        b"\x93NUMPY" + bytes(42),
+    ],
+    ids=["none", "short", "long", "label too high", "label below zero", "npy header"],
+)
+def test_predictions_of_a_wrong_length_or_range(stage: Stage, body: bytes) -> None:
+    outcome = stage.serve(
+        {FrameType.QUERY: lambda puppet, frame: puppet.reply(FrameType.PREDICTIONS, frame, body)}
+    )
+    assert outcome.verdict is Verdict.PROTOCOL_ERROR and outcome.results == ()
+
+
+GARBAGE = {
+    "zeros": bytes(64),
+    "text": b"GET / HTTP/1.1\r\n\r\n",
+    "command of ours": HEADER.pack(FrameType.SUPPORT, 0),
+    "unknown type": HEADER.pack(200, 0),
+    "four gigabytes": HEADER.pack(FrameType.PREDICTIONS, 0xFFFFFFFF),
+    "long log": HEADER.pack(FrameType.LOG, 1 << 20),
+    "log of no stream": HEADER.pack(FrameType.LOG, 2) + b"\x09x",
+    "short logger row": HEADER.pack(FrameType.LOGGER, 3) + b"abc",
+    "reply without turn": HEADER.pack(FrameType.FITTED, 2) + b"ab",
+    "error that is no JSON": HEADER.pack(FrameType.ERROR, 3) + b"{{{",
+    "error nested deeply": HEADER.pack(FrameType.ERROR, 60_000) + b"[" * 60_000,
+    "error of wrong types": HEADER.pack(FrameType.ERROR, 12) + b'{"kind": [] ',
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE.keys())
+@pytest.mark.parametrize("step", [FrameType.TRAIN, FrameType.SUPPORT], ids=lambda kind: kind.name)
+def test_garbage_is_a_protocol_error(stage: Stage, step: FrameType, garbage: bytes) -> None:
+    outcome = stage.serve({step: lambda puppet, frame: puppet.stream.sendall(garbage)})
+    assert outcome.verdict is Verdict.PROTOCOL_ERROR
+
+
+def test_announced_gigabytes_cost_no_memory(stage: Stage) -> None:
+    def announce(puppet: Puppet, frame: Frame) -> None:
+        puppet.stream.sendall(HEADER.pack(FrameType.ERROR, 0xFFFFFFF0) + bytes(1 << 20))
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert stage.serve({FrameType.TRAIN: announce}).verdict is Verdict.PROTOCOL_ERROR
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10  # KiB
+
+
+def test_half_a_frame_then_silence_is_a_time_limit(stage: Stage, job: Job) -> None:
+    def half(puppet: Puppet, frame: Frame) -> None:
+        puppet.stream.sendall(HEADER.pack(FrameType.FITTED, 8) + b"abc")
+
+    short = replace(job, budget=Budget(run_seconds=3))
+    assert stage.serve({FrameType.SUPPORT: half}, job=short).verdict is Verdict.TIME_LIMIT
+
+
+def test_silence_is_a_time_limit(stage: Stage, job: Job) -> None:
+    short = replace(job, budget=Budget(run_seconds=60, meta_train_seconds=3))
+    outcome = stage.serve({FrameType.TRAIN: lambda puppet, frame: None}, job=short)
+    assert outcome.verdict is Verdict.TIME_LIMIT
+    assert outcome.time.participant["meta_fit"] >= 3
+
+
+def test_a_runner_that_stops_reading_pays_for_it(stage: Stage, job: Job) -> None:
+    class Large(SmallTasks):
+        def draw(self, index: int) -> DrawnTask:
+            task = super().draw(index)
+            return replace(
+                task, support=np.zeros((400, 3, 128, 128), np.uint8), support_labels=np.arange(400) % 2
+            )
+
+    def deaf(puppet: Puppet, frame: Frame) -> None:
+        puppet.honest(frame)
+        reads_again.wait()
+
+    reads_again = threading.Event()
+    short = replace(job, tasks=Large(), budget=Budget(run_seconds=3))
+    outcome = stage.serve({FrameType.LOAD: deaf}, job=short)
+    assert outcome.verdict is Verdict.TIME_LIMIT
+    reads_again.set()
+
+
+@pytest.mark.parametrize("step", PARTICIPANTS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [
+        (Death(exit_code=0), Verdict.RUNTIME_ERROR),
+        (Death(exit_code=139), Verdict.RUNTIME_ERROR),
+        (Death(exit_code=137), Verdict.KILLED),
+        (Death(signal=9), Verdict.KILLED),
+        (Death(exit_code=137, out_of_memory=True), Verdict.MEMORY_LIMIT),
+        (Death(exit_code=0, out_of_memory=True), Verdict.MEMORY_LIMIT),
+        (Death(lost=True), Verdict.DOCKER_ERROR),
+    ],
+    ids=["exit 0", "segfault", "137", "signal 9", "oom", "oom with 0", "lost"],
+)
+def test_an_end_is_never_a_score(stage: Stage, step: FrameType, end: Death, verdict: Verdict) -> None:
+    outcome = stage.serve({step: lambda puppet, frame: puppet.stream.shutdown(2)}, end)
+    assert outcome.verdict is verdict and outcome.results == ()
+
+
+@pytest.mark.parametrize("step", [FrameType.READY, FrameType.UNPACK], ids=lambda kind: kind.name)
+def test_an_end_before_their_code_is_ours(stage: Stage, step: FrameType) -> None:
+    outcome = stage.serve({step: lambda puppet, frame: puppet.stream.shutdown(2)}, Death(exit_code=1))
+    assert outcome.verdict is Verdict.SANDBOX_START
+
+
+def test_a_flood_of_replies_does_not_fill_the_memory(stage: Stage) -> None:
+    def flood(puppet: Puppet, frame: Frame) -> None:
+        for _ in range(3_000):
+            puppet.send(FrameType.PREDICTIONS, bytes(100_000))
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert stage.serve({FrameType.SUPPORT: flood}).verdict is Verdict.PROTOCOL_ERROR
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 << 10
+
+
+def test_a_learner_beyond_its_limit_is_stopped(stage: Stage, job: Job, tmp_path: Path) -> None:
+    def flood(puppet: Puppet, frame: Frame) -> None:
+        while True:
+            puppet.send(FrameType.LEARNER, bytes(1 << 20))
+
+    small = replace(job, keep_learner=tmp_path / "learner", caps=OutputCaps(learner_bytes=5 << 20))
+    assert stage.serve({FrameType.EXPORT: flood}, job=small).verdict is Verdict.OUTPUT_LIMIT
+    assert (tmp_path / "learner").stat().st_size < 8 << 20
+
+
+def test_a_claimed_platform_fault_is_the_participants(stage: Stage) -> None:
+    """Once their code has run, no report can make a failure free."""
+    for kind in ErrorKind:
+        report = ErrorReport(kind, "DockerError", "the daemon is gone")
+        outcome = stage.serve(
+            {FrameType.TRAIN: lambda puppet, frame, r=report: puppet.send(FrameType.ERROR, r.to_bytes())}
+        )
+        assert outcome.verdict.cause is Cause.PARTICIPANT
+
+
+def test_what_a_forged_report_says_of_a_hidden_task_is_not_shown(stage: Stage) -> None:
+    forged = ErrorReport(
+        ErrorKind.BAD_PREDICTION,
+        "x" * 200,
+        "pixels 12 99 31",
+        "pixels 12 99 31",
+        (CodeLine("pixels_12_99_31.py", 5, "f", True), CodeLine("model.py", 3, "pixels", True)),
+    )
+    failure = stage.serve(
+        {FrameType.SUPPORT: lambda puppet, frame: puppet.send(FrameType.ERROR, forged.to_bytes())}
+    ).failure
+    assert failure is not None
+    assert "pixels" not in failure.message + failure.detail and "xxx" not in failure.message
+    assert failure.detail == "model.py, line 3"
+
+
+def test_a_slow_task_source_freezes_the_runner(stage: Stage, job: Job) -> None:
+    outcome = stage.serve({}, job=replace(job, tasks=SmallTasks(seconds=3)))
+    assert outcome.failure is None
+    pair = ["freeze", "thaw"]  # one at least: while the runner is slow, a task may be drawn in time
+    assert stage.channels[0].frozen in (pair, pair * 2)
+    assert outcome.time.platform["draw"] > 1
+
+
+def test_no_label_and_no_test_seed_crosses(stage: Stage, job: Job) -> None:
+    """The query frame holds the turn, the clock, a shape and pixels, nothing else."""
+    seen: list[Frame] = []
+
+    def look(puppet: Puppet, frame: Frame) -> None:
+        seen.append(frame)
+        puppet.honest(frame)
+
+    assert stage.serve({FrameType.QUERY: look}).failure is None
+    assert {len(frame.payload) for frame in seen} == {32 + 12 + 6 * 3 * 8 * 8}
+    assert all(frame.payload[44:] == b"\1" * (6 * 3 * 8 * 8) for frame in seen)
+
+
+def test_a_fault_of_ours_is_called_ours(stage: Stage, job: Job) -> None:
+    class Broken(SmallTasks):
+        def draw(self, index: int) -> DrawnTask:
+            raise RuntimeError("disk on fire")
+
+    outcome = stage.serve({}, job=replace(job, tasks=Broken()))
+    assert outcome.verdict is Verdict.TASK_SERVER_BUG
+    assert outcome.failure is not None and "disk on fire" in outcome.failure.private
+    assert "disk on fire" not in outcome.failure.message + outcome.failure.detail
+
+
+def test_a_bundle_beyond_the_scratch_space_is_the_participants(stage: Stage) -> None:
+    report = ErrorReport(ErrorKind.OUT_OF_SPACE, "OSError", "No space left on device")
+    outcome = stage.serve(
+        {FrameType.UNPACK: lambda puppet, frame: puppet.send(FrameType.ERROR, report.to_bytes())}
+    )
+    assert outcome.verdict is Verdict.OUTPUT_LIMIT
+
+
+def test_a_fault_while_unpacking_is_ours(stage: Stage) -> None:
+    report = ErrorReport(ErrorKind.EXCEPTION, "BadPack", "truncated")
+    outcome = stage.serve(
+        {FrameType.UNPACK: lambda puppet, frame: puppet.send(FrameType.ERROR, report.to_bytes())}
+    )
+    assert outcome.verdict is Verdict.TASK_SERVER_BUG
+    assert outcome.failure is not None and "truncated" not in outcome.failure.message + outcome.failure.detail

@@ -1,0 +1,49 @@
+"""What of an inspection's findings is suspicious: the one rule of the from-scratch league."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from anyshot_core.wire.evidence import FEW_BYTES, FEW_NUMBERS, Evidence, FoundCode, FoundFile
+
+
+def file(**changes: Any) -> FoundFile:
+    values = {"path": "a.npy", "bytes": 100, "sha256": "0" * 64, "kind": "numpy", "tensors": 1}
+    return FoundFile.model_validate({**values, "parameters": 3, "shapes": ["3"], **changes})
+
+
+def test_an_inspection_that_ended_and_found_nothing_is_clean() -> None:
+    assert Evidence(complete=True).suspicious == []
+    assert (
+        Evidence(complete=True, files=[file(parameters=FEW_NUMBERS)], parameters=FEW_NUMBERS).suspicious == []
+    )
+    assert Evidence(complete=True, files=[file(tensors=0, bytes=FEW_BYTES)]).suspicious == []
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Evidence(), "The inspection did not end: no reason was given."),
+        (Evidence(problem="no memory"), "The inspection did not end: no memory."),
+        (Evidence.model_validate({}), "The inspection did not end: no reason was given."),
+        (Evidence(complete=True, known=["vgg16"]), "The zip contains vgg16."),
+        (Evidence(complete=True, known=["vgg16"], files=[file(known_as="vgg16")]), "a.npy is vgg16."),
+        (Evidence(complete=True, files=[file(parameters=FEW_NUMBERS + 1)]), "a.npy holds 1,001 numbers (numpy)."),
+        (
+            Evidence(complete=True, files=[file(tensors=0, parameters=0, bytes=FEW_BYTES + 1, kind="opaque")]),
+            "a.npy has 4,001 bytes that could not be read as arrays (opaque).",
+        ),
+        (
+            Evidence(complete=True, code=[FoundCode(path="m.py", line=3, what="download: urlopen")]),
+            "m.py, line 3: download: urlopen.",
+        ),
+    ],
+)  # fmt: skip
+def test_each_sign_is_told_in_words(found: Evidence, words: str) -> None:
+    assert found.suspicious == [words]
+
+
+def test_a_reader_leaves_what_it_does_not_know() -> None:
+    assert Evidence.model_validate({"complete": True, "of_a_later_release": 1}).suspicious == []
