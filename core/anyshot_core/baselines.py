@@ -17,7 +17,9 @@ _LEFT_OUT = (
     "within.json",
     "pretrained.json",
 )  # what was chosen of them is in the config; the zip's digest keeps to that
-_NOT_HERE = "The baselines are not here: run this from a clone, or name their --folder."
+_NOT_HERE = (
+    "There are no baselines in that folder: name another --folder, or none for those that ship with Anyshot."
+)
 
 
 class NoBaseline(ValueError):

@@ -31,7 +31,15 @@ class LazyGroup(click.Group):
         return sorted(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return _load(_commands()[cmd_name][0]) if cmd_name in _commands() else None
+        if cmd_name not in _commands():
+            return None
+        try:
+            return _load(_commands()[cmd_name][0])
+        except ModuleNotFoundError as error:
+            raise click.ClickException(
+                f"`anyshot {cmd_name}` needs {error.name}, which is not installed: pip install"
+                " 'anyshot-starting-kit[torch]' brings what runs and scores a submission; a torch that is there stays."
+            ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

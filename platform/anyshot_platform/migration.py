@@ -20,10 +20,8 @@ _LOCK = 0x616E7973686F74  # "anyshot": PostgreSQL's advisory lock that keeps two
 
 
 def migrations_folder() -> Path:
-    """Where the migrations lie: inside an installed wheel, else at the root of the checkout."""
-    package = Path(__file__).parent
-    inside = package / "_migrations"
-    return inside if inside.is_dir() else package.parents[1] / "migrations"
+    """Where the migrations lie: package data, which in a checkout is a link to its folder `migrations/`."""
+    return (Path(__file__).parent / "_migrations").resolve()
 
 
 def migrate(database: Database, revision: str = "head") -> None:

@@ -162,14 +162,18 @@ def test_overlays_merge() -> None:
     assert "method" not in merged_config(FOLDER / "random", "", {"method": {"iterations": 1}})
 
 
-def test_bundles_are_found_beside_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clone whose kit is installed elsewhere; without one a plain name says what to do."""
-    monkeypatch.setattr(command, "_FOLDERS", (tmp_path / "absent", Path("baselines")))
+def test_bundles_ship_with_the_package_or_lie_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever one stands; a name that is none says which there are."""
     monkeypatch.chdir(tmp_path)
-    words = ["baselines", "unknown", "-o", str(tmp_path / "out")]
-    assert "run this from a clone" in " ".join(CliRunner().invoke(experiment, words).output.split())
-    own(tmp_path / "baselines", "mine")
-    assert "there are mine" in " ".join(CliRunner().invoke(experiment, words).output.split())
+    words = ["unknown", "-o", str(tmp_path / "out")]
+    assert "prototypical_networks" in " ".join(
+        CliRunner().invoke(experiment, ["baselines", *words]).output.split()
+    )
+    own(tmp_path / "own", "mine")
+    there = ["baselines", *words, "--folder", str(tmp_path / "own")]
+    assert "there are mine" in " ".join(CliRunner().invoke(experiment, there).output.split())
 
 
 def test_a_long_run_tells_how_far_it_is(

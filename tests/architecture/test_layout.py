@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,3 +62,17 @@ def test_nothing_of_a_build_machine_is_committed() -> None:
                             cwd=ROOT, capture_output=True, text=True)  # fmt: skip
     found = [line for line in listed.stdout.splitlines() if "test_layout.py" not in line]
     assert not found, "these lines name a path of the machine they were written on"
+
+
+def test_no_path_climbs_out_of_a_package() -> None:
+    """What a package needs beside its code is package data, in a checkout by a link."""
+    climbing = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")
+    found = []
+    for project in PROJECTS:
+        root = ROOT / project
+        for path in root.rglob("*.py"):
+            depth = len(path.relative_to(root).parts) - 1  # folders from the package down to the file
+            for match in climbing.finditer(path.read_text()):
+                if not match[1] or int(match[1]) >= depth:
+                    found.append(f"{path.relative_to(ROOT)}: {match[0]}")
+    assert found == []

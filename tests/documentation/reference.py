@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 # Where the commands of each package are described.
 COMMANDS = {
+    "anyshot_core": DOCS / "participants" / "commands.md",
     "anyshot_starting_kit": DOCS / "participants" / "commands.md",
     "anyshot_platform": DOCS / "operators" / "commands.md",
     "anyshot_worker": DOCS / "operators" / "commands.md",

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,18 +119,26 @@ def copy_tree(target: Path) -> None:
         text=True,
     )
     for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() or (ROOT / name).is_symlink():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+            shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
 
 
 def collect_wheels(folder: Path) -> None:
     """The wheels of both images and of the storage's stand-in, downloaded on the host."""
-    lists = [part for name in ("platform", "worker") for part in ("-r", f"docker/{name}/requirements.txt")]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:"]
     subprocess.run(
-        [*command, "-c", "constraints.txt", *lists, *WHEELS, "--dest", str(folder)], cwd=ROOT, check=True
+        [*command, "-c", "constraints.txt", *wanted(), *WHEELS, "--dest", str(folder)], cwd=ROOT, check=True
     )
+
+
+def wanted() -> set[str]:
+    """What the packages of both images ask for, beside each other."""
+    files = [
+        ROOT / name / "pyproject.toml" for name in ("scoring", "core", "starting_kit", "worker", "platform")
+    ]
+    asked = {name for file in files for name in tomllib.loads(file.read_text())["project"]["dependencies"]}
+    return {name for name in asked if not name.startswith("anyshot")}
 
 
 def is_ready(address: str) -> bool:

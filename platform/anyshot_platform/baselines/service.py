@@ -29,6 +29,10 @@ from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import Services
 
+BUILTIN = (
+    Path(__file__).parents[1] / "_baselines"
+)  # package data: in a checkout a link to its folder baselines/
+
 
 def list_baselines(session: Session, competition: Competition) -> list[Baseline]:
     """The baselines in their order."""
@@ -93,7 +97,7 @@ def remove_baseline(session: Session, baseline: Baseline, actor_id: str) -> None
 
 def builtin_folder(services: Services, name: str) -> Path | None:
     """The folder of a baseline that ships with Anyshot, where this installation has it."""
-    folder = Path(__file__).resolve().parents[3] / "baselines" / name.replace("-", "_")
+    folder = BUILTIN / name.replace("-", "_")
     return folder if (folder / "model.py").is_file() else None
 
 

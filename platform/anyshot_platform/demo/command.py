@@ -17,6 +17,7 @@ from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.client import PlatformError
 from anyshot_core.data.problems import DataError
 from anyshot_platform.app import make_services
+from anyshot_platform.baselines.service import BUILTIN
 from anyshot_platform.demo import server as servers
 from anyshot_platform.demo.data import NoSets, prepare_data
 from anyshot_platform.demo.organizer import Stage, set_the_stage
@@ -24,7 +25,6 @@ from anyshot_platform.demo.participants import LEAGUES, DemoFailed, Entrant, Par
 from anyshot_platform.migration import migrate
 
 WIDTH = 110  # columns: a log file or a narrow terminal would cut the progress lines
-BASELINES = Path(__file__).parents[3] / "baselines"
 CAST = (
     ("ada", "Random guessing", "random"),
     ("grace", "Nearest class mean of thumbnails", "nearest_prototype"),
@@ -97,14 +97,10 @@ def demo(
 
 
 def _pack_entrants(site: Path) -> list[Entrant]:
-    if not BASELINES.is_dir():
-        raise DemoFailed(
-            "the demo needs the baselines of the source tree: run it from a clone, with `make demo`"
-        )
     entrants = []
     for name, title, folder in CAST:
         bundle = site / f"{folder}.zip"
-        pack_folder(BASELINES / folder, bundle)
+        pack_folder(BUILTIN / folder, bundle)
         entrants.append(Entrant(name, title, bundle))
     return entrants
 

@@ -1,4 +1,4 @@
-"""The documentation on the platform itself, from the Markdown files of the clone."""
+"""The documentation on the platform itself, from the Markdown files that it ships with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.rendering import redirect, render
 
 router = APIRouter(include_in_schema=False)
-DOCS = Path(__file__).resolve().parents[3] / "docs"
+DOCS = Path(__file__).parents[1] / "_docs"  # package data: in a checkout a link to its folder docs/
 SECTIONS = (
     ("participants", "For participants"),
     ("organizers", "For organizers"),

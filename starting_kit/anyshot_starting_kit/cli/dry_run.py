@@ -16,12 +16,13 @@ from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain
+from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.dryrun.evaluate import DryRun, NoSandbox, Plan, carry_out, require_sandbox
+from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0

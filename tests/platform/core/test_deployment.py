@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -173,20 +172,3 @@ def test_the_kubernetes_manifests_name_what_there_is() -> None:
         route.path for router in feature_routers() for route in router.routes if isinstance(route, APIRoute)
     }
     assert {web[probe]["httpGet"]["path"] for probe in ("livenessProbe", "readinessProbe")} <= routes
-
-
-@pytest.mark.parametrize(
-    ("image", "projects"),
-    [
-        ("platform", ("platform", "starting_kit", "scoring")),
-        ("worker", ("worker", "starting_kit", "scoring")),
-    ],
-)
-def test_an_image_installs_what_the_packages_ask_for(image: str, projects: tuple[str, ...]) -> None:
-    wanted = set()
-    for project in projects:
-        content = tomllib.loads((ROOT / project / "pyproject.toml").read_text())
-        wanted |= set(content["project"]["dependencies"])
-    wanted = {name for name in wanted if not name.startswith("anyshot") and name != "torch"}
-    lines = (ROOT / f"docker/{image}/requirements.txt").read_text().splitlines()
-    assert {line for line in lines if line and not line.startswith("#")} == wanted

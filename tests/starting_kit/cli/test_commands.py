@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from anyshot_core.bundle import check_bundle
 from anyshot_core.command import main
 from anyshot_core.dry_run_words import reproduce_command
-from anyshot_starting_kit.cli import group
+from anyshot_starting_kit.cli import COMMANDS
 from tests.core.bundle.archives import MODEL
 
 
@@ -29,7 +29,7 @@ def test_help_lists_commands_without_importing_torch() -> None:
 
 
 def test_every_command_has_help_and_every_option_is_explained() -> None:
-    for name in group._available():
+    for name in COMMANDS:
         command = main.get_command(click.Context(main), name)
         assert command is not None and command.help, name
         for option in command.params:

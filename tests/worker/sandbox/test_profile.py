@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from anyshot_worker.sandbox.profile import profile_path, read_profile
+from anyshot_worker.sandbox.profile import PROFILE, read_profile
 
 NEVER = {
     *(
@@ -74,7 +74,7 @@ def allowed() -> dict[str, list[dict[str, object]]]:
 
 
 def test_whatever_is_not_named_is_refused() -> None:
-    profile = json.loads(profile_path().read_text())
+    profile = json.loads(PROFILE.read_text())
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"
     assert profile["architectures"] == ["SCMP_ARCH_X86_64"]
     assert not NEVER & set(allowed())

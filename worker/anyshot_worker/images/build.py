@@ -31,9 +31,8 @@ from anyshot_worker.sandbox.interface import SandboxError
 BASE_REPOSITORY = "anyshot/sandbox-base"
 REPOSITORY = "anyshot/sandbox"
 LABEL = "org.anyshot"
-_PACKAGED = Path(__file__).parent / "Dockerfile"  # where a wheel carries it
-_SOURCE = Path(__file__).parents[3] / "docker" / "sandbox" / "Dockerfile"
-_BASE_SOURCE = _SOURCE.with_name("base.Dockerfile")
+_OURS = Path(__file__).with_name("Dockerfile")  # package data: in a checkout links into docker/sandbox/
+_BASE = Path(__file__).with_name("base.Dockerfile")
 
 Say = Callable[[str], object]
 
@@ -77,7 +76,7 @@ def write_context(flavour: Flavour, folder: Path) -> None:
     (folder / "requirements.txt").write_text("\n".join([torch, *recipe.pins]) + "\n")
     add_users(folder)
     shutil.copy(Path(__file__).with_name("inventory.py"), folder / "inventory.py")
-    shutil.copy(_beside(_PACKAGED, _BASE_SOURCE), folder / "Dockerfile")
+    shutil.copy(_BASE, folder / "Dockerfile")
 
 
 def build_folder(flavour: Flavour, folder: Path, wheelhouse: str = "", say: Say = print) -> Path:
@@ -118,11 +117,6 @@ def building(folder: Path) -> Iterator[None]:
     with (folder / "building.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _beside(packaged: Path, source: Path) -> Path:
-    found = packaged.with_name(source.name)
-    return found if found.exists() else source
 
 
 def _fetch(base: str, say: Say) -> str:
@@ -166,7 +160,7 @@ def _ensure_base(recipe: Recipe, folder: Path, say: Say) -> str:
 def _build_layer(base: str, tag: str, key: str, recipe: Recipe) -> None:
     with tempfile.TemporaryDirectory(prefix="anyshot-image-") as name:
         context = Path(name)
-        shutil.copy(_PACKAGED if _PACKAGED.exists() else _SOURCE, context / "Dockerfile")
+        shutil.copy(_OURS, context / "Dockerfile")
         copy_ours(context / "ours")
         arguments = {"BASE": base, "KEY": key, "FLAVOUR": recipe.flavour}
         options = [text for pair in arguments.items() for text in ("--build-arg", "=".join(pair))]

@@ -108,7 +108,7 @@ def _compile_what_is_imported(site: Path) -> None:
         return  # another version's files would be ignored; boxes then start a second slower
     ours = python_path().split(":")
     code = (
-        f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path += {python_path().split(':')!r};"
+        f"import sys; sys.path[:0] = [{str(site)!r}]; sys.path += {ours!r};"
         " from anyshot_starting_kit.runner.vision import define_missing_operators;"
         f" define_missing_operators(); import {IMPORTED}"
     )

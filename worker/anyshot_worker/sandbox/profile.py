@@ -6,13 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-_PACKAGED = Path(__file__).parent / "seccomp.json"  # where a wheel carries it
-_SOURCE = Path(__file__).parents[3] / "docker" / "sandbox" / "seccomp.json"
-
-
-def profile_path() -> Path:
-    """The profile's file."""
-    return _PACKAGED if _PACKAGED.exists() else _SOURCE
+PROFILE = Path(__file__).with_name("seccomp.json")  # package data: in a checkout a link into docker/sandbox/
 
 
 @cache
@@ -22,7 +16,7 @@ def read_profile(runtime: str = "runc") -> str:
     gVisor's filter knows one error number only, and glibc falls back from clone3 to clone on another; its kernel
     does not have clone3, so that there the call may pass and is refused by the kernel itself.
     """
-    profile = json.loads(profile_path().read_text())
+    profile = json.loads(PROFILE.read_text())
     if runtime == "runsc":
         (rule,) = (rule for rule in profile["syscalls"] if "clone3" in rule["names"])
         rule["action"] = "SCMP_ACT_ALLOW"

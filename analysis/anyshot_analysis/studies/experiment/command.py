@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+import anyshot_analysis
 from anyshot_analysis.studies.experiment.arms import make_arms
 from anyshot_analysis.studies.experiment.carry_out import Done, run_experiment
 from anyshot_analysis.studies.experiment.changes import parse_changes
@@ -21,16 +22,16 @@ from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
 from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import Range
 from anyshot_core.protocols.splits import CLASS_SPLITS
+from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks, ServerProgress
 from anyshot_starting_kit.cli.dry_run import WaysRange
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.dryrun.evaluate import NoSandbox, require_sandbox
+from anyshot_starting_kit.dryrun.evaluate import require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
-_FOLDERS = (
-    Path(__file__).parents[3] / "baselines",
-    Path("baselines"),
-)  # of the checkout, of the current folder
+_BASELINES = (
+    Path(anyshot_analysis.__path__[0]) / "_baselines"
+)  # package data: in a checkout a link to baselines/
 _REPORT_EVERY = 30.0  # seconds
 _SANDBOX_BYTES = 4 << 30  # of memory
 
@@ -53,7 +54,7 @@ def experiment() -> None:
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the bundles [baselines/ of the clone, or here].",
+    help="Folder of the bundles [those that ship with Anyshot].",
 )
 @click.option(
     "--pool",
@@ -149,7 +150,7 @@ def _run(plan: Experiment, notes: tuple[str, ...], command: str, console: Consol
 def _plan(
     names: tuple[str, ...], folder: Path | None, pool: Path | None, options: dict[str, Any], console: Console
 ) -> Experiment:
-    found = find_baselines(names, folder or next((path for path in _FOLDERS if path.is_dir()), None))
+    found = find_baselines(names, folder or _BASELINES)
     seeds, changes = _seeds(options["seeds"]), parse_changes(options["changes"])
     require_sandbox(options["sandbox"], _SANDBOX_BYTES)
     data = find_public_data(

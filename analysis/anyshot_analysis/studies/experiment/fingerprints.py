@@ -6,11 +6,13 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
+import anyshot_core
 import anyshot_scoring
 import anyshot_starting_kit
 from anyshot_core.data.layout import read_meta
 
-_KIT = ("api.py", "budget.py", "training", "networks", "runner", "taskserver", "episodes", "protocols")
+_KIT = ("api.py", "budget.py", "training", "networks", "runner", "episodes")
+_CORE = ("taskserver", "episodes", "protocols", "wire")
 _SCORING = ("metrics.py", "confusion.py", "predictions.py")
 
 
@@ -18,7 +20,7 @@ _SCORING = ("metrics.py", "confusion.py", "predictions.py")
 def kit_digest() -> str:
     """Of the modules that train, run, draw tasks and score, as they were when this process first asked."""
     digest = hashlib.sha256()
-    for package, parts in ((anyshot_starting_kit, _KIT), (anyshot_scoring, _SCORING)):
+    for package, parts in ((anyshot_starting_kit, _KIT), (anyshot_core, _CORE), (anyshot_scoring, _SCORING)):
         root = Path(package.__path__[0])
         for path in _modules(root, parts):
             digest.update(f"{package.__name__}/{path.relative_to(root).as_posix()}\0".encode())

@@ -1,0 +1,1 @@
+../../../docker/sandbox/base.Dockerfile
