@@ -14,6 +14,7 @@ import torch
 from click.testing import CliRunner
 from rich.console import Console
 
+from anyshot_analysis.studies.experiment import command
 from anyshot_analysis.studies.experiment.arms import make_arms
 from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.command import experiment
@@ -28,7 +29,6 @@ from anyshot_core.baselines import (
 from anyshot_core.protocols import Range
 from anyshot_core.taskserver.job import ServerProgress
 from anyshot_core.wire.worker_api import Stage
-from anyshot_starting_kit.cli import experiment as command
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from tests.baselines.trial import FOLDER
 from tests.services.material import TEST, TRAIN
@@ -123,7 +123,7 @@ def test_names_that_are_not_there(tmp_path: Path) -> None:
         find_baselines((str(tmp_path),), FOLDER)
     with pytest.raises(NoBaseline, match="there is no such file or folder"):
         find_baselines((str(tmp_path / "absent.zip"),), FOLDER)
-    with pytest.raises(NoBaseline, match="run this from a clone, or name their --folder"):
+    with pytest.raises(NoBaseline, match="There are no baselines in that folder"):
         find_baselines(("random",), None)
     mine = own(tmp_path, "mine")
     assert find_baselines((str(mine),), None)[0].name == "mine"

@@ -10,8 +10,7 @@ from anyshot_core.episodes import (
     stream,
     train_tasks,
 )
-from anyshot_starting_kit.episodes.stream import TaskTensors, stream_tensors
-from anyshot_starting_kit.episodes.tensors import to_float
+from anyshot_starting_kit.episodes.tensors import TaskTensors, stream_tensors, to_float
 
 __all__ = [
     "BatchArrays",

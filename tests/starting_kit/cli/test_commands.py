@@ -19,7 +19,7 @@ from tests.core.bundle.archives import MODEL
 
 def test_help_lists_commands_without_importing_torch() -> None:
     code = (
-        "import sys\nfrom click.testing import CliRunner\nfrom anyshot_starting_kit.cli import main\n"
+        "import sys\nfrom click.testing import CliRunner\nfrom anyshot_core.command import main\n"
         "result = CliRunner().invoke(main, ['--help'])\nprint(result.output)\nassert 'torch' not in sys.modules"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
