@@ -13,10 +13,12 @@ from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip, record
+from anyshot_platform.bundles.sense import is_gate, words_on_gate
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -167,6 +169,8 @@ def set_gate(
     session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
 ) -> None:
     """Set the score that entries of a league must beat to come into a phase; None removes it."""
+    if score is not None and not is_gate(score):
+        raise Invalid(words_on_gate(score), field="score")
     gate = session.scalars(
         select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
     ).one_or_none()

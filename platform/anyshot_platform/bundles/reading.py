@@ -18,6 +18,7 @@ from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
 from anyshot_platform.bundles.marked import Marked, Problem, read_marked
 from anyshot_platform.bundles.schema import CompetitionSpec, Part
+from anyshot_platform.bundles.sense import judge
 
 
 class BundleInvalid(Exception):
@@ -73,6 +74,8 @@ def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:
     except ValidationError as error:
         problems += [_explain(marked, details) for details in error.errors()]
     problems += cross_check(marked, files)
+    if spec is not None:
+        problems += [marked.problem(found.path, found.words) for found in judge(spec) if found.error]
     if problems or spec is None:
         raise BundleInvalid(sorted(set(problems)))
     return in_utc(spec)

@@ -13,6 +13,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.organizing import figures, what_is_missing
 from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.database import now
+from anyshot_platform.phases.readiness import odd_in
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus
 from anyshot_platform.runs.models import Run
@@ -66,7 +67,10 @@ def _look_publish(session: Session, competition: Competition, deed: Deed) -> Fin
     over = [row.name for row in phases if status_of(row) == PhaseStatus.CLOSED and row.accepts_uploads]
     return Findings(
         refused=["Not ready to be published: " + " ".join(missing)] if missing else [],
-        warnings=[f"{', '.join(over)}: over already, and takes no uploads."] if over else [],
+        warnings=[
+            *([f"{', '.join(over)}: over already, and takes no uploads."] if over else []),
+            *(f"{row.name}: {words}" for row in phases for words in odd_in(session, row)),
+        ],
         does=["Everybody sees the competition and can register for it."],
     )
 

@@ -62,6 +62,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         heading="Overview",
         rows=phase_rows(session, access),
         missing=organizing.what_is_missing(session, access.competition),
+        odd=organizing.what_is_odd(session, access.competition),
         figures=organizing.figures(session, access.competition),
     )
 

@@ -87,12 +87,13 @@ class StateIn(ConsentIn):
 
 
 class StateOut(BaseModel):
-    """Where a competition stands; `missing` keeps it from being published."""
+    """Where a competition stands; `missing` keeps it from being published, `odd` is worth a look."""
 
     slug: str
     state: CompetitionState
     deleted: bool
     missing: list[str]
+    odd: list[str]
 
 
 @router.get("/settings")
@@ -221,4 +222,5 @@ def _state(session: SessionDep, row: Competition) -> StateOut:
         state=row.state,
         deleted=row.deleted_at is not None,
         missing=organizing.what_is_missing(session, row),
+        odd=organizing.what_is_odd(session, row),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -13,11 +14,12 @@ from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
+from anyshot_platform.bundles.sense import judge_people
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.phases.readiness import missing_in
+from anyshot_platform.phases.readiness import missing_in, odd_in
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.submissions.models import Submission
 
@@ -60,6 +62,7 @@ def change_settings(
     size = values.get("team_size", competition.team_size)
     if not isinstance(size, int) or not 1 <= size <= 100:
         raise Invalid("A team has 1 to 100 members.", field="team_size")
+    _require_sense(competition, values)
     if "terms" in values and _same_text(values["terms"], competition.terms):
         values = {**values, "terms": competition.terms}
     before = {key: plain(getattr(competition, key)) for key in values}
@@ -82,6 +85,18 @@ def change_settings(
         before={key: before[key] for key in changed},
         after={key: after[key] for key in changed},
     )
+
+
+_JUDGED = {"contact": "contact_email", "email_domains": "email_domains", "fact_sheet": "fact_sheet"}
+
+
+def _require_sense(competition: Competition, values: Mapping[str, Any]) -> None:
+    """Raise `Invalid` for what makes no sense in the fields that are written; what was there before may stay."""
+    known = {name: values.get(name, getattr(competition, name)) for name in _JUDGED.values()}
+    for found in judge_people(known["contact_email"], known["email_domains"], known["fact_sheet"]):
+        name = _JUDGED[str(found.path[0])]
+        if name in values and values[name] != getattr(competition, name):
+            raise Invalid(found.words, field=name)
 
 
 def _same_text(one: Any, other: str) -> bool:
@@ -183,6 +198,12 @@ def what_is_missing(session: Session, competition: Competition) -> list[str]:
     for phase in phases:
         missing += missing_in(session, phase)
     return list(dict.fromkeys(missing))
+
+
+def what_is_odd(session: Session, competition: Competition) -> list[str]:
+    """What its organizers should know before it is published, as sentences."""
+    phases = list_phases(session, competition)
+    return [f"{phase.name}: {words}" for phase in phases for words in odd_in(session, phase)]
 
 
 def figures(session: Session, competition: Competition) -> dict[str, int]:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
@@ -105,6 +106,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
                 f"tasks.{name}",
                 f"{spec.scoring.runs} seeded runs need as many seeds, or none: then they are drawn.",
             )
+    yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)
     if spec.tasks.protocol:
         try:
             protocol_from_dict(spec.tasks.protocol)

@@ -39,6 +39,7 @@ from anyshot_platform.phases.differences import (
 )
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.readiness import odd_in
 from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import BOARD_WORDS
@@ -200,6 +201,7 @@ def _editor(
         as_time=write_duration,
         as_size=write_size,
         protocol=json.dumps(open_protocol(spec.tasks.protocol) or {"name": "any_way_any_shot"}),
+        odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         protocols=sorted(PROTOCOLS),
         rules=[(name, rule.title) for name, rule in RULES.items()],

@@ -12,6 +12,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.columns import phase_values, version_values
 from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
@@ -111,9 +112,21 @@ def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
         if source is None or source.id == phase.id:
             raise Invalid("Entries must come from another phase of this competition.", field="entries")
     phase.gate_phase_id = source.id if source else None
+    _require_no_circle(session, phase)
     pools = find_pools(session, spec)
     smoke = pools.get(spec.smoke.pool or "")
     phase.smoke_pool_version_id = smoke.id if smoke else None
+
+
+def _require_no_circle(session: Session, phase: Phase) -> None:
+    """Raise `Invalid` where phases take their entries from each other."""
+    session.flush()
+    rows = session.scalars(select(Phase).where(Phase.competition_id == phase.competition_id)).all()
+    keys = {row.id: row.slug for row in rows}
+    feeds = {row.slug: keys[row.gate_phase_id] for row in rows if row.gate_phase_id in keys}
+    for key, words in judge_circles(feeds):
+        if key == phase.slug:
+            raise Invalid(words, field="entries.phase")
 
 
 def find_pools(

@@ -67,7 +67,7 @@ def state(client: Client, competition: str, new: str | None, **said: Any) -> Non
             lambda more: client.organize("PUT", competition, "/state", {"state": new, **more}), **said
         )
     click.echo(f"{found['slug']} is {found['state']}.")
-    for sentence in found["missing"]:
+    for sentence in (*found["missing"], *found["odd"]):
         click.echo(sentence)
 
 

@@ -311,6 +311,9 @@ def test_settings_texts_and_state(embedded_site: Site) -> None:
         "state": "published",
         "deleted": False,
         "missing": [],
+        "odd": [
+            "Feedback: No worker has the hardware class cpu (workers: none is connected); runs would wait."
+        ],
     }
     assert ask(owner, "PUT", "/state", {"state": "draft"})["state"] == "draft"
     ask(owner, "POST", "/delete", {"confirm": "another"}, status=409)

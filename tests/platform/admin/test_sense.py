@@ -1,0 +1,142 @@
+"""What makes no sense is said wherever it is written: import, page, JSON, draft, publication."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
+from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.bundles.sense import judge_phase
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from tests.platform.admin.test_bundle_reading import GOOD
+from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post
+from tests.platform.admin.test_two_actors import settings_form
+from tests.platform.admin.zips import zipped
+from tests.platform.site import SLUG, Site
+
+FEEDBACK = f"{BASE}/phases/feedback"
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+NONSENSE = [
+    ({"budget.run": "5h", "budget.meta_train": "9h"}, "9h for meta-training are more than the 5h"),
+    ({"budget.run": "5min", "budget.task": "1h"}, "1h for one task are more than the 5min"),
+    ({"machine.memory": "999 TB"}, "no machine has that much"),
+    ({"smoke.pool": "small-train", "smoke.budget": "100 d"}, "A smoke test may last"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), NONSENSE)
+def test_nonsense_is_refused_at_every_save(embedded_site: Site, change: dict[str, str], words: str) -> None:
+    owner = embedded_site.owner()
+    before = owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+    assert words in post(owner, FEEDBACK, **phase_form(**change)).text
+    assert words in post(owner, FEEDBACK, deed="version", **phase_form(**change)).text
+    assert words in post(owner, f"{BASE}/phases/new", **phase_form(**change, key="more")).text
+    assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"] == before
+    sent = {**before, **nested(change)}
+    for method, path, body in (
+        ("PUT", "/phases/feedback", sent),
+        ("POST", "/phases/feedback/versions", {"settings": sent, "reason": ""}),
+    ):
+        refused = owner.call(method, MANAGE + path, json=body)
+        assert refused.status_code == 422 and words in refused.text
+
+
+def nested(change: dict[str, str]) -> dict[str, dict[str, str]]:
+    parts: dict[str, dict[str, str]] = {}
+    for name, value in change.items():
+        part, _, key = name.partition(".")
+        parts.setdefault(part, {})[key] = value
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "budget: {run: 5h}",
+            "budget: {run: 5h, meta_train: 9h}",
+            "more than the 5h of the whole run",
+        ),
+        ("title: ", "email_domains: ['@@']\ntitle: ", "“@@” is no domain"),
+        ("title: ", "contact: nope\ntitle: ", "This is no e-mail address: nope."),
+    ],
+)
+def test_nonsense_in_a_bundle_is_said_with_its_line(old: str, new: str, words: str) -> None:
+    text = GOOD.replace(old, new, 1)
+    assert text != GOOD
+    with pytest.raises(BundleInvalid) as caught:
+        read_bundle(zipped({"competition.yaml": text, "rules.md": "Be fair.", "terms.md": "Be fair."}))
+    said = [str(problem) for problem in caught.value.problems if words in str(problem)]
+    assert said and "line " in said[0], caught.value.problems
+
+
+def test_what_is_imported_with_nonsense_is_not_published(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    site.set_version(run_seconds=60.0, meta_train_seconds=3600.0)
+    post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
+    said = flash(post(owner, f"{BASE}/state", state="published"))
+    assert "Feedback, budget.meta_train: 1h for meta-training are more than the 1min" in said
+    assert "budget.meta_train" in page(owner, BASE).text
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"contact_email": "nope"}, "This is no e-mail address: nope."),
+        ({"email_domains": "example.org, @@"}, "“@@” is no domain"),
+        ({"fact_sheet": "a: One\na: Two"}, "The key a stands 2 times"),
+        ({"fact_sheet": ": What?"}, "needs a key"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(
+    embedded_site: Site, fields: dict[str, str], words: str
+) -> None:
+    owner = embedded_site.owner()
+    before = owner.call("GET", f"{MANAGE}/settings").json()
+    assert words in flash(post(owner, f"{BASE}/settings", **settings_form(**fields)))
+    assert owner.call("GET", f"{MANAGE}/settings").json() == before
+
+
+@pytest.mark.parametrize("score", [5, -3])
+def test_a_gate_is_a_score(embedded_site: Site, score: float) -> None:
+    owner = embedded_site.owner()
+    refused = owner.call("PUT", f"{MANAGE}/gates/feedback/free", json={"score": score})
+    assert refused.status_code == 422
+    assert f"A gate is a score between 0 and 1; found {score}." in refused.text
+
+
+def test_phases_do_not_feed_each_other(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    with site.services.database.writing() as session:
+        competition = session.get_one(Phase, site.phase_id).competition_id
+        final = Phase(competition_id=competition, slug="final", name="Final", starts_at=now())
+        final.gate_phase_id = site.phase_id
+        session.add(final)
+    refused = post(owner, FEEDBACK, **phase_form(**{"entries.phase": "final"}))
+    assert "take their entries from each other: feedback, final" in refused.text
+    with site.services.database.reading() as session:
+        assert session.get_one(Phase, site.phase_id).gate_phase_id is None
+
+
+def test_what_is_odd_is_said_before_it_is_published(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    site.set_version(hardware_class="tpu", protocol={"name": "fixed", "ways": [50, 50]})
+    for path in (BASE, FEEDBACK):
+        shown = page(owner, path).text
+        assert "No worker has the hardware class tpu" in shown
+        assert "alpha has 20 classes; a task needs at least 50." in shown
+    state = owner.call("GET", f"{MANAGE}/state").json()
+    assert state["missing"] == [] and len(state["odd"]) == 2
+
+
+def test_sensible_settings_pass() -> None:
+    spec = PhaseSpec.model_validate(
+        {
+            "key": "a",
+            "title": "A",
+            "start": now(),
+            "budget": {"run": "5h", "meta_train": "4h", "task": "1min"},
+        }
+    )
+    assert [found for found in judge_phase(spec) if found.error] == []
