@@ -22,6 +22,7 @@ from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.scores.service import combine_scores, find_score, forget_score
 from anyshot_platform.sight.faults import fault_of
+from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
@@ -181,14 +182,15 @@ def _announce(session: Session, submission: Submission, failure: Run | None) -> 
         SubmissionStatus.FAILED: "failed",
         SubmissionStatus.CANCELLED: "was cancelled",
     }[submission.status]
-    tell_team(
-        session,
-        submission.team_id,
-        kind=kind,
-        title=f"Submission {submission.number} ({submission.filename}) {words}"[:200],
-        body=fault_of(failure, details=False).message if failure else "",
-        url=f"/submissions/{submission.id}",
-    )
+    if not standing_of(submission).deleted:
+        tell_team(
+            session,
+            submission.team_id,
+            kind=kind,
+            title=f"Submission {submission.number} ({submission.filename}) {words}"[:200],
+            body=fault_of(failure, details=False).message if failure else "",
+            url=f"/submissions/{submission.id}",
+        )
     emit(
         session,
         submission.competition_id,

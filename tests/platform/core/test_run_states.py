@@ -68,13 +68,15 @@ def _names_a_run(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("run", "sibling", "shard", "source", "first")
 
 
-def test_the_writer_compares_before_it_sets(site: Site) -> None:
+@pytest.mark.parametrize("meanwhile", [{"epoch": 1}, {}], ids=["another attempt", "the same attempt"])
+def test_the_writer_compares_before_it_sets(site: Site, meanwhile: dict[str, int]) -> None:
+    """The state alone is enough: within one attempt, too, a run may have moved on."""
     site.member("alice").submit()
     database = site.services.database
     with database.reading() as session:
         known = session.scalars(select(Run)).one()
     with database.writing() as session:
-        write_state(session, session.get_one(Run, known.id), RunState.CLAIMED, epoch=1)
+        write_state(session, session.get_one(Run, known.id), RunState.CLAIMED, **meanwhile)
     with pytest.raises(StaleEpoch), database.writing() as session:
         # Somebody who still believes that the run is queued.
         stale = session.get_one(Run, known.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import zipfile
@@ -10,27 +11,39 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx import Response
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.app import create_app
+from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.entries.service import stand
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
+from anyshot_platform.notifications.models import Email
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.states import Audience
+from anyshot_platform.pools.models import PoolPack
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.settlement import settle
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions import service
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.organizing import Act, act_on
+from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.submissions.withdrawing import withdraw
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
-from tests.platform.web.scene import Scene
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from anyshot_starting_kit.wire.worker_api import LogPolicy
+from tests.platform.web.scene import DATASETS, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
 STAFF = {"reviewer", "organizer", "owner", "administrator"}
@@ -42,72 +55,135 @@ WHO: dict[str, set[str]] = {
     "staff": STAFF,
     "-": set(),
 }
-# The exits of the member's submission S (A is an earlier one), of its phase's board, and of its organizers.
-EXITS = {
-    "page": "/submissions/S",
-    "page's stream": "/submissions/S/stream",
-    "API": "/api/v1/submissions/S",
-    "API's stream": "/api/v1/submissions/S/stream",
-    "figures": "/submissions/S/figures.csv",
-    "tasks": "/submissions/S/tasks.csv",
-    "report": "/submissions/S/report.html",
-    "everything": "/submissions/S/everything.zip",
-    "API's everything": "/api/v1/submissions/S/everything",
-    "compare": "/compare?id=S&id=A",
-    "compare's choices": "/compare",
-    "confusion": "/submissions/S/confusion",
-    "home": "/",
-    "own submissions": "/submissions",
-    "team's submissions": "/competitions/C/submissions",
-    "API's list": "/api/v1/competitions/C/submissions?everyone=true",
-    "notifications": "/notifications",
-    "competition": "/competitions/C",
-    "board": "/competitions/C/leaderboard",
-    "API's board": "/api/v1/competitions/C/phases/feedback/leaderboard",
-    "history": "/api/v1/competitions/C/phases/feedback/leaderboard/history",
-    "code": "/competitions/C/code",
-    "API's code": "/api/v1/competitions/C/code",
-    "code's zip": "/competitions/C/code/S.zip",
-    "manage": "/competitions/C/manage/submissions",
-    "API's manage": "/api/v1/competitions/C/manage/submissions",
-    "exported submissions": "/competitions/C/manage/exports/submissions.csv",
-    "exported boards": "/competitions/C/manage/exports/leaderboards.csv",
+# The exits of the member's submission S (A is an earlier one, R its run, T its team), of its phase's board, and of its
+# organizers. What is sent (mails, notifications, webhooks) has no address here: `Stage.sent` reads it.
+EXITS: dict[str, dict[str, str]] = {
+    "pages": {
+        "page": "/submissions/S",
+        "page's stream": "/submissions/S/stream",
+        "API": "/api/v1/submissions/S",
+        "API's stream": "/api/v1/submissions/S/stream",
+        "compare": "/compare?id=S&id=A",
+        "compare's choices": "/compare",
+        "confusion": "/submissions/S/confusion",
+    },
+    "files": {
+        "figures": "/submissions/S/figures.csv",
+        "tasks": "/submissions/S/tasks.csv",
+        "report": "/submissions/S/report.html",
+        "everything": "/submissions/S/everything.zip",
+        "API's everything": "/api/v1/submissions/S/everything",
+        "log": "/submissions/S/log.txt",
+        "zip": "/api/v1/submissions/S/archive",
+        "file of results": "/api/v1/submissions/S/runs/R/artifacts/results.parquet",
+        "file of predictions": "/api/v1/submissions/S/runs/R/artifacts/predictions.npz",
+        "file of the log": "/api/v1/submissions/S/runs/R/artifacts/log.txt",
+    },
+    "lists": {
+        "home": "/",
+        "own submissions": "/submissions",
+        "team's submissions": "/competitions/C/submissions",
+        "API's list": "/api/v1/competitions/C/submissions?everyone=true",
+        "entries": "/competitions/C/leagues",
+        "API's entries": "/api/v1/competitions/C/phases/feedback/entries",
+        "upload": "/competitions/C/phases/feedback/submit",
+    },
+    "boards": {
+        "competition": "/competitions/C",
+        "board": "/competitions/C/leaderboard",
+        "API's board": "/api/v1/competitions/C/phases/feedback/leaderboard",
+        "history": "/api/v1/competitions/C/phases/feedback/leaderboard/history",
+        "results": "/competitions/C/results?phase=feedback",
+        "API's results": "/api/v1/competitions/C/phases/feedback/results",
+        "results as CSV": "/competitions/C/results/feedback/free-style.csv",
+        "results as LaTeX": "/competitions/C/results/feedback/free-style.tex",
+        "certificate": "/competitions/C/results/feedback/free-style/certificates/T.pdf",
+    },
+    "code": {
+        "code": "/competitions/C/code",
+        "API's code": "/api/v1/competitions/C/code",
+        "code's zip": "/competitions/C/code/S.zip",
+    },
+    "organizers": {
+        "manage": "/competitions/C/manage/submissions",
+        "API's manage": "/api/v1/competitions/C/manage/submissions",
+        "exported submissions": "/competitions/C/manage/exports/submissions.csv",
+        "exported submissions, JSON": "/competitions/C/manage/exports/submissions.json",
+        "exported boards": "/competitions/C/manage/exports/leaderboards.csv",
+        "exported entries": "/competitions/C/manage/exports/entries.csv",
+        "exported tasks": "/competitions/C/manage/exports/results.csv",
+        "export of everything": "/competitions/C/manage/exports/archive.zip",
+    },
+    "messages": {"notifications": "/notifications", "mail": "", "webhook": ""},
 }
+PATHS = {exit_: path for room in EXITS.values() for exit_, path in room.items()}
 # Exits that draw or pack: asked by one of each kind only.
-SLOW = {"page", "report", "everything", "API's everything", "compare", "confusion", "board"}
+SLOW = {
+    "page",
+    "report",
+    "everything",
+    "API's everything",
+    "compare",
+    "confusion",
+    "board",
+    "results",
+    "certificate",
+    "exported tasks",
+    "export of everything",
+}
 ONE_OF_EACH = {"anonymous", "other", "member", "reviewer", "owner"}
-STATES = ("shown", "hidden", "unpublished", "frozen", "withdrawn", "disqualified", "deleted")
-# Who sees the submission's figure at an exit (at the confusion its classes, at the code's zip the zip itself).
+STATES = ("shown", "hidden", "unpublished", "frozen", "struck", "withdrawn", "disqualified", "deleted")
+# Who sees the submission's figure at an exit; where the exit holds no figure, who gets the thing itself. A certificate
+# is its team's: where S does not stand, it is for the earlier A, which moves up on a board that is not frozen.
 TABLE = """
-exit                 | shown  | hidden | unpublished | frozen | withdrawn | disqualified | deleted
-page                 | team   | staff  | staff       | team   | team      | team         | staff
-page's stream        | -      | -      | -           | -      | -         | -            | -
-API                  | team   | staff  | staff       | team   | team      | team         | staff
-API's stream         | -      | -      | -           | -      | -         | -            | -
-figures              | team   | staff  | staff       | team   | team      | team         | staff
-tasks                | team   | staff  | staff       | team   | team      | team         | staff
-report               | team   | staff  | staff       | team   | team      | team         | staff
-everything           | team   | staff  | staff       | team   | team      | team         | staff
-API's everything     | team   | staff  | staff       | team   | team      | team         | staff
-compare              | team   | staff  | staff       | team   | team      | team         | staff
-compare's choices    | member | -      | -           | member | member    | member       | -
-confusion            | team   | staff  | staff       | team   | team      | team         | staff
-home                 | member | -      | -           | member | member    | member       | -
-own submissions      | member | -      | -           | member | member    | member       | -
-team's submissions   | member | -      | -           | member | member    | member       | -
-API's list           | team   | staff  | staff       | team   | team      | team         | -
-notifications        | -      | -      | -           | -      | -         | -            | -
-competition          | -      | -      | -           | -      | -         | -            | -
-board                | all    | staff  | staff       | -      | -         | -            | -
-API's board          | all    | staff  | staff       | -      | -         | -            | -
-history              | all    | staff  | staff       | -      | -         | -            | -
-code                 | all    | staff  | -           | all    | -         | -            | -
-API's code           | all    | staff  | -           | all    | -         | -            | -
-code's zip           | all    | all    | -           | all    | -         | -            | -
-manage               | staff  | staff  | staff       | staff  | staff     | staff        | -
-API's manage         | staff  | staff  | staff       | staff  | staff     | staff        | -
-exported submissions | staff  | staff  | staff       | staff  | staff     | staff        | staff
-exported boards      | staff  | staff  | staff       | -      | -         | -            | -
+exit                       | shown  | hidden | unpublished | frozen | struck | withdrawn | disqualified | deleted
+page                       | team   | staff  | staff       | team   | team   | team      | team         | staff
+page's stream              | -      | -      | -           | -      | -      | -         | -            | -
+API                        | team   | staff  | staff       | team   | team   | team      | team         | staff
+API's stream               | -      | -      | -           | -      | -      | -         | -            | -
+compare                    | team   | staff  | staff       | team   | team   | team      | team         | staff
+compare's choices          | member | -      | -           | member | member | member    | member       | -
+confusion                  | team   | staff  | staff       | team   | team   | team      | team         | staff
+figures                    | team   | staff  | staff       | team   | team   | team      | team         | staff
+tasks                      | team   | staff  | staff       | team   | team   | team      | team         | staff
+report                     | team   | staff  | staff       | team   | team   | team      | team         | staff
+everything                 | team   | staff  | staff       | team   | team   | team      | team         | staff
+API's everything           | team   | staff  | staff       | team   | team   | team      | team         | staff
+log                        | team   | team   | team        | team   | team   | team      | team         | staff
+zip                        | team   | team   | team        | team   | team   | team      | team         | staff
+file of results            | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+file of predictions        | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+file of the log            | team   | team   | team        | team   | team   | team      | team         | staff
+home                       | member | -      | -           | member | member | member    | member       | -
+own submissions            | member | -      | -           | member | member | member    | member       | -
+team's submissions         | member | -      | -           | member | member | member    | member       | -
+API's list                 | team   | staff  | staff       | team   | team   | team      | team         | -
+entries                    | member | -      | -           | member | -      | -         | -            | -
+API's entries              | member | -      | -           | member | -      | -         | -            | -
+upload                     | member | -      | -           | member | -      | -         | -            | -
+competition                | -      | -      | -           | -      | -      | -         | -            | -
+board                      | all    | staff  | staff       | -      | -      | -         | -            | -
+API's board                | all    | staff  | staff       | -      | -      | -         | -            | -
+history                    | all    | staff  | staff       | -      | -      | -         | -            | -
+results                    | all    | staff  | staff       | -      | -      | -         | -            | -
+API's results              | all    | staff  | staff       | -      | -      | -         | -            | -
+results as CSV             | all    | staff  | staff       | -      | -      | -         | -            | -
+results as LaTeX           | all    | staff  | staff       | -      | -      | -         | -            | -
+certificate                | team   | staff  | -           | -      | -      | team      | team         | team
+code                       | all    | staff  | -           | all    | -      | -         | -            | -
+API's code                 | all    | staff  | -           | all    | -      | -         | -            | -
+code's zip                 | all    | all    | -           | all    | -      | -         | -            | -
+manage                     | staff  | staff  | staff       | staff  | staff  | staff     | staff        | -
+API's manage               | staff  | staff  | staff       | staff  | staff  | staff     | staff        | -
+exported submissions       | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+exported submissions, JSON | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+exported boards            | staff  | staff  | staff       | -      | -      | -         | -            | -
+exported entries           | -      | -      | -           | -      | -      | -         | -            | -
+exported tasks             | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+export of everything       | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
+notifications              | -      | -      | -           | -      | -      | -         | -            | -
+mail                       | -      | -      | -           | -      | -      | -         | -            | -
+webhook                    | -      | -      | -           | -      | -      | -         | -            | -
 """
 
 
@@ -123,9 +199,21 @@ class Stage:
         self.services, self.scene, self.client = services, scene, client
         self.submission_id = scene.submissions["finished"].id
         self.cookies: dict[str, str] = {}
+        self.addresses: dict[str, str] = {}
         with services.database.writing() as session:
             self._mark(session)
+            self._add_files(session)
+            session.flush()
+            stand(session, self.phase(session), scene.version, session.get_one(Team, scene.team.id))
+            session.add(
+                Webhook(
+                    competition_id=scene.competition.id,
+                    url="https://example.org/hook",
+                    created_by=scene.organizer.id,
+                )
+            )
             for name, user in self._people(session).items():
+                self.addresses[name] = user.email or ""
                 self.cookies[name] = begin_session(session, user, user_agent="test", days=1).secret
 
     def _people(self, session: Session) -> dict[str, User]:
@@ -166,6 +254,43 @@ class Stage:
         change = session.scalars(select(BoardChange).where(BoardChange.submission_id == submission.id)).one()
         change.value, change.at = SCORE, now() - timedelta(days=50)
 
+    def _add_files(self, session: Session) -> None:
+        """Put bytes behind the submission's digest, and files beside its run."""
+        submission = self.submission(session)
+        run = session.scalars(select(Run).where(Run.submission_id == submission.id)).one()
+        self.run_id = run.id
+        self._store(submission.digest, b"the code")
+        for name in ("results.parquet", "predictions.npz", "log.txt"):
+            known = select(Artifact).where(Artifact.run_id == run.id, Artifact.name == name)
+            if session.scalars(known).first() is None:
+                digest = hashlib.sha256(name.encode()).hexdigest()
+                session.add(Blob(digest=digest, size=len(name)))
+                session.flush()
+                session.add(
+                    Artifact(run_id=run.id, name=name, epoch=1, digest=digest, size=len(name), final=True)
+                )
+                self._store(digest, name.encode())
+
+    def _store(self, digest: str, content: bytes) -> None:
+        file = self.services.settings.home / digest
+        file.write_bytes(content)
+        self.services.storage.put(digest, file)
+
+    def score_again(self) -> None:
+        """Let the submission's run end once more, so that everybody is told."""
+        with self.services.database.writing() as session:
+            self.submission(session).status = SubmissionStatus.RUNNING
+            settle(session, session.get_one(Run, self.run_id))
+
+    def sent(self, role: str, exit_: str) -> str:
+        """What was mailed to somebody, or posted to the organizers' webhook."""
+        with self.services.database.reading() as session:
+            if exit_ == "webhook":
+                told = session.scalars(select(WebhookDelivery)).all() if role in STAFF else []
+                return "\n".join(str(one.payload) for one in told)
+            mails = session.scalars(select(Email).where(Email.to == self.addresses.get(role, ""))).all()
+            return "\n".join(f"{mail.subject} {mail.body}" for mail in mails)
+
     def submission(self, session: Session) -> Submission:
         return session.get_one(Submission, self.submission_id)
 
@@ -174,26 +299,29 @@ class Stage:
 
     def get(self, role: str, exit_: str) -> Response:
         """What the exit answers somebody in this role."""
-        path = re.sub(r"\bS\b", self.submission_id, EXITS.get(exit_, exit_))
+        path = re.sub(r"\bS\b", self.submission_id, PATHS.get(exit_, exit_))
+        path = re.sub(r"\bR\b", self.run_id, re.sub(r"\bT\b", self.scene.team.id, path))
         path = re.sub(r"\bA\b", self.scene.submissions["older"].id, path)
         path = re.sub(r"\bC\b", self.scene.competition.slug, path)
         self.client.cookies.clear()
         if role in self.cookies:
             self.client.cookies.set(SESSION_COOKIE, self.cookies[role])
-        page = not path.startswith("/api/") and not path.endswith((".csv", ".zip"))
+        page = not path.startswith("/api/") and not path.endswith((".csv", ".zip", ".json"))
         headers = {"accept": "text/html" if page else "*/*"}
-        answer: Response = self.client.get(path, headers=headers, follow_redirects=False)
+        answer = self.client.get(path, headers=headers, follow_redirects=False)
         assert answer.status_code < 500
         return answer
 
     def text(self, role: str, exit_: str) -> str:
         """The same as text; of a zip, all texts in it. Nothing, where it is refused."""
+        if exit_ in ("mail", "webhook"):
+            return self.sent(role, exit_)
         answer = self.get(role, exit_)
         if answer.status_code != 200:
             return ""
         if answer.headers["content-type"] == "application/zip":
             return _unzipped(answer.content)
-        return answer.text
+        return answer.content.decode("utf-8", "replace")
 
     def change(self, **values: Any) -> None:
         """Set columns of the phase."""
@@ -209,12 +337,30 @@ def _unzipped(content: bytes) -> str:
         return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
 
 
+_APPS: list[FastAPI] = []
+
+
+def _the_app(services: Services) -> FastAPI:
+    """One application for all tests, on each test's own services: building its routes takes a second."""
+    if not _APPS:
+        _APPS.append(create_app(services.settings, services))
+    _APPS[0].state.services = services
+    return _APPS[0]
+
+
 @pytest.fixture
 def stage(scene_services: Services, scene: Scene) -> Iterator[Stage]:
     """The site before anything is hidden."""
-    app = create_app(scene_services.settings, scene_services)
+    app = _the_app(scene_services)
     with TestClient(app, base_url=scene_services.settings.base_url) as client:
         yield Stage(scene_services, scene, client)
+
+
+def _strike(stage: Stage, session: Session) -> None:
+    """It stood on the board when that was frozen, and was disqualified then."""
+    stage.phase(session).frozen_at = now()
+    session.flush()
+    _act(Act.DISQUALIFY)(stage, session)
 
 
 def _act(act: Act) -> Callable[[Stage, Session], None]:
@@ -247,30 +393,45 @@ TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
     "hidden": _set(scores_visible=False),
     "unpublished": _set(published_at=None),
     "frozen": _freeze,
+    "struck": _strike,
     "withdrawn": lambda stage, session: withdraw(session, stage.submission(session)),
     "disqualified": _act(Act.DISQUALIFY),
     "deleted": _act(Act.DELETE),
 }
 
 
+# Exits that hold no figure, or not this one: what they hold instead.
+HOLDS = {
+    "confusion": "mistakes",
+    "code's zip": "the code",
+    "zip": "the code",
+    "tasks": "run,task,dataset",
+    "log": "Sandbox started",
+    "file of predictions": "predictions.npz",
+    "file of the log": "log.txt",
+    "file of results": "PAR1",
+    "certificate": "%PDF",
+}
+
+
 def _sees(exit_: str, stage: Stage, role: str) -> bool:
     text = stage.text(role, exit_)
-    if exit_ == "confusion":
-        return "mistakes" in text
-    if exit_ == "code's zip":
-        return text == "the code"
-    if exit_ == "tasks":
-        return text.startswith("run,task,dataset")
+    if exit_ in HOLDS:
+        return HOLDS[exit_] in text
+    if exit_ == "exported tasks":
+        return stage.submission_id in text
     return any(f"{value:.3f}" in text or str(value) in text for value in (SCORE, HALF_WIDTH))
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_who_sees_the_figure_of_a_submission(stage: Stage, state: str) -> None:
-    _keep_a_zip(stage)
+@pytest.mark.parametrize("room", EXITS)
+def test_who_sees_the_figure_of_a_submission(stage: Stage, room: str, state: str) -> None:
     with stage.services.database.writing() as session:
         TO_STATE[state](stage, session)
+    if room == "messages":
+        stage.score_again()
     wrong = []
-    for exit_ in EXITS:
+    for exit_ in EXITS[room]:
         who = _expected()[exit_, state]
         asked = ONE_OF_EACH if exit_ in SLOW else WHO["all"]
         wanted, seen = WHO[who] & asked, {role for role in asked if _sees(exit_, stage, role)}
@@ -279,14 +440,42 @@ def test_who_sees_the_figure_of_a_submission(stage: Stage, state: str) -> None:
     assert not wrong, f"{state}:\n" + "\n".join(wrong)
 
 
+@pytest.mark.parametrize("state", STATES)
+def test_who_is_told_that_a_submission_is_scored(stage: Stage, state: str) -> None:
+    """Its team, by mail and on the page, unless the submission is deleted; the organizers' webhook always."""
+    with stage.services.database.writing() as session:
+        TO_STATE[state](stage, session)
+    before = stage.text("member", "notifications").count("is scored")
+    stage.score_again()
+    told = {role for role in WHO["all"] if "is scored" in stage.sent(role, "mail")}
+    assert told == (set() if state == "deleted" else {"member"})
+    assert stage.text("member", "notifications").count("is scored") - before == len(told)
+    assert "submission.finished" in stage.sent("owner", "webhook")
+
+
+@pytest.mark.parametrize(
+    ("audience", "who"),
+    [(Audience.EVERYONE, "all"), (Audience.PARTICIPANTS, "participants"), (Audience.ORGANIZERS, "staff")],
+)
+def test_who_sees_a_board_by_its_audience(stage: Stage, audience: Audience, who: str) -> None:
+    stage.change(board_audience=audience)
+    for exit_ in ("API's board", "history", "API's results", "results as CSV"):
+        assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == WHO[who], exit_
+
+
+def test_a_log_of_which_the_phase_shows_nothing_is_no_file_either(stage: Stage) -> None:
+    stage.change(log_policy=LogPolicy.NOTHING)
+    assert {role for role in WHO["all"] if "loss" in stage.text(role, "log")} == STAFF
+    assert {role for role in WHO["all"] if _sees("file of the log", stage, role)} == STAFF
+
+
+def test_a_dataset_that_left_the_pool_stays_hidden(stage: Stage) -> None:
+    with stage.services.database.writing() as session:
+        session.execute(delete(PoolPack))
+    seen = stage.text("member", "figures")
+    assert "Hidden, of another pool" in seen and not [name for name in DATASETS if name in seen]
+    assert all(name in stage.text("owner", "figures") for name in DATASETS)
+
+
 def test_the_table_names_every_exit_and_state() -> None:
-    assert set(_expected()) == {(exit_, state) for exit_ in EXITS for state in STATES}
-
-
-def _keep_a_zip(stage: Stage) -> None:
-    """Put bytes behind the submission's digest, so that its zip can be downloaded."""
-    with stage.services.database.reading() as session:
-        digest = stage.submission(session).digest
-    file = stage.services.settings.home / "code.zip"
-    file.write_bytes(b"the code")
-    stage.services.storage.put(digest, file)
+    assert set(_expected()) == {(exit_, state) for exit_ in PATHS for state in STATES}
