@@ -7,6 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -248,7 +249,7 @@ class Stage:
             row = session.scalars(select(table).where(table.submission_id == submission.id)).one()
             row.value, row.half_width = SCORE, HALF_WIDTH
             if isinstance(row, RunScore):
-                row.summary = {**row.summary, "mean": SCORE, "half_width": HALF_WIDTH}
+                row.summary = replace(row.summary, mean=SCORE, half_width=HALF_WIDTH)
         row = session.scalars(select(BoardRow).where(BoardRow.submission_id == submission.id)).one()
         row.value, row.half_width, row.sort_value = SCORE, HALF_WIDTH, -SCORE
         change = session.scalars(select(BoardChange).where(BoardChange.submission_id == submission.id)).one()
