@@ -8,9 +8,49 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants.catalogue import read_mutants
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/developers/decisions.md"
 SECTIONS = ["Rules", "Sight", "Entry", "Acts", "Wire", "Keys"]
+AREAS = (
+    "rules",
+    "sight",
+    "code",
+    "boards",
+    "entries",
+    "gates",
+    "finals",
+    "leagues",
+    "quota",
+    "leases",
+    "settlement",
+    "query_order",
+)
+# Issue 17: each of these decides something, and a reader finds the one file that does.
+HOMES = {
+    "Rules": {"scoring/anyshot_scoring/rules.py", "scoring/anyshot_scoring/rankings.py"},
+    "Sight": {
+        f"platform/anyshot_platform/sight/{n}.py"
+        for n in ("phases", "submissions", "standing", "code", "faults", "names", "logs")
+    },
+    "Entry": {
+        "platform/anyshot_platform/entries/choosing.py",
+        "platform/anyshot_platform/entries/entering.py",
+        "platform/anyshot_platform/entries/eligibility.py",
+        "platform/anyshot_platform/leagues/evidence.py",
+        "platform/anyshot_platform/leaderboards/frozen.py",
+        "platform/anyshot_platform/submissions/withdrawing.py",
+        "platform/anyshot_platform/baselines/gates.py",
+        "platform/anyshot_platform/phases/finals.py",
+    },
+    "Queue": {
+        "platform/anyshot_platform/submissions/quota.py",
+        "platform/anyshot_platform/runs/settlement.py",
+        "platform/anyshot_platform/workers/leases.py",
+    },
+    "Acts": {"platform/anyshot_platform/acts/service.py"},
+}
 
 
 def read_rows() -> list[list[str]]:
@@ -27,6 +67,25 @@ def files_in(cell: str) -> list[str]:
 def test_the_page_has_a_section_for_each_kind_of_decision() -> None:
     headings = re.findall(r"^## (.+)$", PAGE.read_text(), flags=re.MULTILINE)
     assert [name for name in SECTIONS if name not in headings] == []
+
+
+@pytest.mark.parametrize("section", HOMES)
+def test_the_home_of_each_decision_of_a_section_is_named(section: str) -> None:
+    text = PAGE.read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    assert HOMES[section] <= set(files_in(text))
+
+
+def test_every_module_of_sight_is_named() -> None:
+    folder = ROOT / "platform/anyshot_platform/sight"
+    modules = {path.relative_to(ROOT).as_posix() for path in folder.glob("*.py")}
+    assert modules - {"platform/anyshot_platform/sight/__init__.py"} <= HOMES["Sight"]
+
+
+def test_every_mutant_is_of_a_file_that_the_page_or_a_caller_names() -> None:
+    """A decision that has mutants has a home on the page: its area is one of these."""
+    named = {name for row in read_rows() for name in files_in(row[1])}
+    decided = {area: {m.file for m in read_mutants() if m.area == area} for area in AREAS}
+    assert [area for area, files in decided.items() if not files & named] == []
 
 
 @pytest.mark.parametrize("row", read_rows(), ids=lambda row: row[0])

@@ -123,3 +123,15 @@ def test_the_final_board_is_of_entries_too(final: Site) -> None:
     board = owner.call("GET", path).json()
     assert [(row["team"], row["score"]) for row in board["rows"]] == [("ada", 0.6)]
     assert names(final, "free") == [("ada", 0.5)]
+
+
+def test_an_entry_of_the_final_that_was_deleted_can_be_launched_again(final: Site) -> None:
+    worker, ada, owner = final.worker(), final.member("ada"), final.owner()
+    scored(worker, ada, 0.9)
+    end_feedback(final)
+    (made,) = launch(owner)
+    assert preview(owner)["ada"]["launched"]
+    body = {"act": "delete", "ids": [made], "reason": ""}
+    owner.call("POST", "/api/v1/competitions/small/manage/submissions/acts", json=body)
+    assert not preview(owner)["ada"]["launched"]
+    assert len(launch(owner)) == 1
