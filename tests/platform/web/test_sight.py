@@ -18,6 +18,7 @@ from httpx import Response
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership
@@ -43,7 +44,6 @@ from anyshot_platform.users.service import begin_session, create_user
 from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
-from anyshot_starting_kit.wire.worker_api import LogPolicy
 from tests.platform.web.scene import DATASETS, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
