@@ -13,7 +13,7 @@ from typing import Any
 from anyshot_core.taskserver.job import Failure
 from anyshot_core.wire.jobs import Analyse, Evaluate, Job, MetaTest, Rescore, Smoke
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Complete, Fail
+from anyshot_core.wire.worker_api import Complete, Fail, Progress
 from anyshot_worker.analyse import analyse
 from anyshot_worker.attempt import Attempt, Failed, Site, Stopped
 from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError
@@ -110,7 +110,13 @@ def _failure(attempt: Attempt, failure: Failure) -> Fail:
         artifacts=attempt.artifacts,
         usage=attempt.use(),
         provenance=attempt.provenance,
+        **_standing(attempt),
     )
+
+
+def _standing(attempt: Attempt[Any]) -> dict[str, Progress]:
+    """Where the attempt stands; sites of API version 1 know no such field."""
+    return {"progress": attempt.lease.progress} if attempt.assignment.version > 1 else {}
 
 
 def _keep_log(attempt: Attempt[Any]) -> None:

@@ -41,6 +41,7 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
     outcome = _run(attempt, materials, tasks)
     _keep_logger_tables(attempt, outcome)
     if outcome.failure is not None:
+        attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": len(outcome.results)}))
         raise Failed(outcome.failure)
     summary = _score(attempt, materials, tasks, outcome)
     attempt.keep("log.txt", attempt.log.close())

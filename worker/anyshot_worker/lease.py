@@ -60,6 +60,11 @@ class Lease:
             self._stop_reason = StopReason.DRAINING
         return self._stop_reason
 
+    @property
+    def progress(self) -> Progress:
+        """Where the attempt stands now: what the next beat tells, or would tell."""
+        return self._progress
+
     def report(self, progress: Progress) -> None:
         """What the next beat tells the platform."""
         self._progress = progress

@@ -207,6 +207,9 @@ class Fail(Message):
     task_index: int | None = None
     ways: int | None = None
     shots: int | None = None
+    progress: Progress | None = Field(
+        default=None, description="where it stood when it failed; none from workers of API version 1"
+    )
     artifacts: list[ArtifactRef] = Field(default=[])
     usage: Usage = Usage()
     provenance: Provenance = Provenance()

@@ -22,8 +22,8 @@ class StageTimes(BaseModel):
     finished: datetime | None = None
 
     def at(self, state: RunState, moment: datetime) -> StageTimes:
-        """The times with that of one more stage."""
-        return self.model_copy(update={state.value: moment})
+        """The times with that of one more stage, unless it was seen before."""
+        return self if getattr(self, state.value) else self.model_copy(update={state.value: moment})
 
     @property
     def last(self) -> RunState | None:

@@ -113,10 +113,10 @@ def run_title(run: Run) -> str:
 
 def last_stage(run: Run) -> RunState | None:
     """The stage that a run had reached when it ended."""
+    if run.task_index is not None or run.tasks_done:
+        return max(RunState.META_TESTING, run.times.last or RunState.META_TESTING, key=STAGES.index)
     if run.times.last is not None:
         return run.times.last
-    if run.task_index is not None or run.tasks_done:
-        return RunState.META_TESTING
     return RunState.META_TRAINING if run.seconds_used > 0 else None
 
 

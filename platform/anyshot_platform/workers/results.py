@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.reports import ReportSummary
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Usage
+from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Progress, Usage
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
@@ -17,8 +17,9 @@ from anyshot_platform.leagues.evidence import weigh_evidence
 from anyshot_platform.operations.alerts import open_alert
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.records import StageTimes
 from anyshot_platform.runs.settlement import settle
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.states import RunState, state_of_stage
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.scores.service import record_score
 from anyshot_platform.scores.verification import WrongResult, verify
@@ -165,8 +166,19 @@ def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) 
         task_shots=failure.shots,
         usage=failure.usage,
         provenance=failure.provenance,
+        **_reached(run, failure.progress),
         seconds_used=failure.usage.participant_seconds,
     )
+
+
+def _reached(run: Run, progress: Progress | None) -> dict[str, StageTimes | int]:
+    """Where the attempt stood when it failed, as it says itself: heartbeats come too late for quick failures."""
+    if progress is None:
+        return {}
+    return {
+        "stage_times": run.times.at(state_of_stage(progress.stage), now()),
+        "tasks_done": progress.tasks_done,
+    }
 
 
 def _usage_of(session: Session, run: Run, told: Usage) -> Usage:
