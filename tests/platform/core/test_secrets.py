@@ -256,7 +256,8 @@ def test_the_commitment_is_published_at_opening_and_verified_later(embedded_site
     page = alice.call("GET", "/competitions/small/phases/feedback").text
     assert commitment in page and phase()["key"] is None
     assert owner.call("POST", f"{PHASE}/acts/redraw-seeds").status_code == 409
-    assert owner.call("POST", f"{PHASE}/acts/publish-key").status_code == 409, "the phase is open"
+    refused = owner.call("POST", f"{PHASE}/acts/publish-key")
+    assert refused.status_code == 409 and "once the phase is closed" in refused.json()["message"]
     site.set_phase(ends_at=now() - timedelta(hours=1))
     assert owner.call("POST", f"{PHASE}/acts/publish-key").status_code == 409, "the data is hidden"
     with site.services.database.writing() as session:
