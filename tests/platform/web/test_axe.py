@@ -28,7 +28,15 @@ def private_pages(live: LiveSite) -> list[str]:
         ),
         *(
             base + part
-            for part in ("/leaderboard", "/discussion", "/discussion/new", "/team", "/announcements")
+            for part in (
+                "/leaderboard",
+                "/discussion",
+                "/discussion/new",
+                "/team",
+                "/announcements",
+                "/leagues",
+                "/results",
+            )
         ),
         *(f"/submissions/{ids[name]}" for name in ("queued", "running", "failed", "lost", "finished")),
         "/submissions",

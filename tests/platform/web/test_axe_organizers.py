@@ -36,6 +36,7 @@ MANAGE = (
     "/people",
     "/submissions",
     "/submissions?status=failed&sort=-score",
+    "/entries",
     "/final",
     "/reports",
     "/announcements",
