@@ -33,7 +33,7 @@ def phases_with_results(session: Session, access: CompetitionAccess) -> list[Pha
 
 
 def results_of(session: Session, access: CompetitionAccess, phase_slug: str = "") -> Results:
-    """The results of a phase, the newest where none is named; raises `Forbidden` while they are hidden."""
+    """The results of a phase, the newest published one if none is named; raises `Forbidden` while they are hidden."""
     phase = _phase(session, access, phase_slug)
     sight = access.sight_of(phase)
     if sight.board_hidden:
@@ -50,7 +50,8 @@ def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:
     known = phases_with_results(session, access) or final_phases(session, access.competition)
     if not known:
         raise NotFound("This competition has no final phase.")
-    return known[0]
+    published = [phase for phase in known if publication_of(phase).published is not None]
+    return (published or known)[0]
 
 
 def league_of(results: Results, slug: str) -> LeagueResults:

@@ -38,7 +38,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _answer_bug)
 
 
-def answer(request: Request, status: int, code: str, message: str, **details: object) -> Response:
+def answer(request: Request, status: int, code: str, message: str, /, **details: object) -> Response:
     """An error as JSON or as a page."""
     if wants_html(request):
         title = _TITLES.get(status, "Something went wrong" if status >= 500 else "That did not work")
