@@ -40,8 +40,16 @@ test-fast: $(READY)  ## Run what needs no sandbox, no browser and no training, o
 test-all: $(READY)  ## Run the test suite with the whole of the lists of which CI runs a slice
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) $(ARGS)
 
-hostile: $(READY)  ## Throw the whole hostile suite at the sandbox
-	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(ARGS)
+# The part "the site" of the hostile suite: docs/operators/threats.md says what each of them tries.
+SITE_ATTACKS = $(addprefix tests/platform/,core/test_secrets.py admin/test_smoke_pool.py admin/test_pack_rights.py \
+	core/test_admission.py core/test_loops.py core/test_confined.py core/test_budgets.py core/test_boundary.py \
+	core/test_people.py core/test_sealing.py core/test_access.py)
+
+hostile: $(READY)  ## Throw the whole hostile suite at the sandbox and at the site
+	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(SITE_ATTACKS) $(ARGS)
+
+hostile-site: $(READY)  ## Only its part "the site": attacks on secrets, rights, people, doors; floods and races on loopback
+	@$(ON_ALL_CORES) $(SITE_ATTACKS) $(ARGS)
 
 coverage: $(READY)  ## Measure branch coverage of scoring and of the modules that decide; fails below the share in pyproject.toml
 	@$(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" --cov=anyshot_scoring \
@@ -80,4 +88,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile coverage mutants compose bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint format docs migration image reproduce clean

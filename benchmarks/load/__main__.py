@@ -13,6 +13,7 @@ import asyncio
 import os
 import statistics
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import select
@@ -29,6 +30,7 @@ from anyshot_platform.web.viewer import Scope
 from benchmarks.chaos import machines
 from benchmarks.chaos.stage import services_of
 from benchmarks.figures import Figure, figure, keep
+from benchmarks.load.crowd import come
 from benchmarks.load.filling import analyze, fill
 from benchmarks.load.spent import Spent
 from benchmarks.load.stage import make_competition
@@ -42,6 +44,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--submissions", type=int, default=100_000)
+    parser.add_argument("--visitors", type=int, default=1000, help="of the part `crowd`, at the same moment")
     parser.add_argument("--processes", type=int, default=2, help="web processes")
     parser.add_argument("--database", choices=("postgresql", "sqlite"), default="postgresql")
     parser.add_argument("--seed", type=int, default=0)
@@ -67,11 +70,38 @@ def measure_database(options: argparse.Namespace) -> None:
     leaderboard.main(["--submissions", str(options.submissions)])
 
 
-PARTS = {"users": measure_users, "workers": measure_workers, "database": measure_database}
+def measure_crowd(options: argparse.Namespace) -> None:
+    """A thousand visitors at the same moment; results in `crowd.json`."""
+    options.users = min(options.users, 50)  # accounts that half of the crowd shares
+    options.submissions = min(options.submissions, 2000)
+    visit = lambda address, members: asyncio.run(come(address, members, options.visitors))  # noqa: E731
+    with tempfile.TemporaryDirectory(prefix="anyshot-crowd-", ignore_cleanup_errors=True) as folder:
+        figures = served(Path(folder), options, visit)
+    notes = f"{options.visitors} visitors at once, {options.processes} processes, {options.database}"
+    keep("crowd", [*figures, figure("crowd.machine_load_average", os.getloadavg()[0], "")], notes)
+
+
+PARTS = {
+    "users": measure_users,
+    "crowd": measure_crowd,
+    "workers": measure_workers,
+    "database": measure_database,
+}
 
 
 def run(home: Path, options: argparse.Namespace) -> list[Figure]:
     """Set the site up, let the users in, and count."""
+
+    def users(address: str, members: list[Member]) -> list[Figure]:
+        return report(asyncio.run(simulate(address, members, options)), options)
+
+    return served(home, options, users)
+
+
+def served(
+    home: Path, options: argparse.Namespace, visit: Callable[[str, list[Member]], list[Figure]]
+) -> list[Figure]:
+    """Set the site up, let `visit` use it, and count what it spent."""
     with postgres() as server:
         if server is None:
             raise SystemExit("The load benchmark needs PostgreSQL.")
@@ -88,12 +118,12 @@ def run(home: Path, options: argparse.Namespace) -> list[Figure]:
         try:
             machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
             spent = Spent({"web": web.pid, "database": server.pid})
-            record = asyncio.run(simulate(environment["ANYSHOT_BASE_URL"], members, options))
+            figures = visit(environment["ANYSHOT_BASE_URL"], members)
             cores = spent.cores()
         finally:
             web.stop()
     return [
-        *report(record, options),
+        *figures,
         *(figure(f"load.cores_of_{name}", value, "") for name, value in cores.items()),
     ]
 

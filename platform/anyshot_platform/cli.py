@@ -21,7 +21,8 @@ from anyshot_platform.queue import sweeper as sweeping
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
 from anyshot_platform.users import service as users
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.web.access import find_competition
+from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token
 
 
 class Admin(click.Group):
@@ -84,13 +85,21 @@ def make_migration(message: str) -> None:
 @click.argument("username")
 @click.option("--email", required=True, help="E-mail address.")
 @click.option("--site-admin", is_flag=True, help="Make the user a site administrator.")
+@click.option("--organizer", is_flag=True, help="Let the user begin competitions.")
 @click.password_option(envvar="ANYSHOT_NEW_PASSWORD", help="Asked for when not given.")
-def create_user(home: Path, username: str, email: str, site_admin: bool, password: str) -> None:
-    """Create an account."""
+def create_user(
+    home: Path, username: str, email: str, site_admin: bool, organizer: bool, password: str
+) -> None:
+    """Create an account; its address is taken as confirmed."""
     services = services_of(home)
     with services.database.writing() as session:
         users.create_user(
-            session, username=username, email=email, password=password, is_site_admin=site_admin
+            session,
+            username=username,
+            email=email,
+            password=password,
+            is_site_admin=site_admin,
+            may_organize=organizer,
         )
     click.echo(f"Created {username}.")
 
@@ -98,10 +107,16 @@ def create_user(home: Path, username: str, email: str, site_admin: bool, passwor
 @admin.command()
 @HomeOption
 @click.argument("name")
-def worker_token(home: Path, name: str) -> None:
+@click.option("--hardware-class", help="Only for workers of this class.")
+@click.option("--competition", help="Only for runs of this competition, by its short name.")
+@click.option("--days", type=click.IntRange(1), default=DAYS, show_default=True, help="Days that it lasts.")
+def worker_token(
+    home: Path, name: str, hardware_class: str | None, competition: str | None, days: int
+) -> None:
     """Make a token for a worker machine and print it, this once."""
     with services_of(home).database.writing() as session:
-        click.echo(create_worker_token(session, name))
+        only = find_competition(session, competition).id if competition else None
+        click.echo(create_worker_token(session, name, reach=Reach(hardware_class, only, days)))
 
 
 @admin.command()

@@ -34,7 +34,7 @@ from anyshot_platform.web.patience import LimitedPatience
 from anyshot_platform.web.services import Services
 from anyshot_platform.webhooks.delivery import send_due_deliveries
 from anyshot_platform.workers.models import WorkerToken
-from anyshot_platform.workers.tokens import create_worker_token
+from anyshot_platform.workers.tokens import Reach, create_worker_token
 
 log = logging.getLogger(__name__)
 EMBEDDED_TOKEN = "embedded"
@@ -98,7 +98,8 @@ def connection_rules(settings: PlatformSettings) -> dict[str, Any]:
 
 
 def prepare(services: Services) -> None:
-    """Bring the database to the newest schema and make sure that the bucket is there."""
+    """Close the site's files to other users, bring the database to the newest schema, make sure of the bucket."""
+    keep_private(services.settings)
     migrate(services.database)
     if isinstance(services.storage, S3Storage):
         services.storage.make_bucket()
@@ -107,9 +108,22 @@ def prepare(services: Services) -> None:
 def run_background(settings: PlatformSettings, stop: threading.Event) -> None:
     """Sweeper and senders as a process of their own, beside several web services."""
     configure_logging(settings.log_format)
+    os.umask(0o077)
     services = make_services(settings)
     with Background(services):
         stop.wait()
+
+
+def keep_private(settings: PlatformSettings) -> None:
+    """What this process writes is its user's alone: password digests, keys of phases, e-mails with links."""
+    os.umask(0o077)
+    home = settings.home
+    files = [*home.glob("anyshot.sqlite3*"), *home.glob("mail/*.eml"), *home.glob("secret-key")]
+    for path in (home, home / "mail", home / "uploads", home / "blobs"):
+        if path.is_dir():
+            path.chmod(0o700)
+    for path in files:
+        path.chmod(0o600)
 
 
 class Background:
@@ -173,7 +187,7 @@ def make_embedded_token(services: Services) -> str:
             select(WorkerToken).where(WorkerToken.name == EMBEDDED_TOKEN, WorkerToken.revoked_at.is_(None))
         ):
             token.revoked_at = now()
-        return create_worker_token(session, EMBEDDED_TOKEN)
+        return create_worker_token(session, EMBEDDED_TOKEN, reach=Reach(days=None))
 
 
 class EmbeddedWorker:
@@ -210,9 +224,9 @@ class EmbeddedWorker:
         pause = 1.0
         while not self._stopping.is_set():
             started = time.monotonic()
-            self._process = subprocess.Popen(
-                [anyshot_command(), "worker", "run"], env=self._environment(port)
-            )
+            # The worker's files are read by other users: those of its sandboxes.
+            command = [anyshot_command(), "worker", "run"]
+            self._process = subprocess.Popen(command, env=self._environment(port), umask=0o022)
             self._process.wait()
             if self._stopping.is_set():
                 return

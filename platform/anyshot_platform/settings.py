@@ -101,6 +101,15 @@ class PlatformSettings(BaseSettings):
     s3_access_key: str | None = Field(default=None, description="Access key of the S3 service.")
     s3_secret_key: SecretStr | None = Field(default=None, description="Secret key of the S3 service.")
 
+    organizers: Literal["everyone", "granted"] = Field(
+        default="granted",
+        description="Who may begin competitions and pools: everyone, or whom the administrators let.",
+    )
+    confirm_addresses: bool | None = Field(
+        default=None,
+        description="New accounts confirm their e-mail address by a link; follows `smtp_url` when not set: "
+        "a site without mail takes addresses as they are written.",
+    )
     sign_up: Literal["open", "closed"] = Field(default="open", description="Whether anyone may sign up.")
     session_days: int = Field(default=14, ge=1, description="Days after which a log-in ends.")
     secure_cookies: bool | None = Field(
@@ -222,6 +231,11 @@ class PlatformSettings(BaseSettings):
     def upload_folder(self) -> Path:
         """Where uploads lie until they are complete."""
         return self.home / "uploads"
+
+    @cached_property
+    def asks_to_confirm(self) -> bool:
+        """Whether new accounts confirm their address before anything is sent or joined."""
+        return self.smtp_url is not None if self.confirm_addresses is None else self.confirm_addresses
 
     @cached_property
     def cookies_over_https_only(self) -> bool:

@@ -59,6 +59,7 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
         "base_url": "http://testserver",
         "budget_limits": dict.fromkeys(("log_ins", "sign_ups", "uploads", "checks", "announcements"), 0),
         "retry_seconds": 0.0,
+        "organizers": "everyone",
         **changes,
     }
     return PlatformSettings.model_validate(values)

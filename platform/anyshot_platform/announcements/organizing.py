@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.notifications.service import notify
 
 
@@ -20,6 +20,8 @@ def announce(
     session: Session, competition: Competition, title: str, body: str, actor_id: str
 ) -> Announcement:
     """Tell all participants something, each in the way they chose."""
+    if competition.state == CompetitionState.DRAFT:
+        raise Conflict("A draft has nobody to tell: publish the competition first.")
     if not title.strip():
         raise Invalid("An announcement needs a title.", field="title")
     announcement = Announcement(

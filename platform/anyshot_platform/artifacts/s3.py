@@ -10,6 +10,8 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from anyshot_platform.artifacts.storage import Hashing, WrongDigest
+
 _PREFIX = "blobs/"
 _ABSENT = {"404", "NoSuchKey", "NotFound"}
 
@@ -62,8 +64,16 @@ class S3Storage:
             self._client.create_bucket(Bucket=self.bucket)
 
     def put(self, digest: str, source: Path) -> None:
-        if not self.exists(digest):
-            self._client.upload_file(str(source), self.bucket, _PREFIX + digest)
+        if self.exists(digest):
+            return
+        with source.open("rb") as origin:
+            hashing = Hashing(origin)
+            self._client.upload_fileobj(hashing, self.bucket, _PREFIX + digest)
+        try:
+            hashing.require(digest)
+        except WrongDigest:
+            self.delete(digest)
+            raise
 
     def open(self, digest: str) -> BinaryIO:
         try:

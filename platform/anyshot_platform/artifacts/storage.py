@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
@@ -11,11 +12,15 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 
+class WrongDigest(ValueError):
+    """The bytes that were to be stored are others than their digest says; nothing was kept."""
+
+
 class Storage(Protocol):
     """Content-addressed files."""
 
     def put(self, digest: str, source: Path) -> None:
-        """Store the file `source`, whose digest the caller has verified; storing twice is harmless."""
+        """Store the file `source`; storing twice is harmless. Raises `WrongDigest`: the bytes are hashed on the way."""
         ...
 
     def open(self, digest: str) -> BinaryIO:
@@ -39,6 +44,25 @@ class Storage(Protocol):
         ...
 
 
+class Hashing:
+    """A file that is read once, from its beginning, and hashed meanwhile."""
+
+    def __init__(self, origin: BinaryIO) -> None:
+        self._origin = origin
+        self._sha = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes."""
+        part = self._origin.read(size)
+        self._sha.update(part)
+        return part
+
+    def require(self, digest: str) -> None:
+        """Raise `WrongDigest` unless what was read has the digest."""
+        if self._sha.hexdigest() != digest:
+            raise WrongDigest(f"the file does not have the digest {digest}")
+
+
 class FolderStorage:
     """Files in a folder, two levels deep; written beside their place and renamed into it."""
 
@@ -57,9 +81,11 @@ class FolderStorage:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".incoming-")
         try:
             with os.fdopen(handle, "wb") as sink, source.open("rb") as origin:
-                shutil.copyfileobj(origin, sink, 1 << 20)
+                hashing = Hashing(origin)
+                shutil.copyfileobj(hashing, sink, 1 << 20)
                 sink.flush()
                 os.fsync(sink.fileno())
+            hashing.require(digest)
             Path(name).replace(target)
         except BaseException:
             Path(name).unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.users.models import User
-from anyshot_platform.web.access import signed_in_as
+from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -34,6 +34,7 @@ from anyshot_platform.web.viewer import Scope, Viewer
 
 router = APIRouter(include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Beginner = Annotated[Viewer, Depends(may_organize)]
 
 
 @router.get("/organize")
@@ -69,7 +70,7 @@ def _show(
 
 @router.post("/organize/import")
 def import_bundle(
-    request: Request, session: SessionDep, services: ServicesDep, viewer: InBrowser, form: FormDep
+    request: Request, session: SessionDep, services: ServicesDep, viewer: Beginner, form: FormDep
 ) -> Response:
     """Import an uploaded zip or a ready-made competition, or show everything that is wrong with it."""
     try:
@@ -119,7 +120,7 @@ def _read(form: SentForm) -> Bundle:
 
 
 @router.post("/organize/new")
-def begin_empty(request: Request, session: SessionDep, viewer: InBrowser, form: FormDep) -> Response:
+def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: FormDep) -> Response:
     """Begin with an empty draft."""
     title = form.text("title")
     try:

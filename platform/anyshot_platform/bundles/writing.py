@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.schema import CompetitionSpec
 
@@ -18,7 +19,8 @@ def write_definition(spec: CompetitionSpec, *, secrets: bool) -> bytes:
         for phase in data.get("phases", []):
             for key in ("train_seeds", "test_seeds", "key", "query_order"):
                 phase.get("tasks", {}).pop(key, None)
-            phase.get("tasks", {}).get("protocol", {}).pop("split_seed", None)
+            for key in SEEDS:
+                phase.get("tasks", {}).get("protocol", {}).pop(key, None)
     text: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
     return text.encode()
 

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions import service
+from anyshot_platform.competitions.invitations import answer_invitation
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.schemas import (
     CompetitionDetail,
@@ -17,6 +18,7 @@ from anyshot_platform.competitions.schemas import (
     LeagueOut,
     MembershipOut,
     PhaseOut,
+    ReplyIn,
 )
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -78,6 +80,19 @@ def join(
         session, access.competition, user, accepts_terms=body.accepts_terms, pseudonym=body.pseudonym
     )
     return show_detail(session, find_access(session, viewer, access.competition))
+
+
+@router.post("/{slug}/invitation")
+def reply_to_invitation(
+    slug: SlugParam,
+    body: ReplyIn,
+    viewer: Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))],
+    session: SessionDep,
+) -> MembershipOut | None:
+    """Accept or decline an invitation; a draft is told of to those who accepted."""
+    user = session.get_one(User, viewer.id)
+    competition = answer_invitation(session, slug, user, accept=body.accept, accepts_terms=body.accepts_terms)
+    return _show_membership(session, find_access(session, viewer, competition).membership)
 
 
 def show_detail(session: Session, access: CompetitionAccess) -> CompetitionDetail:

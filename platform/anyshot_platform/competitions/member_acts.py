@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions import people
+from anyshot_platform.competitions.invitations import offer
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -51,6 +52,9 @@ def _uploads(session: Session, membership: Membership) -> int:
 def _look_approve(session: Session, membership: Membership, deed: Deed) -> Findings:
     if membership.status == MemberStatus.APPROVED:
         return Findings(done="This person takes part already.")
+    if membership.status in people.NOT_HERE:
+        words = "This person has left or has not answered yet. Invite them: only they can accept."
+        return Findings(refused=[words])
     lifted = ["The submissions that the ban took off the boards come back."]
     return Findings(
         does=["The person takes part.", *(lifted if membership.status == MemberStatus.BANNED else [])], told=1
@@ -150,16 +154,22 @@ def _look_invite(session: Session, invitation: Invitation, deed: Deed) -> Findin
             return Findings(done=f"{invitation.user.username} is {role.value} already.")
         if known.role == Role.OWNER:
             return Findings(refused=[f"{invitation.user.username} is an owner already."])
+    if known is not None and known.status == MemberStatus.BANNED:
+        return Findings(refused=[f"{invitation.user.username} is banned; lift the ban first."])
     return Findings(
         does=[f"The person can {_POWERS[role]}.", *(_ranking(session, known, role) if known else [])],
         asks=role != Role.PARTICIPANT,
+        told=1,
     )
 
 
 def _invite(session: Session, invitation: Invitation, deed: Deed) -> Done:
     role = Role(deed.options["role"])
-    membership = people.take_in(session, invitation.competition, invitation.user, role)
-    return Done("Added.", after={"role": role.value}, result=membership)
+    membership = offer(session, invitation.competition, invitation.user, role)
+    waits = membership.status == MemberStatus.INVITED
+    words = "Invited: the person takes part by accepting." if waits else "The role is given."
+    after = {"role": role.value, "status": membership.status.value}
+    return Done(words, after=after, result=membership)
 
 
 APPROVE = Act("member.approve", "Approve {}", _target, _look_approve, _approve, "Ban them.")
@@ -177,7 +187,7 @@ ROLE = Act(
 )
 INVITE = Act(
     "member.add",
-    "Add {}",
+    "Invite {}",
     _invited,
     _look_invite,
     _invite,

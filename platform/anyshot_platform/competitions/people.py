@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
@@ -23,29 +23,34 @@ from anyshot_platform.submissions.service import refresh_boards
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import Page, page_of
+
+NOT_HERE = (MemberStatus.INVITED, MemberStatus.WITHDRAWN)
 
 
 @dataclass(frozen=True)
 class Person:
-    """A member with team and number of submissions."""
+    """A member with team and number of submissions; `email` as the viewer may see it."""
 
     membership: Membership
     user: User
     team: Team | None
     submissions: int
+    email: str | None
 
 
 def list_people(
     session: Session,
-    competition: Competition,
+    access: CompetitionAccess,
     *,
     text: str = "",
     status: str = "",
     role: str = "",
     number: int = 1,
 ) -> tuple[list[Person], Page]:
-    """Members, those that wait first, filtered and paged."""
+    """Members, those that wait first, filtered and paged. Who sees no addresses finds nobody by one."""
+    competition = access.competition
     query = (
         select(Membership, User, Team)
         .join(User, User.id == Membership.user_id)
@@ -58,15 +63,15 @@ def list_people(
         query = query.where(Membership.role == Role(role))
     if text.strip():
         pattern = f"%{text.strip().casefold()}%"
-        query = query.where(
-            or_(User.username_key.like(pattern), User.email_key.like(pattern), Team.name_key.like(pattern))
-        )
+        by_address = and_(User.email_key.like(pattern), Membership.status.not_in(NOT_HERE))
+        named = or_(User.username_key.like(pattern), Team.name_key.like(pattern))
+        query = query.where(or_(named, by_address) if access.may(Role.ORGANIZER) else named)
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, 50, total)
     order = query.order_by(Membership.status != MemberStatus.PENDING, User.username_key)
     rows = session.execute(order.offset(page.offset).limit(page.size)).all()
     counts = _counts(session, competition, [team.id for _, _, team in rows if team])
-    people = [Person(m, u, t, counts.get(t.id, 0) if t else 0) for m, u, t in rows]
+    people = [Person(m, u, t, counts.get(t.id, 0) if t else 0, address_of(access, m, u)) for m, u, t in rows]
     return people, page
 
 
@@ -163,20 +168,29 @@ def set_role(session: Session, membership: Membership, role: Role) -> None:
 def count_owners(session: Session, competition_id: str) -> int:
     """How many owners a competition has."""
     query = select(func.count(Membership.id)).where(
-        Membership.competition_id == competition_id, Membership.role == Role.OWNER
+        Membership.competition_id == competition_id,
+        Membership.role == Role.OWNER,
+        Membership.status == MemberStatus.APPROVED,  # one who was invited is none yet
     )
     return session.scalar(query) or 0
 
 
 def find_user(session: Session, name: str) -> User:
-    """A user of this site by name or e-mail; raises `Invalid`."""
+    """A user of this site by name; raises `Invalid`."""
+    if "@" in name:  # the answer would tell whose address it is
+        raise Invalid("Invite people by user name: addresses are not looked up.", field="username")
     key = name.strip().casefold()
-    user = session.scalars(
-        select(User).where(or_(User.username_key == key, User.email_key == key), User.deleted_at.is_(None))
-    ).one_or_none()
+    query = select(User).where(User.username_key == key, User.deleted_at.is_(None))
+    user = session.scalars(query).one_or_none()
     if user is None:
         raise Invalid(f"There is no user “{name}”.", field="username")
     return user
+
+
+def address_of(access: CompetitionAccess, membership: Membership, user: User) -> str | None:
+    """The e-mail address, for organizers, of people who came by themselves or accepted."""
+    may_see = access.may(Role.ORGANIZER) and membership.status not in NOT_HERE
+    return user.email if may_see else None
 
 
 def take_in(session: Session, competition: Competition, user: User, role: Role) -> Membership:

@@ -41,7 +41,7 @@ class TeamOut(BaseModel):
 
 
 class MemberOut(BaseModel):
-    """A member as organizers see them."""
+    """A member as organizers see them; reviewers see no `email`."""
 
     id: str
     username: str
@@ -64,7 +64,7 @@ class MemberPage(BaseModel):
 
 
 class InviteIn(ConsentIn):
-    """An existing user, by name or e-mail; who becomes more than a participant is confirmed by name."""
+    """An existing user, by name; who becomes more than a participant is confirmed by name."""
 
     username: str = Field(max_length=320)
     role: Role
@@ -105,26 +105,24 @@ def list_people(
     page: PageParam = 1,
 ) -> MemberPage:
     """Members, filtered by name, e-mail or team, by status and by role."""
-    found, place = people.list_people(
-        session, access.competition, text=q, status=status, role=role, number=page
-    )
+    found, place = people.list_people(session, access, text=q, status=status, role=role, number=page)
     return MemberPage(
         total=place.total,
         page=place.number,
         pages=place.pages,
-        items=[_show(person.membership, person.user, person.team) for person in found],
+        items=[_show(access, person.membership, person.user, person.team) for person in found],
     )
 
 
 @router.post("", status_code=201)
 def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
-    """Make a user organizer, reviewer or participant."""
+    """Invite a user as organizer, reviewer or participant, by name; a member gets the role at once."""
     user = people.find_user(session, body.username)
     wish = Deed(access.viewer.id, body.reason, {"role": body.role})
     carry_out(session, member_acts.INVITE, Invitation(access.competition, user), wish, body.consent())
     membership = find_membership(session, access.competition.id, user.id)
     assert membership is not None
-    return _show_member(session, membership)
+    return _show_member(access, session, membership)
 
 
 @router.post("/{membership_id}/approve")
@@ -163,7 +161,7 @@ def _do(
     membership = people.find_member(session, access.competition, membership_id)
     wish = Deed(access.viewer.id, body.reason, options or {})
     carry_out(session, act, membership, wish, body.consent())
-    return _show_member(session, membership)
+    return _show_member(access, session, membership)
 
 
 @router.put("/{membership_id}/notes")
@@ -171,7 +169,7 @@ def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, b
     """Keep a note that only organizers see."""
     membership = people.find_member(session, access.competition, membership_id)
     people.note(session, membership, body.notes, access.viewer.id)
-    return _show_member(session, membership)
+    return _show_member(access, session, membership)
 
 
 @router.put("/{membership_id}/role")
@@ -195,20 +193,20 @@ def set_quota(
         reason=body.reason,
         actor_id=access.viewer.id,
     )
-    return _show_member(session, membership)
+    return _show_member(access, session, membership)
 
 
-def _show_member(session: Session, membership: Membership) -> MemberOut:
+def _show_member(access: CompetitionAccess, session: Session, membership: Membership) -> MemberOut:
     session.flush()
     team = session.get(Team, membership.team_id) if membership.team_id else None
-    return _show(membership, session.get_one(User, membership.user_id), team)
+    return _show(access, membership, session.get_one(User, membership.user_id), team)
 
 
-def _show(membership: Membership, user: User, team: Team | None) -> MemberOut:
+def _show(access: CompetitionAccess, membership: Membership, user: User, team: Team | None) -> MemberOut:
     return MemberOut(
         id=membership.id,
         username=user.username,
-        email=user.email,
+        email=people.address_of(access, membership, user),
         role=membership.role,
         status=membership.status,
         reason=membership.status_reason,

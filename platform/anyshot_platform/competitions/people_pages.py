@@ -38,9 +38,7 @@ def show_people(
     page: PageParam = 1,
 ) -> Response:
     """Members, filtered and paged."""
-    found, place = people.list_people(
-        session, access.competition, text=q, status=status, role=role, number=page
-    )
+    found, place = people.list_people(session, access, text=q, status=status, role=role, number=page)
     return render_manage(
         request,
         session,
@@ -60,7 +58,7 @@ def show_people(
 
 @router.post("/add")
 def add_member(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
-    """Make a user organizer, reviewer or participant."""
+    """Invite a user as organizer, reviewer or participant; a member gets the role at once."""
     back = manage_path(access, "/people")
     try:
         invitation = Invitation(access.competition, people.find_user(session, form.text("username")))

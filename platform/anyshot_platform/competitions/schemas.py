@@ -84,6 +84,15 @@ class CompetitionDetail(CompetitionOut):
     membership: MembershipOut | None
 
 
+class ReplyIn(BaseModel):
+    """The answer to an invitation."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    accept: bool
+    accepts_terms: bool = False
+
+
 class JoinIn(BaseModel):
     """A wish to take part."""
 

@@ -28,6 +28,15 @@ class TermsChanged(CannotJoin):
     code = "terms_changed"
 
 
+def require_reachable(user: User) -> None:
+    """Raise `CannotJoin` while an account's address is not confirmed."""
+    if user.email is not None and user.email_verified_at is None:
+        raise CannotJoin(
+            "Please confirm your e-mail address first: open the link that was sent to you, or have it sent again "
+            "under Account, Password and sessions."
+        )
+
+
 def require_terms(competition: Competition, membership: Membership) -> None:
     """Raise `TermsChanged` unless a participant has accepted the terms as they are now."""
     if must_accept(competition, membership):
@@ -105,11 +114,14 @@ def join(
         raise CannotJoin("The organizers declined your registration. Please ask them to admit you.")
     if membership is None or membership.status == MemberStatus.WITHDRAWN:
         _require_joinable(competition, user)
+    elif membership.status == MemberStatus.INVITED:
+        require_reachable(user)
     if membership is None:
         membership = Membership(competition_id=competition.id, user_id=user.id, role=Role.PARTICIPANT)
         session.add(membership)
     if membership.status != MemberStatus.APPROVED:
-        by_approval = competition.registration == Registration.APPROVAL
+        invited = membership.status == MemberStatus.INVITED
+        by_approval = competition.registration == Registration.APPROVAL and not invited
         membership.status = MemberStatus.PENDING if by_approval else MemberStatus.APPROVED
     session.flush()
     if membership.team_id is None:
@@ -125,6 +137,7 @@ def _require_joinable(competition: Competition, user: User) -> None:
         raise CannotJoin("This competition takes no participants now.")
     if competition.registration == Registration.CLOSED:
         raise CannotJoin("Registration for this competition is closed.")
+    require_reachable(user)
     domain = (user.email_key or "").rpartition("@")[2]
     if competition.email_domains and domain not in {name.casefold() for name in competition.email_domains}:
         allowed = ", ".join(competition.email_domains)
@@ -135,6 +148,7 @@ def require_participant(membership: Membership | None) -> Membership:
     """The membership, if it may submit; raises `CannotJoin` with the reason."""
     reasons = {
         MemberStatus.PENDING: "The organizers have not approved your registration yet.",
+        MemberStatus.INVITED: "You are invited; accept first, under Account, Competitions and teams.",
         MemberStatus.BANNED: "You are banned from this competition.",
         MemberStatus.REJECTED: "The organizers declined your registration.",
         MemberStatus.WITHDRAWN: "You have left this competition. Join again to submit.",

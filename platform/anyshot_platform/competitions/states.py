@@ -38,6 +38,7 @@ class Role(StrEnum):
 class MemberStatus(StrEnum):
     """Where a membership stands."""
 
+    INVITED = "invited"  # by the organizers, and has not answered
     PENDING = "pending"
     APPROVED = "approved"
     BANNED = "banned"

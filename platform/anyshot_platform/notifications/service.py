@@ -43,7 +43,7 @@ def notify(
         choice = choices.get(user.id)
         if choice is None or choice.page:
             session.add(Notification(user_id=user.id, kind=kind, title=title[:200], body=body, url=url))
-        if user.email and (choice is None or choice.email):
+        if user.email and user.email_verified_at and (choice is None or choice.email):
             send_email(session, to=user.email, subject=title, body=f"{body}\n\n{url}".strip() + "\n")
 
 

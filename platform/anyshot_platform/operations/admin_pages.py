@@ -21,14 +21,14 @@ from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.pools.service import check_slug
 from anyshot_platform.queue.loops import read_loops
 from anyshot_platform.users import administration
-from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.access import find_competition, site_admin
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.paging import PageParam
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Viewer
 from anyshot_platform.workers.models import Image, Worker, WorkerToken
-from anyshot_platform.workers.tokens import create_worker_token, revoke_worker_token
+from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token, revoke_worker_token
 
 router = APIRouter(prefix="/admin", include_in_schema=False)
 Admin = Annotated[Viewer, Depends(site_admin)]
@@ -123,7 +123,10 @@ def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Re
 @router.post("/workers/tokens")
 def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
     """Make a worker's token and show it once."""
-    secret = create_worker_token(session, form.text("name"), viewer.id)
+    slug = form.text("competition")
+    only = find_competition(session, slug).id if slug else None
+    reach = Reach(form.text("hardware_class", 64), only, form.number("days") or DAYS)
+    secret = create_worker_token(session, form.text("name"), viewer.id, reach)
     audit.record(
         session,
         actor_id=viewer.id,

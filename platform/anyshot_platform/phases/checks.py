@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.bundles.sense import judge_phase
@@ -24,8 +25,8 @@ _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UT
 
 
 def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
-    """A protocol without the secret of which class is trained on; left out when it is saved, the secret stays."""
-    return {key: value for key, value in protocol.items() if key != "split_seed"}
+    """A protocol without its secret seeds; left out when it is saved, the secrets stay."""
+    return {key: value for key, value in protocol.items() if key not in SEEDS}
 
 
 def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:

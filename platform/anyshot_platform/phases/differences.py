@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.schema import PhaseSpec
 
 
@@ -16,8 +17,9 @@ def keep_secrets(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
             kept[name] = getattr(known, name)
     if "test_seeds" in kept:
         kept["query_order"] = known.query_order
-    if "split_seed" in known.protocol and known.protocol.get("name") == tasks.protocol.get("name"):
-        kept["protocol"] = {"split_seed": known.protocol["split_seed"], **tasks.protocol}
+    secret = {name: known.protocol[name] for name in SEEDS if name in known.protocol}
+    if secret and known.protocol.get("name") == tasks.protocol.get("name"):
+        kept["protocol"] = {**secret, **tasks.protocol}
     return spec.model_copy(update={"tasks": tasks.model_copy(update=kept)})
 
 
@@ -53,7 +55,7 @@ def flatten(spec: PhaseSpec) -> dict[str, Any]:
             flat |= {f"{part}.{key}": one for key, one in value.items()}
         else:
             flat[part] = value
-    flat["tasks.protocol"] = {k: v for k, v in flat["tasks.protocol"].items() if k != "split_seed"}
+    flat["tasks.protocol"] = {k: v for k, v in flat["tasks.protocol"].items() if k not in SEEDS}
     return {name: value for name, value in flat.items() if name not in _SECRET}
 
 

@@ -19,12 +19,13 @@ from anyshot_platform.pools import acts, organizing
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.web.access import signed_in_as
+from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
 
 router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 PoolParam = Annotated[str, Path(max_length=64)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -98,13 +99,15 @@ class PublishIn(ConsentIn):
 
 
 @router.get("")
-def list_pools(session: SessionDep, viewer: Owner) -> list[PoolOut]:
+def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
     """The viewer's pools and the public ones."""
     return [_show(pool) for pool in organizing.list_pools(session, viewer)]
 
 
 @router.post("", status_code=201)
-def add_pool(session: SessionDep, viewer: Owner, body: PoolIn) -> PoolDetail:
+def add_pool(
+    session: SessionDep, viewer: Annotated[Viewer, Depends(may_organize)], body: PoolIn
+) -> PoolDetail:
     """Make a pool."""
     pool = create_pool(
         session,
@@ -117,7 +120,7 @@ def add_pool(session: SessionDep, viewer: Owner, body: PoolIn) -> PoolDetail:
 
 
 @router.get("/{pool_slug}")
-def show_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDetail:
+def show_pool(session: SessionDep, viewer: Looker, pool_slug: PoolParam) -> PoolDetail:
     """A pool that is the viewer's own or public."""
     return _show_detail(session, organizing.find_pool(session, viewer, pool_slug))
 

@@ -27,7 +27,7 @@ from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.pools.uses import competitions_using, uses_of
 from anyshot_platform.reports.catalogue import find_kind
 from anyshot_platform.reports.service import list_pool_reports
-from anyshot_platform.web.access import find_access, signed_in_as
+from anyshot_platform.web.access import find_access, may_organize, signed_in_as
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import Services, ServicesDep, SessionDep
@@ -35,10 +35,11 @@ from anyshot_platform.web.viewer import Scope, Viewer
 
 router = APIRouter(prefix="/organize/pools", include_in_schema=False)
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 
 
 @router.get("")
-def show_pools(request: Request, session: SessionDep, viewer: Owner) -> Response:
+def show_pools(request: Request, session: SessionDep, viewer: Looker) -> Response:
     """The viewer's pools and the public ones."""
     pools = organizing.list_pools(session, viewer)
     return render(
@@ -51,7 +52,9 @@ def show_pools(request: Request, session: SessionDep, viewer: Owner) -> Response
 
 
 @router.post("")
-def add_pool(session: SessionDep, viewer: Owner, form: FormDep) -> Response:
+def add_pool(
+    session: SessionDep, viewer: Annotated[Viewer, Depends(may_organize)], form: FormDep
+) -> Response:
     """A new pool, without packs."""
     slug = form.text("slug")
 
@@ -68,11 +71,11 @@ def add_pool(session: SessionDep, viewer: Owner, form: FormDep) -> Response:
 
 
 @router.get("/{slug}")
-def show_pool(request: Request, session: SessionDep, viewer: Owner, slug: str) -> Response:
+def show_pool(request: Request, session: SessionDep, viewer: Looker, slug: str) -> Response:
     """A pool: versions, packs with counts, digests and contact sheets."""
     pool = organizing.find_pool(session, viewer, slug)
     versions = organizing.list_versions(session, pool)
-    owns = pool.owner_id == viewer.user_id or viewer.is_site_admin
+    owns = pool.owner_id == viewer.owner_id or viewer.is_site_admin
     return render(
         request,
         "manage/pool.html",
@@ -182,7 +185,7 @@ def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pa
 
 @router.get("/{slug}/packs/{pack_id}/sheet.png")
 def show_sheet(
-    session: SessionDep, services: ServicesDep, viewer: Owner, slug: str, pack_id: str
+    session: SessionDep, services: ServicesDep, viewer: Looker, slug: str, pack_id: str
 ) -> Response:
     """The contact sheet of a dataset."""
     pack = _pack_of(session, viewer, slug, pack_id)
@@ -195,7 +198,7 @@ def show_sheet(
 
 @router.get("/{slug}/packs/{pack_id}/download")
 def download_pack(
-    session: SessionDep, services: ServicesDep, viewer: Owner, slug: str, pack_id: str
+    session: SessionDep, services: ServicesDep, viewer: Looker, slug: str, pack_id: str
 ) -> Response:
     """The pack's file: of a public pool for everybody who is signed in, else for its owner."""
     pack = _pack_of(session, viewer, slug, pack_id)

@@ -33,14 +33,14 @@ def list_pools(session: Session, viewer: Viewer) -> list[Pool]:
     """The pools that the viewer owns or may use; all of them for site administrators."""
     query = select(Pool).order_by(Pool.slug)
     if not viewer.is_site_admin:
-        query = query.where(or_(Pool.owner_id == viewer.id, Pool.published_at.is_not(None)))
+        query = query.where(or_(Pool.owner_id == viewer.owner_id, Pool.published_at.is_not(None)))
     return list(session.scalars(query))
 
 
 def find_pool(session: Session, viewer: Viewer, slug: str, *, to_change: bool = False) -> Pool:
     """A pool that the viewer may look into (owns, administers, or it is public); raises `NotFound`."""
     pool = session.scalars(select(Pool).where(Pool.slug == slug)).one_or_none()
-    owns = pool is not None and (pool.owner_id == viewer.user_id or viewer.is_site_admin)
+    owns = pool is not None and (pool.owner_id == viewer.owner_id or viewer.is_site_admin)
     if pool is None or not (owns or (pool.published_at is not None and not to_change)):
         raise NotFound("There is no such pool.")
     return pool

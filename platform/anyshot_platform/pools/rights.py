@@ -41,7 +41,7 @@ def find_packs(session: Session, viewer: Viewer, digests: Sequence[str]) -> list
 
 
 def _in_readable_pools(viewer: Viewer):
-    readable = or_(Pool.owner_id == viewer.id, Pool.published_at.is_not(None))
+    readable = or_(Pool.owner_id == viewer.owner_id, Pool.published_at.is_not(None))
     return (
         select(PoolPack.pack_id)
         .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)

@@ -96,8 +96,8 @@ async def send_part(
 @router.post("/uploads/{upload_id}/check")
 def check_upload(upload_id: UploadParam, viewer: Submitter, services: ServicesDep) -> ChecksOut:
     """Run the checks on a complete upload, without submitting it."""
-    _, path, digest = uploads.complete_upload(services, viewer.id, upload_id)
-    report = service.check_zip(path)
+    with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
+        report = service.check_zip(path)
     return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": report.to_dict()["checks"]})
 
 
@@ -113,12 +113,13 @@ def submit(
     """Submit a complete upload: it is checked, and queued if it passes."""
     with services.database.reading() as session:
         _require_may_submit(request, session, viewer, slug, phase_slug)
-    upload, path, digest = uploads.complete_upload(services, viewer.id, body.upload_id)
-    archive = service.store_zip(services, path, upload.filename, digest)
+    with uploads.sealed_upload(services, viewer.id, body.upload_id) as (upload, path, digest):
+        archive = service.store_zip(services, path, upload.filename, digest)
     wishes = service.Wishes(
         comment=body.comment, leagues=tuple(body.leagues), fact_sheet=body.fact_sheet, smoke=body.smoke
     )
     with services.database.writing() as session:
+        uploads.use_up(session, body.upload_id)
         access = _require_may_submit(request, session, viewer, slug, phase_slug)
         phase = find_phase(session, access.competition, phase_slug)
         submission = service.submit(session, access.competition, phase, access.membership, archive, wishes)

@@ -24,7 +24,7 @@ from anyshot_platform.phases.smoke import smoke_pool
 from anyshot_platform.submissions.checks_view import check_views
 from anyshot_platform.submissions.quota_view import quota_view
 from anyshot_platform.submissions.service import Wishes, store_zip, submit
-from anyshot_platform.submissions.uploads import begin_upload, complete_upload, drop_upload, upload_path
+from anyshot_platform.submissions.uploads import begin_upload, drop_upload, sealed_upload, upload_path, use_up
 from anyshot_platform.web.access import (
     CompetitionAccess,
     browser_session,
@@ -185,12 +185,13 @@ def send_submission(
     try:
         if not upload_id:
             upload_id = _keep_file(services, viewer.id, sent.get("file"))
-        upload, path, digest = complete_upload(services, viewer.id, upload_id)
         with services.database.reading() as session:
             access = _participant(session, viewer, slug)
             require_open(find_phase(session, access.competition, phase_slug))
-        archive = store_zip(services, path, upload.filename, digest)
+        with sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
+            archive = store_zip(services, path, upload.filename, digest)
         with services.database.writing() as session:
+            use_up(session, upload_id)
             access = _participant(session, viewer, slug)
             phase = find_phase(session, access.competition, phase_slug)
             wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))

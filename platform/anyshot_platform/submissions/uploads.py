@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 from anyio import to_thread
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.service import digest_file
@@ -118,45 +124,69 @@ def _note_received(services: Services, upload_id: str, path: Path) -> None:
             upload.received = path.stat().st_size
 
 
-def complete_upload(services: Services, user_id: str, upload_id: str) -> tuple[Upload, Path, str]:
-    """The upload, its file and its digest, once all bytes are here; raises `Conflict` or `Invalid`."""
+@contextmanager
+def sealed_upload(services: Services, user_id: str, upload_id: str) -> Iterator[tuple[Upload, Path, str]]:
+    """The upload, a copy of its file that no part can reach any more, and that copy's digest.
+
+    A part that began before the upload was complete may still be written; what is hashed, checked and stored is the
+    copy. Raises `Conflict` or `Invalid` unless all bytes are here.
+    """
     upload = _find(services, user_id, upload_id)
-    path = upload_path(services, upload)
-    return upload, path, _require_whole(upload, path)
+    handle, name = tempfile.mkstemp(
+        dir=services.settings.upload_folder, prefix=f"{upload.id}.", suffix=".sealed"
+    )
+    os.close(handle)
+    path = Path(name)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(upload_path(services, upload), path)
+        yield upload, path, _require_whole(upload, path)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def use_up(session: Session, upload_id: str) -> None:
+    """Mark an upload as used in this transaction; of several at once, one finds it unused. Raises `NotFound`."""
+    used = session.execute(
+        update(Upload).where(Upload.id == upload_id, Upload.used_at.is_(None)).values(used_at=now())
+    )
+    if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
+        raise NotFound("There is no such upload; it may have been used already.")
 
 
 def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
-    """An upload and its content, used up in this transaction; raises as `complete_upload` does."""
+    """An upload and its content, used up in this transaction; raises as `sealed_upload` does."""
     upload = find_upload(session, user_id, upload_id)
     path = upload_path(services, upload)
-    _require_whole(upload, path)
-    content = path.read_bytes()
-    upload.used_at = now()
-    session.flush()
-    path.unlink()
+    content = path.read_bytes() if path.exists() else b""
+    _require_digest(upload, len(content), hashlib.sha256(content).hexdigest())
+    use_up(session, upload.id)
+    path.unlink(missing_ok=True)
     return upload, content
 
 
 def _require_whole(upload: Upload, path: Path) -> str:
     """The digest of the bytes that arrived; raises `Conflict` or `Invalid` unless they are all that was announced."""
-    received = path.stat().st_size if path.exists() else 0
+    digest = digest_file(path)
+    _require_digest(upload, path.stat().st_size, digest)
+    return digest
+
+
+def _require_digest(upload: Upload, received: int, digest: str) -> None:
     if received != upload.size:
         raise Conflict(f"{received} of {upload.size} bytes are here.", received=received, size=upload.size)
-    digest = digest_file(path)
     if upload.digest is not None and digest != upload.digest:
         raise Invalid(
             "The bytes that arrived are not the ones announced. Please upload again.", digest=digest
         )
-    return digest
 
 
 def drop_upload(services: Services, upload_id: str) -> None:
-    """Forget an upload that became a submission."""
-    with services.database.writing() as session:
+    """Remove the file of an upload that became a submission."""
+    with services.database.reading() as session:
         upload = session.get(Upload, upload_id)
-        if upload is not None:
-            upload.used_at = now()
-            upload_path(services, upload).unlink(missing_ok=True)
+    if upload is not None:
+        upload_path(services, upload).unlink(missing_ok=True)
 
 
 def forget_old_uploads(services: Services, *, older_than: timedelta = timedelta(days=2)) -> int:

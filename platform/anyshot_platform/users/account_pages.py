@@ -10,7 +10,9 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_platform.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
@@ -101,7 +103,7 @@ def show_teams(request: Request, viewer: InBrowser, session: SessionDep) -> Resp
         .outerjoin(Team, Team.id == Membership.team_id)
         .where(
             Membership.user_id == viewer.id,
-            Membership.status != MemberStatus.WITHDRAWN,
+            Membership.status.not_in((MemberStatus.WITHDRAWN, MemberStatus.INVITED)),
             Competition.deleted_at.is_(None),
         )
         .order_by(Membership.created_at.desc())
@@ -109,11 +111,40 @@ def show_teams(request: Request, viewer: InBrowser, session: SessionDep) -> Resp
     return _page(
         request,
         "teams",
+        invitations=[
+            {
+                "slug": c.slug,
+                "title": c.title,
+                "role": m.role.value,
+                "terms": c.terms if must_accept(c, m) else "",
+            }
+            for c, m in list_invitations(session, viewer.id)
+        ],
         memberships=[
             {"slug": slug, "title": title, "role": m.role.value, "status": m.status.value, "team": team}
             for slug, title, m, team in rows
         ],
     )
+
+
+@router.post("/invitations/{slug}/{reply}")
+def reply_to_invitation(
+    viewer: InBrowser,
+    session: SessionDep,
+    form: FormDep,
+    slug: Annotated[str, Path(max_length=64)],
+    reply: Annotated[str, Path(pattern="^(accept|decline)$")],
+) -> Response:
+    """Accept or decline an invitation to a competition."""
+    user = session.get_one(User, viewer.id)
+    try:
+        accept = reply == "accept"
+        answer_invitation(session, slug, user, accept=accept, accepts_terms=form.flag("accepts_terms"))
+    except PlatformError as error:
+        return redirect("/account/teams", flash=error.message, tone="bad")
+    if not accept:
+        return redirect("/account/teams", flash="The invitation is declined.")
+    return redirect(f"/competitions/{slug}", flash="You take part now.")
 
 
 @router.get("/tokens")
@@ -176,13 +207,15 @@ def show_security(request: Request, viewer: InBrowser, session: SessionDep) -> R
 def _security(
     request: Request, viewer: Viewer, session: SessionDep, problem: PlatformError | None = None
 ) -> Response:
+    user = session.get_one(User, viewer.id)
     return _page(
         request,
         "security",
         problem,
         sessions=service.list_sessions(session, viewer.id),
         this_session=viewer.session_id,
-        has_password=session.get_one(User, viewer.id).password_hash is not None,
+        has_password=user.password_hash is not None,
+        unconfirmed=user.email if user.email_verified_at is None else None,
     )
 
 

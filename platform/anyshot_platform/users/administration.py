@@ -38,6 +38,8 @@ def change_user(session: Session, user_id: str, deed: str, actor_id: str) -> Use
         user.blocked_at = None
     elif deed in ("promote", "demote"):
         user.is_site_admin = deed == "promote"
+    elif deed in ("let-organize", "stop-organizing"):
+        user.may_organize = deed == "let-organize"
     elif deed == "sign-out":
         _end_everything(session, user)
     else:

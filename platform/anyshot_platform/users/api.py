@@ -10,9 +10,11 @@ from fastapi import APIRouter, Depends, Request
 
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.users import service
+from anyshot_platform.users.confirming import ask_to_confirm
 from anyshot_platform.users.limiting import limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
+from anyshot_platform.users.security_log import note_event
 from anyshot_platform.web.access import browser_session, public, signed_in_as
 from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer
@@ -31,7 +33,9 @@ def sign_up(request: Request, body: SignUp, session: SessionDep, services: Servi
         email=body.email,
         password=body.password,
         display_name=body.display_name,
+        confirmed=not services.settings.asks_to_confirm,
     )
+    ask_to_confirm(services, session, user)
     return UserOut.model_validate(user)
 
 
@@ -42,6 +46,7 @@ def log_in_for_token(request: Request, body: LogIn, session: SessionDep, service
     user = service.authenticate(session, body.username, body.password)
     scopes = [Scope.READ, Scope.SUBMIT, Scope.ACCOUNT, *([Scope.ORGANIZE] if body.organize else [])]
     made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)
+    note_event(session, user.id, "account.log_in", "token")
     return TokenMade.model_validate(
         {**TokenOut.model_validate(made.token).model_dump(), "secret": made.secret}
     )

@@ -39,6 +39,13 @@ def limit_links(request: Request, services: Services) -> None:
     spend(services, "links_asked", client_address(request))
 
 
+def limit_links_of_account(services: Services, name: str) -> None:
+    """Count a link that is sent to an account, whoever asks: mailboxes are not flooded."""
+    with services.database.reading() as session:
+        who = account_key(session, name)
+    spend(services, "links_sent", who)
+
+
 def client_address(request: Request) -> str:
     """The address that asks; behind a trusted proxy (`trusted_proxies`) the one that the proxy saw."""
     return request.client.host if request.client else "unknown"

@@ -29,6 +29,7 @@ class User(Base):
     about: Mapped[str] = mapped_column(Text, default="")
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     is_site_admin: Mapped[bool] = mapped_column(default=False)
+    may_organize: Mapped[bool] = mapped_column(default=False)  # asked where `organizers` is "granted"
     blocked_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from anyshot_platform.users import oauth
 from anyshot_platform.users.pages import safe_next, set_session_cookie
+from anyshot_platform.users.security_log import note_event
 from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect
@@ -60,6 +61,7 @@ def come_back(
     with services.database.writing() as session:
         user = oauth.find_or_make_user(session, services.settings, provider, person, viewer.user_id)
         agent = request.headers.get("user-agent", "")[:200]
+        note_event(session, user.id, "account.log_in", provider)
         new = begin_session(session, user, user_agent=agent, days=services.settings.session_days)
     response = redirect(target)
     set_session_cookie(response, new, services)

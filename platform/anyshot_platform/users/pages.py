@@ -10,9 +10,11 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.users import service
+from anyshot_platform.users.confirming import ask_to_confirm
 from anyshot_platform.users.limiting import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.oauth import offered
+from anyshot_platform.users.security_log import note_event
 from anyshot_platform.users.service import NewSession
 from anyshot_platform.web.access import browser_session, public
 from anyshot_platform.web.rendering import redirect, render
@@ -59,6 +61,7 @@ def log_in(
         with services.database.writing() as session:
             user = service.authenticate(session, username, password)
             new = _begin(request, services, session, user)
+            note_event(session, user.id, "account.log_in")
     except PlatformError as error:
         return render(
             request,
@@ -97,7 +100,11 @@ def sign_up(
     try:
         limit_sign_ups(request, services)
         with services.database.writing() as session:
-            user = service.create_user(session, username=username, email=email, password=password)
+            confirmed = not services.settings.asks_to_confirm
+            user = service.create_user(
+                session, username=username, email=email, password=password, confirmed=confirmed
+            )
+            ask_to_confirm(services, session, user)
             new = _begin(request, services, session, user)
     except PlatformError as error:
         return render(

@@ -7,10 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Path, Request
 from starlette.responses import Response
 
+from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.service import send_email
 from anyshot_platform.users import service
-from anyshot_platform.users.limiting import limit_links
+from anyshot_platform.users.limiting import limit_links, limit_links_of_account
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep
@@ -34,6 +35,7 @@ def send_link(
     """Send a link, if the address has an account; the answer does not tell whether it has."""
     try:
         limit_links(request, services)
+        limit_links_of_account(services, email)
     except PlatformError as error:
         return render(
             request,
@@ -81,6 +83,7 @@ def set_password(
         with services.database.writing() as session:
             user, _ = service.redeem_one_time_token(session, secret, PURPOSE)
             service.set_password(session, user, password)
+            user.email_verified_at = user.email_verified_at or now()  # the link came to it
     except PlatformError as error:
         return render(
             request,

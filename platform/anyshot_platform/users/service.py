@@ -16,6 +16,7 @@ from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.users import passwords
 from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, User
+from anyshot_platform.users.security_log import note_event
 from anyshot_platform.web.signing import digest_secret, new_secret
 from anyshot_platform.web.viewer import TOKEN_PREFIX, Scope
 
@@ -64,8 +65,13 @@ def create_user(
     password: str | None,
     display_name: str = "",
     is_site_admin: bool = False,
+    may_organize: bool = False,
+    confirmed: bool = True,
 ) -> User:
-    """Create an account; raises `Invalid`, `WeakPassword` or `NameTaken`."""
+    """Create an account; raises `Invalid`, `WeakPassword` or `NameTaken`.
+
+    `confirmed` says that the address is its owner's; until it is, nothing but links is sent there (`users.confirming`).
+    """
     username = check_username(username)
     email = check_email(email) if email else None
     if password is not None:
@@ -83,6 +89,8 @@ def create_user(
         password_hash=passwords.hash_password(password) if password is not None else None,
         display_name=display_name.strip()[:200],
         is_site_admin=is_site_admin,
+        may_organize=may_organize,
+        email_verified_at=now() if email and confirmed else None,
     )
     session.add(user)
     session.flush()
@@ -212,6 +220,7 @@ def create_token(
     )
     session.add(token)
     session.flush()
+    note_event(session, user_id, "token.create", " ".join(token.scopes))
     return NewToken(token, secret)
 
 
@@ -230,6 +239,7 @@ def revoke_token(session: Session, user_id: str, token_id: str) -> None:
     if token is None or token.user_id != user_id:
         raise NotFound("There is no such token.")
     token.revoked_at = token.revoked_at or now()
+    note_event(session, user_id, "token.revoke")
 
 
 def change_password(
@@ -246,6 +256,7 @@ def set_password(session: Session, user: User, new: str, *, keep_session: str | 
     passwords.check_password(new, user.username, (user.email or "").partition("@")[0])
     user.password_hash = passwords.hash_password(new)
     end_all_sessions(session, user.id, keep=keep_session)
+    note_event(session, user.id, "account.new_password")
     revoke_all_tokens(session, user.id)  # whoever had the old password may have made some
 
 

@@ -28,7 +28,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.submissions import Sight, look
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.services import SAFE_METHODS, SessionDep
+from anyshot_platform.web.services import SAFE_METHODS, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import Scope, Viewer, ViewerDep
 
 _POLICY = "__access_policy__"
@@ -65,8 +65,8 @@ def refuse_open_routes(routes: Iterable[Any]) -> None:
 
 
 def require_scope(request: Request, viewer: Viewer, scope: Scope) -> None:
-    """Raise unless the viewer's token has the scope (READ is enough for safe methods)."""
-    needed = Scope.READ if request.method in SAFE_METHODS else scope
+    """Raise unless the viewer's token has the scope. READ is enough to look, but not at what organizers see."""
+    needed = Scope.READ if request.method in SAFE_METHODS and scope != Scope.ORGANIZE else scope
     if needed not in viewer.scopes:
         raise Forbidden(f"This API token lacks the scope “{needed}”.")
 
@@ -87,6 +87,16 @@ def signed_in_as(scope: Scope) -> Callable[..., Viewer]:
         return viewer
 
     return signed_in
+
+
+@policy("may_organize")
+def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> Viewer:
+    """Policy: those who may begin competitions and pools: everyone, or whom the administrators let."""
+    found = signed_in_as(Scope.ORGANIZE)(request, viewer)
+    granted = viewer.may_organize or viewer.is_site_admin
+    if services.settings.organizers == "granted" and not granted:
+        raise Forbidden("Who may organize is decided by the site's administrators. Please ask them.")
+    return found
 
 
 @policy("browser_session")
@@ -129,7 +139,10 @@ class CompetitionAccess:
 
 
 def find_access(session: Session, viewer: Viewer, competition: Competition) -> CompetitionAccess:
-    """What the viewer is in the competition. Site administrators are owners everywhere."""
+    """What the viewer is in the competition. Site administrators are owners everywhere.
+
+    A token without the scope `organize` is a participant's: no seed, hidden dataset or secret of others comes by it.
+    """
     membership = None
     if viewer.user_id is not None:
         membership = session.scalars(
@@ -138,7 +151,12 @@ def find_access(session: Session, viewer: Viewer, competition: Competition) -> C
             )
         ).one_or_none()
     role = membership.role if membership is not None and membership.status == MemberStatus.APPROVED else None
-    return CompetitionAccess(competition, viewer, membership, Role.OWNER if viewer.is_site_admin else role)
+    role = Role.OWNER if viewer.is_site_admin else role
+    return CompetitionAccess(competition, viewer, membership, _as_scoped(role, viewer))
+
+
+def _as_scoped(role: Role | None, viewer: Viewer) -> Role | None:
+    return role if role is None or Scope.ORGANIZE in viewer.scopes else Role.PARTICIPANT
 
 
 def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) -> dict[str, Role]:
@@ -152,7 +170,7 @@ def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) ->
             Membership.status == MemberStatus.APPROVED,
         )
     )
-    return {row.competition_id: row.role for row in rows}
+    return {row.competition_id: _as_scoped(row.role, viewer) or row.role for row in rows}
 
 
 def find_competition(session: Session, slug: str) -> Competition:
@@ -176,6 +194,8 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
     if not access.may(role):
         if not access.viewer.is_signed_in:
             raise NotSignedIn("Please sign in.")
+        if Scope.ORGANIZE not in access.viewer.scopes:
+            raise Forbidden("This API token lacks the scope “organize”.")
         raise Forbidden(f"Only those with the role “{role}” in this competition may do this.")
 
 

@@ -24,7 +24,7 @@ _TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
 class Scope(StrEnum):
     """What an API token may do."""
 
-    READ = "read"  # all that its user can see
+    READ = "read"  # what its user sees as a participant
     SUBMIT = "submit"  # upload, cancel, withdraw submissions
     ORGANIZE = "organize"  # act as organizer or site administrator
     ACCOUNT = "account"  # profile, teams, memberships, tokens
@@ -40,6 +40,7 @@ class Viewer:
     email: str = ""
     time_zone: str = "UTC"
     is_site_admin: bool = False
+    may_organize: bool = False
     session_id: str | None = None
     token_id: str | None = None
     scopes: frozenset[Scope] = frozenset(Scope)
@@ -55,6 +56,11 @@ class Viewer:
         if self.user_id is None:
             raise NotSignedIn("Please sign in.")
         return self.user_id
+
+    @property
+    def owner_id(self) -> str | None:
+        """The user's id where it is asked what is theirs as an organizer; None for a token without that scope."""
+        return self.user_id if Scope.ORGANIZE in self.scopes else None
 
 
 NOBODY = Viewer()
@@ -135,7 +141,8 @@ def _viewer_of(
         display_name=user.display_name or user.username,
         email=user.email or "",
         time_zone=user.time_zone,
-        is_site_admin=user.is_site_admin,
+        is_site_admin=user.is_site_admin and Scope.ORGANIZE in scopes,
+        may_organize=user.may_organize,
         session_id=session_id,
         token_id=token_id,
         scopes=scopes,

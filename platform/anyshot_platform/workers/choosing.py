@@ -32,6 +32,7 @@ def choose_run(
     info: WorkerInfo,
     *,
     worker_id: str = "",
+    competition_id: str | None = None,
     wanted: str | None = None,
     worker_gone_seconds: float = 60.0,
     keep_slot_from_bulk: bool = True,
@@ -39,13 +40,15 @@ def choose_run(
 ) -> Run | None:
     """The run that this worker should claim now; None if there is nothing that fits it.
 
-    `wanted` names the run that rang; it is taken only if nothing goes before it. `skip` are runs that another
-    worker was quicker to claim.
+    `competition_id` is the one competition that the worker's token is for, if it is for one. `wanted` names the run
+    that rang; it is taken only if nothing goes before it. `skip` are runs that another worker was quicker to claim.
     """
     moment = now()
     fits = and_(_is_queued(info, moment), Run.id.not_in(skip), ~_was_unreadable(worker_id, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
         fits = and_(fits, ~Run.bulk)
+    if competition_id is not None:
+        fits = and_(fits, Run.competition_id == competition_id)
     if not info.analyses:
         fits = and_(fits, Run.kind != JobKind.ANALYSE)
     top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))

@@ -23,6 +23,7 @@ from anyshot_platform.runs.transitions import StaleEpoch, write_state
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.choosing import TOO_OLD, UNREADABLE, choose_run
 from anyshot_platform.workers.models import Worker
+from anyshot_platform.workers.tokens import reach_of
 
 _RACES = 10  # times that another worker may be quicker before we answer "nothing"
 
@@ -59,6 +60,7 @@ def claim(
     session: Session, settings: PlatformSettings, token_id: str, info: WorkerInfo, wanted: str | None = None
 ) -> Claim | None:
     """Give a worker the run that fits it best, with a lease and a new epoch; None if there is none."""
+    competition_id = reach_of(session, token_id, info)
     worker = register_worker(session, token_id, info)
     if worker.paused_at is not None:
         return None
@@ -68,6 +70,7 @@ def claim(
             session,
             info,
             worker_id=worker.id,
+            competition_id=competition_id,
             wanted=wanted,
             worker_gone_seconds=settings.worker_gone_seconds,
             keep_slot_from_bulk=settings.keep_slot_from_bulk,

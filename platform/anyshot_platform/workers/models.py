@@ -21,6 +21,9 @@ class WorkerToken(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     created_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=now)
+    expires_at: Mapped[datetime | None]
+    hardware_class: Mapped[str | None] = mapped_column(String(64))  # None: any
+    competition_id: Mapped[str | None] = mapped_column(ForeignKey("competitions.id"))  # None: of all
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
 

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated
 
 from fastapi import Depends, Request
-from sqlalchemy import select
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
-from anyshot_platform.errors import NotFound, NotSignedIn
+from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
 from anyshot_platform.web.access import policy
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.services import Services, ServicesDep
 from anyshot_platform.web.signing import digest_secret, new_secret
 from anyshot_platform.workers.models import WorkerToken
 
 PREFIX = "anyworker_"
 _USE_RECORDED_EVERY = 300.0  # seconds
+DAYS = 365  # that a token lasts where nothing else is said
 
 
-def create_worker_token(session: Session, name: str, created_by: str | None = None) -> str:
+@dataclass(frozen=True)
+class Reach:
+    """What a token is for: work of one hardware class, of one competition (by id), until a day. None: no limit."""
+
+    hardware_class: str | None = None
+    competition_id: str | None = None
+    days: int | None = DAYS
+
+
+EVERYTHING = Reach()
+
+
+def create_worker_token(
+    session: Session, name: str, created_by: str | None = None, reach: Reach = EVERYTHING
+) -> str:
     """Make a token for a machine and return its text, which is shown once."""
     secret = PREFIX + new_secret()
     session.add(
-        WorkerToken(name=name.strip()[:200] or "worker", digest=digest_secret(secret), created_by=created_by)
+        WorkerToken(
+            name=name.strip()[:200] or "worker",
+            digest=digest_secret(secret),
+            created_by=created_by,
+            hardware_class=reach.hardware_class or None,
+            competition_id=reach.competition_id,
+            expires_at=now() + timedelta(days=reach.days) if reach.days else None,
+        )
     )
     session.flush()
     return secret
@@ -46,12 +71,37 @@ def worker_token(request: Request, services: ServicesDep) -> str:
     with services.database.reading() as session:
         token = session.scalars(
             select(WorkerToken).where(
-                WorkerToken.digest == digest_secret(secret), WorkerToken.revoked_at.is_(None)
+                WorkerToken.digest == digest_secret(secret),
+                WorkerToken.revoked_at.is_(None),
+                or_(WorkerToken.expires_at.is_(None), WorkerToken.expires_at > now()),
             )
         ).one_or_none()
     if token is None:
-        raise NotSignedIn("The worker's token is unknown or was revoked.")
+        raise NotSignedIn("The worker's token is unknown, has expired or was revoked.")
+    _note_use(services, token)
     return token.id
+
+
+def _note_use(services: Services, token: WorkerToken) -> None:
+    moment = now()
+    used = token.last_used_at
+    if used is None or (moment - used).total_seconds() > _USE_RECORDED_EVERY:
+        with services.database.writing() as session:
+            session.execute(update(WorkerToken).where(WorkerToken.id == token.id).values(last_used_at=moment))
+
+
+def reach_of(session: Session, token_id: str, info: WorkerInfo) -> str | None:
+    """The id of the one competition whose runs a token may have; None: of all.
+
+    Raises:
+        Forbidden: the token is for another hardware class than the worker's.
+    """
+    token = session.get_one(WorkerToken, token_id)
+    if token.hardware_class not in (None, info.hardware_class):
+        raise Forbidden(
+            f"This token is for workers of class “{token.hardware_class}”; this worker says “{info.hardware_class}”."
+        )
+    return token.competition_id
 
 
 WorkerTokenDep = Annotated[str, Depends(worker_token)]

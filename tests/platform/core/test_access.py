@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +34,20 @@ def all_routes() -> list[APIRoute]:
 
 
 ROUTES = all_routes()
+TABLE: dict[str, frozenset[str]] = {
+    route: frozenset(policies.split("+"))
+    for policies, section in tomllib.loads((Path(__file__).parent / "access.toml").read_text()).items()
+    for route in section["routes"]
+}
+
+
+def test_every_route_has_the_door_that_the_table_says() -> None:
+    found = {
+        f"{method} {route.path}": frozenset(policies_of(route))
+        for route in ROUTES
+        for method in route.methods or ()
+    }
+    assert found == TABLE
 
 
 def fill(path: str, values: dict[str, str]) -> str:
@@ -67,7 +83,7 @@ def test_a_route_without_a_policy_is_refused() -> None:
 
 
 def test_what_the_public_may_change_is_listed() -> None:
-    reset = re.compile(r"^/(reset|password|forgot|oauth|log-in|verify)")
+    reset = re.compile(r"^/(reset|password|forgot|oauth|log-in|confirm)")
     found = {
         (method, route.path)
         for route in ROUTES
@@ -131,11 +147,10 @@ def test_every_route_for_every_role(embedded_site: Site, people: dict[str, Perso
     }
     wrong, fives = [], []
     for route in ROUTES:
-        policies = set(policies_of(route))
         if "{path" in route.path or "/stream" in route.path:
             continue
         for method in sorted(route.methods or ()):
-            path = fill(route.path, values)
+            path, policies = fill(route.path, values), set(TABLE[f"{method} {route.path}"])
             for standing, person in people.items():
                 if _lets_in(policies, standing, method):
                     continue
@@ -146,6 +161,65 @@ def test_every_route_for_every_role(embedded_site: Site, people: dict[str, Perso
                     wrong.append((method, route.path, standing, status, sorted(policies)))
     assert fives == []
     assert wrong == []
+
+
+def test_objects_of_others(embedded_site: Site, people: dict[str, Person | None]) -> None:
+    """The owner of another competition gets through its doors, and finds nothing of this one behind them."""
+    site = embedded_site
+    owner, petra, bob = site.owner(), people["participant"], site.person("bob")
+    assert petra is not None
+    begun = {"title": "Bobs", "slug": "bobs"}
+    assert bob.call("POST", "/organize/new", data=begun, follow_redirects=False).status_code == 303
+    submission = petra.submit().json()
+    api, mine = "/api/v1/competitions/small", "/api/v1/competitions/bobs"
+    hook = owner.call("POST", f"{api}/manage/webhooks", json={"url": "https://example.org/x"}).json()["id"]
+    news = owner.call("POST", f"{api}/manage/announcements", json={"title": "t", "body": "b"}).json()["id"]
+    page = owner.call("POST", f"{api}/manage/pages", json={"title": "Rules", "body": "b"}).json()["id"]
+    member, token = member_of(site, petra.id), petra.call("GET", "/api/v1/tokens").json()[0]["id"]
+    run = submission["runs"][0]["id"]
+    tried: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", f"{mine}/manage/webhooks/{hook}/acts/renew", {}),
+        ("POST", f"{mine}/manage/webhooks/{hook}/acts/remove", {}),
+        ("DELETE", f"{mine}/manage/announcements/{news}", {}),
+        ("DELETE", f"{mine}/manage/pages/{page}", {}),
+        ("POST", f"{mine}/manage/people/{member}/ban", {"reason": "x"}),
+        ("PUT", f"{mine}/manage/people/{member}/role", {"role": "owner"}),
+        ("PUT", f"{mine}/manage/people/{member}/quota", {"day": 9}),
+        ("PUT", f"{mine}/manage/people/{member}/notes", {"notes": "x"}),
+        ("GET", f"{mine}/manage/phases/feedback", {}),
+        ("POST", f"{mine}/manage/phases/feedback/acts/close", {}),
+        ("PUT", "/api/v1/pools/small-pool/publication", {"published": True}),
+        ("POST", "/api/v1/pools/small-pool/combine", {}),
+        ("GET", "/api/v1/pools/small-pool", {}),
+        ("DELETE", f"/api/v1/tokens/{token}", {}),
+        ("GET", f"/api/v1/submissions/{submission['id']}", {}),
+        ("GET", f"/api/v1/submissions/{submission['id']}/archive", {}),
+        ("POST", f"/api/v1/submissions/{submission['id']}/cancel", {}),
+        ("GET", f"/api/v1/submissions/{submission['id']}/runs/{run}/artifacts/log.txt", {}),
+    ]
+    for method, path, body in tried:
+        options: dict[str, Any] = {"json": body} if method in UNSAFE else {}
+        answered = bob.call(method, path, headers={"accept": "application/json"}, **options)
+        assert answered.status_code == 404, (method, path, answered.status_code, answered.text[:200])
+    acted = bob.call(
+        "POST", f"{mine}/manage/submissions/acts", json={"act": "cancel", "ids": [submission["id"]]}
+    )
+    assert acted.status_code in (404, 422) or acted.json()["done"] == []
+    kept = petra.call("GET", f"/api/v1/submissions/{submission['id']}").json()
+    assert [one["state"] for one in kept["runs"]] == [one["state"] for one in submission["runs"]]
+
+
+def test_workers_end_no_runs_of_others(embedded_site: Site) -> None:
+    embedded_site.member("petra").submit()
+    job, thief = embedded_site.worker("one").claim(), embedded_site.worker("two")
+    assert job is not None
+    run = f"/api/worker/v1/runs/{job['run_id']}"
+    for deed, body in (
+        ("heartbeat", {"epoch": job["epoch"]}),
+        ("release", {"epoch": job["epoch"]}),
+        ("events", {"epoch": job["epoch"], "events": []}),
+    ):
+        assert thief.call("POST", f"{run}/{deed}", json=body).status_code in (403, 404, 409), deed
 
 
 def _lets_in(policies: set[str], standing: str, method: str) -> bool:
@@ -164,6 +238,7 @@ def _lets_in(policies: set[str], standing: str, method: str) -> bool:
         "site_admin": set(),
         "browser_session": set(),  # tokens never
         "signed_in": members | {"stranger", "banned"} | ({"reading"} if method == "GET" else set()),
+        "may_organize": members | {"stranger", "banned"},
         "competition_participant": members,
         "competition_reviewer": {"reviewer", "organizer", "owner"},
         "competition_organizer": {"organizer", "owner"},
