@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from anyshot_platform.app import create_app
+from tests.platform.conftest import make_settings
+from tests.services.processes import free_port
+from tests.services.sites import served
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
@@ -37,16 +44,19 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def install(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Environment]:
-    """`install(what)` makes an environment of its own and returns what runs its programs, in a folder of its own."""
+def install(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Environment]:
+    """`install(what, *where)` makes an environment and returns what runs its programs, in a folder of its own.
 
-    def make(what: str) -> Environment:
+    Without `where` our own packages come from the built wheels.
+    """
+
+    def make(what: str, *where: str) -> Environment:
         folder = tmp_path_factory.mktemp("environment")
         python = folder / "venv/bin/python"
         constraints = str(ROOT / "constraints.txt")
         for command in (
             (UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
-            (UV, "pip", "install", "--quiet", "--python", str(python), "--find-links", str(wheels),
+            (UV, "pip", "install", "--quiet", "--python", str(python), *(where or ("--find-links", str(wheels))),
              "--constraint", constraints, what),
         ):  # fmt: skip
             done = run(*command, cwd=folder)
@@ -56,6 +66,14 @@ def install(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
         )
 
     return make
+
+
+@pytest.fixture
+def site_address(tmp_path: Path, migrated_sqlite: Path) -> Iterator[str]:
+    """A running site."""
+    shutil.copy(migrated_sqlite, tmp_path / "anyshot.sqlite3")
+    with served(create_app(make_settings(tmp_path)), free_port()) as address:
+        yield address
 
 
 def has(environment: Environment, module: str) -> bool:
@@ -115,7 +133,7 @@ def test_the_platform_serves_its_documentation_migrates_and_has_baselines(
     install: Callable[[str], Environment],
 ) -> None:
     platform = install("anyshot-platform")
-    assert not any(has(platform, name) for name in ("torch", "anyshot_starting_kit", "anyshot_worker"))
+    assert not any(has(platform, name) for name in ("torch", "anyshot_worker", "anyshot_analysis"))
     done = platform("python", "-c", SITE)
     assert done.returncode == 0, done.stderr
     assert "admin" in platform("anyshot", "--help").stdout
@@ -133,6 +151,17 @@ write_context("cpu", Path("context"))
 assert Path("context/Dockerfile").stat().st_size and not Path("context/Dockerfile").is_symlink()
 assert Path("site/anyshot_starting_kit/runner/session.py").is_file()
 """
+
+
+def test_a_participant_installs_the_kit_from_the_site(
+    site_address: str, install: Callable[..., Environment]
+) -> None:
+    """The wheels of the running site, of its own version, beside the usual index for everything else."""
+    kit = install("anyshot-starting-kit", "--extra-index-url", f"{site_address}/kit/simple/")
+    assert kit("anyshot", "init", "mine").returncode == 0
+    checked = kit("anyshot", "check", "mine")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert importlib.metadata.version("anyshot-core") in kit("anyshot", "--version").stdout
 
 
 def test_a_worker_has_what_it_builds_sandboxes_of(install: Callable[[str], Environment]) -> None:

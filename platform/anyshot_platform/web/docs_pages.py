@@ -58,7 +58,9 @@ def _show(request: Request, section: str, name: str) -> Response:
     file = DOCS / section / f"{name}.md"
     if not file.is_file():
         raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
-    text = file.read_text()
+    text = file.read_text().replace(
+        "ADDRESS/kit/", f"{request.app.state.services.settings.base_url.rstrip('/')}/kit/"
+    )
     title = text.partition("\n")[0].removeprefix("#").strip()
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]

@@ -1,0 +1,57 @@
+"""A package index of three projects (PEP 503).
+
+Used by `pip install --extra-index-url ADDRESS/kit/simple/ anyshot-starting-kit`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.kit.wheels import PROJECTS, Wheel, make_wheel
+from anyshot_platform.web.access import public
+from anyshot_platform.web.rendering import redirect
+
+router = APIRouter(include_in_schema=False)
+_PAGE = (
+    '<!DOCTYPE html><html><head><meta name="pypi:repository-version" content="1.0">'
+    "<title>{title}</title></head><body>{links}</body></html>"
+)
+_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}  # the address has the digest
+
+
+@router.get("/kit/simple/", dependencies=[Depends(public)])
+def list_projects() -> HTMLResponse:
+    """The projects of the index."""
+    links = "".join(f'<a href="/kit/simple/{name}/">{name}</a><br>' for name in PROJECTS)
+    return HTMLResponse(_PAGE.format(title="Starting kit", links=links))
+
+
+@router.get("/kit/simple/{project}/", dependencies=[Depends(public)])
+def list_files(project: str) -> Response:
+    """The one wheel of a project: that of this site's version."""
+    name = re.sub(r"[-_.]+", "-", project).lower()
+    if name != project:
+        return redirect(f"/kit/simple/{name}/")
+    wheel = _find(name)
+    link = f'<a href="/kit/files/{wheel.digest}/{wheel.filename}#sha256={wheel.digest}">{wheel.filename}</a>'
+    return HTMLResponse(_PAGE.format(title=name, links=link))
+
+
+@router.get("/kit/files/{digest}/{filename}", dependencies=[Depends(public)])
+def send_file(digest: str, filename: str) -> Response:
+    """A wheel."""
+    wheel = _find(filename.partition("-")[0].replace("_", "-"))
+    if (wheel.digest, wheel.filename) != (digest, filename):
+        raise NotFound("This site serves another version of the starting kit; install it again.")
+    return Response(wheel.content, media_type="application/octet-stream", headers=_FOR_EVER)
+
+
+def _find(project: str) -> Wheel:
+    if project not in PROJECTS:
+        raise NotFound(f"This index has {', '.join(PROJECTS)}; everything else comes from your usual index.")
+    return make_wheel(project)
