@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -13,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_platform.app import create_app
+from anyshot_platform.app import create_app, make_services
+from anyshot_platform.migration import migrate
 from tests.platform.conftest import make_settings
 from tests.services.processes import free_port
 from tests.services.sites import served
@@ -69,10 +69,12 @@ def install(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
 
 
 @pytest.fixture
-def site_address(tmp_path: Path, migrated_sqlite: Path) -> Iterator[str]:
+def site_address(tmp_path: Path) -> Iterator[str]:
     """A running site."""
-    shutil.copy(migrated_sqlite, tmp_path / "anyshot.sqlite3")
-    with served(create_app(make_settings(tmp_path)), free_port()) as address:
+    settings = make_settings(tmp_path)
+    services = make_services(settings)
+    migrate(services.database)
+    with served(create_app(settings, services), free_port()) as address:
         yield address
 
 
