@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from httpx import Response
 
+from anyshot_core.command import main
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -29,7 +30,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
-from anyshot_starting_kit.cli.group import main
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.site import PaperWorker, Person, Site, make_paper_pack, make_zip
 from tests.services.processes import free_port
