@@ -88,8 +88,7 @@ def platform_settings(home: Path, database: Postgres, broker: str, **more: str) 
         "ANYSHOT_BROKER_URL": broker,
         "ANYSHOT_PORT": str(port),
         "ANYSHOT_BASE_URL": f"http://127.0.0.1:{port}",
-        "ANYSHOT_RATE_LIMIT_UPLOADS": "0",
-        "ANYSHOT_RATE_LIMIT_LOGINS": "0",
+        "ANYSHOT_BUDGET_LIMITS": '{"uploads": 0, "log_ins": 0, "checks": 0}',
         "ANYSHOT_LOG_FORMAT": "text",
         # Every second attempt is struck here; with the usual three, chance alone would give one run in twelve up.
         "ANYSHOT_INFRASTRUCTURE_ATTEMPTS": "12",

@@ -14,7 +14,7 @@ from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.service import touch_blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.database import Base, Database, Moment, new_id, now
+from anyshot_platform.database import Base, Database, Moment, TypedJson, new_id, now
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -127,7 +127,7 @@ def _add_submissions(session: Session, phase: Phase) -> None:
     _copy(
         session,
         RunScore,
-        {**score, "run_id": drawn.id, "submission_id": drawn.id, "seed_index": 0, "summary": {}},
+        {**score, "run_id": drawn.id, "submission_id": drawn.id, "seed_index": 0},
     )
     _copy(session, SubmissionScore, {**shown, "runs": 1})
     place = {"league_id": league_id, "row_key": drawn.team, "sort_value": -drawn.value, "runs": 1}
@@ -162,7 +162,7 @@ def _default(column: Column[Any]) -> Any:
     """What the model's default makes, once for all rows; `_ABSENT` for what the database makes itself."""
     default: Any = column.default
     if default is None:
-        return _ABSENT
+        return None if isinstance(column.type, TypedJson) else _ABSENT
     return default.arg(None) if default.is_callable else default.arg
 
 

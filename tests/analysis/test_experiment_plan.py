@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import anyshot_core
 import anyshot_starting_kit
 from anyshot_analysis.studies.experiment import fingerprints
 from anyshot_analysis.studies.experiment import plan as plan_module
@@ -46,8 +47,10 @@ def test_a_run_is_done_again_when_what_it_rests_on_changes(
 
 def test_the_kit_digest_covers_what_a_run_depends_on() -> None:
     """Training, networks, the runner and the metrics, and not this experiment's own page."""
-    root = Path(anyshot_starting_kit.__path__[0])
-    names = {path.relative_to(root).as_posix() for path in fingerprints._modules(root, fingerprints._KIT)}
+    names = set()
+    for package, parts in ((anyshot_starting_kit, fingerprints._KIT), (anyshot_core, fingerprints._CORE)):
+        root = Path(package.__path__[0])
+        names |= {path.relative_to(root).as_posix() for path in fingerprints._modules(root, parts)}
     assert {
         "api.py",
         "training/loop.py",
@@ -55,7 +58,7 @@ def test_the_kit_digest_covers_what_a_run_depends_on() -> None:
         "runner/session.py",
         "protocols/draws.py",
     } <= names
-    assert not any(name.startswith(("experiment", "charts")) for name in names)
+    assert not any(name.startswith(("cli", "charts")) for name in names)
     assert len(fingerprints.kit_digest()) == 64
 
 

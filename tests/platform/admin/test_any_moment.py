@@ -153,10 +153,10 @@ def test_every_act_on_a_competition_in_every_state(embedded_site: Site, deed: st
 
 @pytest.mark.parametrize(
     ("act", "row"),
-    [  # pending, approved, banned, rejected, withdrawn
-        (member_acts.APPROVE, "d a d d d"),
-        (member_acts.REJECT, "n n n a n"),
-        (member_acts.BAN, "n n a n n"),
+    [  # invited, pending, approved, banned, rejected, withdrawn
+        (member_acts.APPROVE, "r d a d d r"),
+        (member_acts.REJECT, "n n n n a n"),
+        (member_acts.BAN, "n n n a n n"),
     ],
 )
 def test_every_act_on_a_person_in_every_state(embedded_site: Site, act: Act[Membership], row: str) -> None:
