@@ -100,6 +100,6 @@ def test_a_new_name_and_a_new_role_are_shown_at_once(site: Site) -> None:
     site.set_phase(frozen_at=None)
     with site.services.database.writing() as session:
         membership = session.scalars(select(Membership).where(Membership.user_id == bob.id)).one()
-        set_role(session, membership, Role.REVIEWER, site.owner_id)
+        set_role(session, membership, Role.REVIEWER)
     assert sorted(teams(site), key=str) == [(1, "alice"), (None, "robert")]
     assert [top["team"] for top in site.client.get(HISTORY).json()] == ["alice"]
