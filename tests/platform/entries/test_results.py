@@ -75,7 +75,9 @@ def played(final: Site) -> dict[str, Person]:  # noqa: F811
         for team in session.query(Team).filter(Team.out_of_ranking.is_(False)):
             sheet = {"answers": {"method": f"secret {team.name} & co"}, "updated_by": team.captain_id}
             handed_in = team.created_at if team.name != "cem" else None
-            session.add(FactSheet(team_id=team.id, public=team.name != "ben", handed_in_at=handed_in, **sheet))
+            session.add(
+                FactSheet(team_id=team.id, public=team.name != "ben", handed_in_at=handed_in, **sheet)
+            )
             if team.name == "ben":  # the same moment as ada's: a tie
                 team.name = "b_e%n"
     end_feedback(final)

@@ -16,7 +16,8 @@ def announce(site: Site, sandbox: str, **changes: object) -> None:
     site.worker("w").claim()
     with site.services.database.writing() as session:
         worker = session.scalars(select(Worker)).one()
-        worker.info = {**worker.info, "sandbox": sandbox}
+        assert worker.info is not None
+        worker.info = worker.info.model_copy(update={"sandbox": sandbox})
         for name, value in changes.items():
             setattr(worker, name, value)
 

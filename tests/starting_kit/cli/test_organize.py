@@ -129,6 +129,8 @@ def test_texts_and_records_are_kept_from_a_script(
     assert call("organize", "page", SLUG, "nothing").exit_code == 2
     assert f"{SLUG} is published." in call("organize", "state", SLUG).output
     assert f"{SLUG} is draft." in call("organize", "state", SLUG, "draft").output
+    assert "publish the competition first" in call("organize", "announce", SLUG, "It begins").output
+    assert f"{SLUG} is published." in call("organize", "state", SLUG, "published").output
     assert "It begins" in call("organize", "announce", SLUG, "It begins").output
     added = call(
         "organize", "webhooks", SLUG, "--add", "https://example.org/x", "--event", "submission.failed"

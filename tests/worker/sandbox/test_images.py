@@ -14,6 +14,7 @@ from anyshot_worker.commands_sandbox import image
 from anyshot_worker.images.build import build_image
 from anyshot_worker.images.contents import read_sbom, run_inside
 from anyshot_worker.images.recipe import PINS, choose_recipe, layer_key
+from anyshot_worker.images.root import SITE
 from anyshot_worker.sandbox import SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
@@ -26,10 +27,21 @@ OURS = (
 )
 
 
-def test_of_ours_it_holds_the_kit_and_the_scoring_library(docker_backend: DockerBackend) -> None:
+def test_of_ours_it_holds_scoring_core_and_what_runs_a_submission(docker_backend: DockerBackend) -> None:
     names = json.loads(run_inside(docker_backend, "cpu", OURS))
     ours = {name for name in names if name.startswith("anyshot") and not name.endswith(".dist-info")}
-    assert ours == {"anyshot_scoring", "anyshot_starting_kit"}
+    assert ours == {"anyshot_scoring", "anyshot_core", "anyshot_starting_kit"}
+    code = f"import json, os; print(json.dumps(os.listdir('/{SITE}/anyshot_starting_kit')))"
+    inside = {name.removesuffix(".py") for name in json.loads(run_inside(docker_backend, "cpu", code))}
+    assert inside - {"__pycache__", "py.typed"} == {
+        "__init__",
+        "api",
+        "budget",
+        "episodes",
+        "networks",
+        "runner",
+        "training",
+    }
 
 
 def test_packages_of_the_contract_are_importable(docker_backend: DockerBackend) -> None:
