@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions import people
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member, find_membership, must_accept, require_reachable
@@ -67,7 +66,7 @@ def answer_invitation(
         raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
     _take_in(session, competition, user, membership)
     membership.terms_version, membership.terms_accepted_at = competition.terms_version, now()
-    _record(session, membership, user.id, "member.accept", membership.role)
+    people.record_member(session, membership, user.id, "member.accept", after={"role": membership.role.value})
     return competition
 
 
@@ -79,15 +78,3 @@ def _take_in(session: Session, competition: Competition, user: User, membership:
         MemberStatus.APPROVED
     )  # was here before, with a team that may have a row on the boards
     people.set_role(session, membership, membership.role)
-
-
-def _record(session: Session, membership: Membership, actor_id: str, action: str, role: Role) -> None:
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action=action,
-        object_type="member",
-        object_id=membership.id,
-        competition_id=membership.competition_id,
-        after={"role": role.value},
-    )

@@ -149,7 +149,7 @@ def _follow_ban(session: Session, membership: Membership, *, banned: bool, reaso
 def note(session: Session, membership: Membership, text: str, actor_id: str) -> None:
     """Keep a note that only organizers see."""
     membership.notes = text
-    _record(session, membership, actor_id, "member.note")
+    record_member(session, membership, actor_id, "member.note")
 
 
 def set_role(session: Session, membership: Membership, role: Role) -> None:
@@ -246,7 +246,10 @@ def _show_anew(session: Session, team: Team) -> None:
     note_team(session, team.id)
 
 
-def _record(session: Session, membership: Membership, actor_id: str, action: str, **details: Any) -> None:
+def record_member(
+    session: Session, membership: Membership, actor_id: str, action: str, **details: Any
+) -> None:
+    """Note in the competition's log what was done to a member."""
     audit.record(
         session,
         actor_id=actor_id,

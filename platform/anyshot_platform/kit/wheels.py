@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.metadata
-import importlib.util
 import io
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+
+from anyshot_core.installed import package_files, package_folder
 
 PROJECTS = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit")
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever they are made
@@ -50,13 +50,9 @@ def make_wheel(project: str) -> Wheel:
 
 
 def _files(module: str) -> Iterator[tuple[str, bytes]]:
-    found = importlib.util.find_spec(module)
-    if found is None or not found.submodule_search_locations:
-        raise importlib.metadata.PackageNotFoundError(module)
-    root = Path(next(iter(found.submodule_search_locations)))
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield f"{module}/{path.relative_to(root).as_posix()}", path.read_bytes()
+    root = package_folder(module)
+    for path in package_files(module):
+        yield f"{module}/{path.relative_to(root).as_posix()}", path.read_bytes()
 
 
 def _hash(content: bytes) -> str:

@@ -116,8 +116,7 @@ def download_table(
     found = view.league_of(results, league_slug)
     if form == "csv":
         return Response(tables.as_csv(found), media_type="text/csv; charset=utf-8")
-    title = f"{access.competition.title}: {results.phase.name}, {found.league.name}"
-    return Response(tables.as_latex(found, title, results.rule_words), media_type="application/x-tex")
+    return Response(view.latex_of(access, results, found), media_type="application/x-tex")
 
 
 @router.get("/{league_slug}/certificate", response_class=Response)

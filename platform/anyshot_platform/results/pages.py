@@ -52,8 +52,7 @@ def download_latex(access: Visitor, session: SessionDep, phase_slug: Word, leagu
     """A league's table for a paper."""
     results = view.results_of(session, access, phase_slug)
     found = view.league_of(results, league_slug)
-    title = f"{access.competition.title}: {results.phase.name}, {found.league.name}"
-    content = tables.as_latex(found, title, results.rule_words)
+    content = view.latex_of(access, results, found)
     return _file(content, "application/x-tex; charset=utf-8", f"{phase_slug}-{league_slug}.tex")
 
 

@@ -12,6 +12,7 @@ from anyshot_platform.phases.service import final_phases, find_phase, live_versi
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.certificates import Certificate
 from anyshot_platform.results.reading import LeagueResults, read_results
+from anyshot_platform.results.tables import as_latex
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.web.access import CompetitionAccess
 
@@ -60,6 +61,12 @@ def league_of(results: Results, slug: str) -> LeagueResults:
         if found.league.slug == slug:
             return found
     raise NotFound("Nobody has a result in such a league.")
+
+
+def latex_of(access: CompetitionAccess, results: Results, found: LeagueResults) -> bytes:
+    """A league's table for a paper, with its caption."""
+    title = f"{access.competition.title}: {results.phase.name}, {found.league.name}"
+    return as_latex(found, title, results.rule_words)
 
 
 def certificate_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -134,3 +135,13 @@ def test_a_missing_sandbox_is_told_before_data_are_made(
     done = CliRunner().invoke(main, ["dry-run", str(tmp_path), "--bubblewrap", "-o", str(tmp_path / "out")])
     assert done.exit_code == 3 and "bubblewrap is not here" in done.output
     assert not (tmp_path / "cache" / "anyshot").exists()
+
+
+def test_without_torch_a_dry_run_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "torch" else find(name, *more)
+    )
+    assert CliRunner().invoke(main, ["init", str(tmp_path / "mine")]).exit_code == 0
+    said = CliRunner().invoke(main, ["dry-run", str(tmp_path / "mine")])
+    assert said.exit_code == 3 and "anyshot-starting-kit[torch]" in said.output
