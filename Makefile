@@ -68,6 +68,9 @@ bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|
 lint: $(READY)  ## Check style, types and the boundaries between packages
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
 
+structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained modules, kinds, templates, lines (ARGS=--modules|--edges)
+	@$(BIN)/python -m tests.architecture.structure $(ARGS)
+
 format: $(READY)  ## Rewrite the code in the house style
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
@@ -88,4 +91,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint format docs migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint structure format docs migration image reproduce clean

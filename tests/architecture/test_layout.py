@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
+from tests.architecture.structure import PROJECTS, ROOT, climbing_paths
 
 
 @pytest.mark.parametrize("folder", ["platform", "docker"])
@@ -66,13 +63,4 @@ def test_nothing_of_a_build_machine_is_committed() -> None:
 
 def test_no_path_climbs_out_of_a_package() -> None:
     """What a package needs beside its code is package data, in a checkout by a link."""
-    climbing = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")
-    found = []
-    for project in PROJECTS:
-        root = ROOT / project
-        for path in root.rglob("*.py"):
-            depth = len(path.relative_to(root).parts) - 1  # folders from the package down to the file
-            for match in climbing.finditer(path.read_text()):
-                if not match[1] or int(match[1]) >= depth:
-                    found.append(f"{path.relative_to(ROOT)}: {match[0]}")
-    assert found == []
+    assert climbing_paths() == []

@@ -1,4 +1,4 @@
-"""Table of announcements."""
+"""The table of what organizers announced to their participants."""
 
 from __future__ import annotations
 

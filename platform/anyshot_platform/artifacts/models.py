@@ -1,4 +1,4 @@
-"""Tables of stored files."""
+"""Tables of stored files: bytes by digest, and whose they are."""
 
 from __future__ import annotations
 

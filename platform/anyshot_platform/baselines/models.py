@@ -1,4 +1,4 @@
-"""Table of baselines."""
+"""The table of the baselines that a competition runs."""
 
 from __future__ import annotations
 

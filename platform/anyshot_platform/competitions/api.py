@@ -1,4 +1,4 @@
-"""Competitions over JSON."""
+"""Competitions over JSON: list, look, join, answer an invitation."""
 
 from __future__ import annotations
 

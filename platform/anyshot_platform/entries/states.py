@@ -1,4 +1,4 @@
-"""Words of entries."""
+"""The states of an entry, and who chose what stands in it."""
 
 from __future__ import annotations
 

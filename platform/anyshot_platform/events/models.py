@@ -1,4 +1,4 @@
-"""Table of log lines."""
+"""Tables of the log lines of runs, and of how many there are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of fact sheets."""
+"""The table of teams' answers on their method."""
 
 from __future__ import annotations
 

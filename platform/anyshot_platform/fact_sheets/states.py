@@ -1,4 +1,4 @@
-"""Words of fact sheets."""
+"""Who owes a fact sheet, when, and the states of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaderboards over JSON."""
+"""Leaderboards over JSON: one board, and how its top changed."""
 
 from __future__ import annotations
 

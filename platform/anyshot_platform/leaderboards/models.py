@@ -1,4 +1,4 @@
-"""Tables of leaderboards.
+"""Tables of leaderboards: the rows of each, and every change of one.
 
 A board has one row a team, replaced in place when a score arrives, and found in order by an index; ranks are counted
 when they are read. So one new score costs the same with a hundred submissions and with a hundred thousand.

@@ -1,4 +1,4 @@
-"""Words of leagues."""
+"""How a league admits, an entry's standing in it, how awards are split."""
 
 from __future__ import annotations
 

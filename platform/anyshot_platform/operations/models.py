@@ -1,4 +1,4 @@
-"""Table of alerts."""
+"""The table of what operators are alerted to."""
 
 from __future__ import annotations
 

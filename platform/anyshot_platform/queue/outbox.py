@@ -1,4 +1,4 @@
-"""The outbox of rings."""
+"""The outbox of rings: workers are told of a run after the commit that queued it."""
 
 from __future__ import annotations
 

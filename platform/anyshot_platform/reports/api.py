@@ -1,4 +1,4 @@
-"""Organizers' reports over JSON."""
+"""Organizers' reports over JSON: ask for one, read, download, delete."""
 
 from __future__ import annotations
 

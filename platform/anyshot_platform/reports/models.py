@@ -1,4 +1,4 @@
-"""The table of reports."""
+"""The table of reports that organizers asked for."""
 
 from __future__ import annotations
 

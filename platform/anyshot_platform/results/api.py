@@ -1,4 +1,4 @@
-"""Results over JSON."""
+"""Results of a competition over JSON, with tables and certificates to download."""
 
 from __future__ import annotations
 

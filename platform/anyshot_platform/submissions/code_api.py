@@ -1,4 +1,4 @@
-"""Published code over JSON."""
+"""The code that teams have published, over JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of submissions."""
+"""The states of a submission, and what kind it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of accounts."""
+"""Tables of accounts: people, their sessions, tokens, links and failed tries."""
 
 from __future__ import annotations
 

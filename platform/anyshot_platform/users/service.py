@@ -1,4 +1,4 @@
-"""Sign-up, log-in, sessions, tokens."""
+"""Accounts: sign-up, log-in, sessions of browsers, tokens of programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of long lists."""
+"""One page out of a long list, by its number."""
 
 from __future__ import annotations
 
