@@ -23,6 +23,7 @@ from anyshot_platform.submissions.service import refresh_boards
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+from anyshot_platform.users.service import find_by_name
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.paging import Page, page_of
 
@@ -179,9 +180,7 @@ def find_user(session: Session, name: str) -> User:
     """A user of this site by name; raises `Invalid`."""
     if "@" in name:  # the answer would tell whose address it is
         raise Invalid("Invite people by user name: addresses are not looked up.", field="username")
-    key = name.strip().casefold()
-    query = select(User).where(User.username_key == key, User.deleted_at.is_(None))
-    user = session.scalars(query).one_or_none()
+    user = find_by_name(session, name)
     if user is None:
         raise Invalid(f"There is no user “{name}”.", field="username")
     return user

@@ -19,7 +19,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.teams.service import check_team_name, make_solo_team, name_is_free
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import find_user
+from anyshot_platform.users.service import find_by_name
 
 
 class TeamSettled(Conflict):
@@ -93,7 +93,7 @@ def invite(session: Session, competition: Competition, team: Team, by: str, name
     """Ask a participant to join the team."""
     if team.captain_id != by:
         raise Forbidden("Only the captain invites.")
-    user = find_user(session, name)
+    user = find_by_name(session, name)  # an address would tell whose it is
     membership = _participant(session, competition, user.id) if user else None
     if user is None or membership is None:
         raise Invalid(

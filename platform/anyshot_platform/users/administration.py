@@ -17,7 +17,7 @@ def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[
     query = select(User)
     if text.strip():
         pattern = f"%{text.strip().casefold()}%"
-        query = query.where(or_(User.username_key.like(pattern), User.email_key.like(pattern)))
+        query = query.where(or_(User.username_key.like(pattern), func.lower(User.email).like(pattern)))
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, 50, total)
     found = query.order_by(User.created_at.desc(), User.id).offset(page.offset).limit(page.size)

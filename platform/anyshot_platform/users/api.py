@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.users import service
-from anyshot_platform.users.confirming import ask_to_confirm
+from anyshot_platform.users.confirming import ask_to_confirm, may_mail
 from anyshot_platform.users.limiting import limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
@@ -27,6 +27,7 @@ AccountViewer = Annotated[Viewer, Depends(signed_in_as(Scope.ACCOUNT))]
 def sign_up(request: Request, body: SignUp, session: SessionDep, services: ServicesDep) -> UserOut:
     """Create an account."""
     limit_sign_ups(request, services)
+    welcome = may_mail(services, body.email)
     user = service.create_user(
         session,
         username=body.username,
@@ -35,7 +36,8 @@ def sign_up(request: Request, body: SignUp, session: SessionDep, services: Servi
         display_name=body.display_name,
         confirmed=not services.settings.asks_to_confirm,
     )
-    ask_to_confirm(services, session, user)
+    if welcome:
+        ask_to_confirm(services, session, user)
     return UserOut.model_validate(user)
 
 

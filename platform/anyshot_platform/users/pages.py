@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.users import service
-from anyshot_platform.users.confirming import ask_to_confirm
+from anyshot_platform.users.confirming import ask_to_confirm, may_mail
 from anyshot_platform.users.limiting import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
 from anyshot_platform.users.models import User
 from anyshot_platform.users.oauth import offered
@@ -99,12 +99,14 @@ def sign_up(
     """Create an account and sign in."""
     try:
         limit_sign_ups(request, services)
+        welcome = may_mail(services, email)
         with services.database.writing() as session:
             confirmed = not services.settings.asks_to_confirm
             user = service.create_user(
                 session, username=username, email=email, password=password, confirmed=confirmed
             )
-            ask_to_confirm(services, session, user)
+            if welcome:
+                ask_to_confirm(services, session, user)
             new = _begin(request, services, session, user)
     except PlatformError as error:
         return render(

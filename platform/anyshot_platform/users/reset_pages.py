@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Path, Request
 from starlette.responses import Response
 
-from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.service import send_email
 from anyshot_platform.users import service
@@ -45,7 +44,7 @@ def send_link(
             values={"email": email},
         )
     with services.database.writing() as session:
-        user = service.find_user(session, email)
+        user = service.find_for_reset(session, email)
         if user is not None and user.email and user.blocked_at is None:
             secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS)
             send_email(
@@ -83,7 +82,7 @@ def set_password(
         with services.database.writing() as session:
             user, _ = service.redeem_one_time_token(session, secret, PURPOSE)
             service.set_password(session, user, password)
-            user.email_verified_at = user.email_verified_at or now()  # the link came to it
+            service.own_address(session, user)  # the link came to it
     except PlatformError as error:
         return render(
             request,

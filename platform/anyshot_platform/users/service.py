@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from email_validator import EmailNotValidError, validate_email
-from sqlalchemy import or_, select, update
+from sqlalchemy import ColumnElement, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
@@ -30,7 +30,7 @@ LONGEST_TOKEN = timedelta(days=365)
 
 
 class NameTaken(Conflict):
-    """Somebody has this user name or address already."""
+    """Somebody has this user name already, or the address, where addresses are taken as they are written."""
 
     code = "name_taken"
 
@@ -70,31 +70,39 @@ def create_user(
 ) -> User:
     """Create an account; raises `Invalid`, `WeakPassword` or `NameTaken`.
 
-    `confirmed` says that the address is its owner's; until it is, nothing but links is sent there (`users.confirming`).
+    `confirmed` says that the address is its owner's. Until it is, it is a text that several accounts may hold: nobody
+    logs in by it, nothing but links is sent there, and sign-up does not tell whether it is known (`users.confirming`).
     """
     username = check_username(username)
     email = check_email(email) if email else None
     if password is not None:
         passwords.check_password(password, username, (email or "").partition("@")[0])
-    key = username.casefold()
-    email_key = email.casefold() if email else None
-    taken = select(User.id).where(or_(User.username_key == key, User.email_key == email_key))
-    if session.scalar(taken.limit(1)) is not None:
-        raise NameTaken("This user name or e-mail address has an account already.", field="username")
+    if find_by_name(session, username) is not None:
+        raise NameTaken("This user name is taken.", field="username")
     user = User(
         username=username,
-        username_key=key,
+        username_key=username.casefold(),
         email=email,
-        email_key=email_key,
         password_hash=passwords.hash_password(password) if password is not None else None,
         display_name=display_name.strip()[:200],
         is_site_admin=is_site_admin,
         may_organize=may_organize,
-        email_verified_at=now() if email and confirmed else None,
     )
     session.add(user)
+    if email and confirmed:
+        own_address(session, user)
     session.flush()
     return user
+
+
+def own_address(session: Session, user: User) -> None:
+    """Make the address of an account its own: from now on one logs in by it; raises `NameTaken`."""
+    assert user.email is not None
+    owner = find_by_address(session, user.email)
+    if owner is not None and owner is not user:
+        raise NameTaken("This e-mail address has an account already.", field="email")
+    user.email_key = user.email.casefold()
+    user.email_verified_at = user.email_verified_at or now()
 
 
 def check_username(username: str) -> str:
@@ -121,12 +129,30 @@ def check_email(email: str) -> str:
         raise Invalid(f"This is not an e-mail address: {error}", field="email") from error
 
 
+def find_by_name(session: Session, name: str) -> User | None:
+    """The user of that name, if not deleted."""
+    return _find(session, User.username_key == name.strip().casefold())
+
+
+def find_by_address(session: Session, address: str) -> User | None:
+    """The user whose own that e-mail address is, if not deleted."""
+    return _find(session, User.email_key == address.strip().casefold())
+
+
 def find_user(session: Session, name: str) -> User | None:
-    """The user of that name or e-mail address, if not deleted."""
+    """The user of that name or confirmed e-mail address, if not deleted."""
     key = name.strip().casefold()
-    query = select(User).where(
-        or_(User.username_key == key, User.email_key == key), User.deleted_at.is_(None)
-    )
+    return _find(session, or_(User.username_key == key, User.email_key == key))
+
+
+def find_for_reset(session: Session, name: str) -> User | None:
+    """Whom a link by e-mail may let in again: an address that nobody confirmed belongs to its newest account."""
+    unconfirmed = func.lower(User.email) == name.strip().lower()
+    return find_user(session, name) or _find(session, unconfirmed)
+
+
+def _find(session: Session, condition: ColumnElement[bool]) -> User | None:
+    query = select(User).where(condition, User.deleted_at.is_(None)).order_by(User.id.desc())
     return session.scalars(query.limit(1)).first()
 
 
