@@ -17,7 +17,7 @@ help:  ## Show this list
 setup: $(READY)  ## Create .venv with every package of the project in it
 
 # The stamp depends on what decides the content of .venv; editable installs make code changes visible without it.
-$(READY): constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml)
+$(READY): about/version.txt about/metadata.py constraints.txt tests/requirements.txt $(PROJECTS:%=%/pyproject.toml)
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 to 3.13 is needed; set PYTHON=..."; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
@@ -77,6 +77,12 @@ format: $(READY)  ## Rewrite the code in the house style
 docs: $(READY)  ## Build the documentation site into site/
 	@$(BIN)/mkdocs build --strict
 
+# Versions that are pinned already stay unless they have to go; ARGS=--upgrade moves all of them.
+pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, for Python 3.11 to 3.13
+	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis './worker[analysis]' ./platform torchvision timm \
+		| $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 --output-file constraints.txt \
+			$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name)) $(ARGS) - tests/requirements.txt >/dev/null
+
 migration: $(READY)  ## Write a database revision from the models: NAME="Add what"
 	@test -n "$(NAME)" || { echo 'Say what it does: make migration NAME="Add ..."'; exit 2; }
 	@$(BIN)/anyshot admin make-migration "$(NAME)"
@@ -91,4 +97,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint structure format docs migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint structure format docs pins migration image reproduce clean

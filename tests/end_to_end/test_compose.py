@@ -5,6 +5,7 @@ It takes minutes (images are built), so it is a make target of its own: `make co
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import secrets
@@ -12,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from anyshot_platform.demo.participants import ENDED, Entrant, Participant, ente
 from tests.services.processes import find_program, free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
+OURS = ("anyshot-scoring", "anyshot-core", "anyshot-starting-kit", "anyshot-worker", "anyshot-platform")
 PROJECT = "anyshotcomposetest"
 FILES = ("docker-compose.yml", "docker/debian/docker-compose.yml")
 # async-timeout: redis asks for it below Python 3.11.3, which Debian 12 has and the host may not.
@@ -134,11 +135,8 @@ def collect_wheels(folder: Path) -> None:
 
 def wanted() -> set[str]:
     """What the packages of both images ask for, beside each other."""
-    files = [
-        ROOT / name / "pyproject.toml" for name in ("scoring", "core", "starting_kit", "worker", "platform")
-    ]
-    asked = {name for file in files for name in tomllib.loads(file.read_text())["project"]["dependencies"]}
-    return {name for name in asked if not name.startswith("anyshot")}
+    asked = {name for package in OURS for name in importlib.metadata.requires(package) or ()}
+    return {name for name in asked if not name.startswith("anyshot") and "extra ==" not in name}
 
 
 def is_ready(address: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import subprocess
 import sys
 import zipfile
@@ -14,33 +13,20 @@ import pytest
 
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.migration import migrate
+from tests.packages.building import PROJECTS, UV, build, run
 from tests.platform.conftest import make_settings
 from tests.services.processes import free_port
 from tests.services.sites import served
 
 ROOT = Path(__file__).parents[2]
-PROJECTS = ("scoring", "core", "starting_kit", "analysis", "worker", "platform")
-UV = str(Path(sys.executable).with_name("uv"))
 pytestmark = pytest.mark.slow("builds six wheels and fills four environments")
 
 Environment = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def run(*command: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A command that sees nothing of the checkout."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANYSHOT_", "PYTHON"))}
-    return subprocess.run(command, cwd=cwd, env=kept | variables, capture_output=True, text=True)
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheels")
-    for project in PROJECTS:
-        built = run(
-            UV, "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT / project), cwd=folder
-        )
-        assert built.returncode == 0, built.stderr
-    return folder
+    return build(tmp_path_factory.mktemp("wheels"), [ROOT / project for project in PROJECTS], "--wheel")
 
 
 @pytest.fixture(scope="module")

@@ -31,8 +31,8 @@ from anyshot_worker.sandbox.interface import SandboxError
 BASE_REPOSITORY = "anyshot/sandbox-base"
 REPOSITORY = "anyshot/sandbox"
 LABEL = "org.anyshot"
-_OURS = Path(__file__).with_name("Dockerfile")  # package data: in a checkout links into docker/sandbox/
-_BASE = Path(__file__).with_name("base.Dockerfile")
+_FILES = Path(__file__).parents[1] / "_sandbox"  # package data: in a checkout a link to docker/sandbox/
+_OURS, _BASE = _FILES / "Dockerfile", _FILES / "base.Dockerfile"
 
 Say = Callable[[str], object]
 

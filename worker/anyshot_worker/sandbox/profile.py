@@ -6,7 +6,9 @@ import json
 from functools import cache
 from pathlib import Path
 
-PROFILE = Path(__file__).with_name("seccomp.json")  # package data: in a checkout a link into docker/sandbox/
+PROFILE = (
+    Path(__file__).parents[1] / "_sandbox/seccomp.json"
+)  # package data: in a checkout a link to docker/sandbox/
 
 
 @cache
