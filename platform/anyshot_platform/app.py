@@ -66,14 +66,14 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         refuse_open_routes(router.routes)
         match_at_once(router)
         app.include_router(router)
-    app.add_middleware(
+    app.add_middleware(Bodies, services=lambda: app.state.services, settings=settings)
+    app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
+    app.add_middleware(  # the last one is the first to be asked
         Admission,
         at_once=min(settings.web_requests_at_once, settings.database_pool_size),
         queue=settings.web_queue,
         wait=settings.web_wait_seconds,
     )
-    app.add_middleware(Bodies, services=lambda: app.state.services, settings=settings)
-    app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
     return app
 
 

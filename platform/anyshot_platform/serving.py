@@ -38,6 +38,7 @@ from anyshot_platform.workers.tokens import Reach, create_worker_token
 
 log = logging.getLogger(__name__)
 EMBEDDED_TOKEN = "embedded"
+SWITCH_SECONDS = 0.0005
 WORKER_ENDED = "the embedded worker ended; it is started again"
 
 
@@ -46,14 +47,16 @@ def make_app() -> FastAPI:
     settings = read_settings()
     configure_logging(settings.log_format)
     app = create_app(settings)
-    _freeze_memory()
+    _settle_in()
     return app
 
 
-def _freeze_memory() -> None:
-    """What was made so far lives as long as the process: the collector need not look through it again and again."""
+def _settle_in() -> None:
+    """Tune the interpreter for serving, once everything is made."""
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # what was made so far lives as long as the process
+    # Each step of the event loop takes the interpreter back from threads that render pages: it must not wait long.
+    sys.setswitchinterval(SWITCH_SECONDS)
 
 
 def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper: bool = True) -> None:
@@ -73,7 +76,7 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
         **connection_rules(settings),
     )
     server = uvicorn.Server(config)
-    _freeze_memory()
+    _settle_in()
     with ExitStack() as stack:
         if sweeper:
             stack.enter_context(Background(services))

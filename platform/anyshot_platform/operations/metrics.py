@@ -12,6 +12,7 @@ REQUEST_SECONDS = Histogram(
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2.5, 5, 10),
     registry=REGISTRY,
 )
+REFUSED = Counter("anyshot_refused", "Requests told 503: too many visitors", registry=REGISTRY)
 UPLOADS = Counter("anyshot_uploads", "Submissions uploaded, by outcome", ["outcome"], registry=REGISTRY)
 CLAIMS = Counter("anyshot_claims", "Claims by workers, by outcome", ["outcome"], registry=REGISTRY)
 CLAIM_WAIT = Histogram(

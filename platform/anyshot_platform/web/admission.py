@@ -2,17 +2,23 @@
 
 A request that is worked on needs a thread for each of its steps, and keeps a database connection from one step to
 the next. More requests than either would wait for one another for ever, so only as many get in as there are threads
-and connections for; a few more wait a moment, and the rest is told 503 at once. While a request waits for bytes of its
-visitor, or its answer goes out, its place is another one's.
+and connections for; those whose turn comes soon enough wait for it, and the rest is told 503 at once. While a request
+waits for bytes of its visitor, or its answer goes out, its place is another one's.
+
+This is the outermost part of the application: to refuse costs next to nothing, or refusing a crowd would be a crowd.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
+from collections.abc import Callable
 from weakref import WeakKeyDictionary
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from anyshot_platform.operations.metrics import REFUSED
 
 FREE = ("/static/", "/health")
 FOR_MACHINES = ("/api/worker/", "/ready", "/metrics")  # have places of their own: visitors cannot take them
@@ -20,17 +26,23 @@ MACHINES_AT_ONCE = 6
 MACHINES_WAIT = 20.0  # seconds: a worker rather waits than tries again
 MACHINES_QUEUE = 500
 RETRY_AFTER = 2  # seconds
+FIRST_PACE = 0.02  # seconds from one free place to the next, until it is known
 _WORDS = "The site has more visitors than it can answer just now. Please try again in a moment."
 
 
 class Slots:
     """Places for requests, first come, first served."""
 
-    def __init__(self, places: int, queue: int, wait: float) -> None:
+    def __init__(
+        self, places: int, queue: int, wait: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.free = places
+        self._clock = clock
         self._queue = queue
         self._wait = wait
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._pace = FIRST_PACE
+        self._last_given = 0.0
 
     async def take(self) -> bool:
         """Take a place, waiting a moment for it; False if there is none or too many wait."""
@@ -39,6 +51,8 @@ class Slots:
             return True
         if len(self._waiting) >= self._queue:
             return False
+        if len(self._waiting) * self._pace > self._wait:
+            return False  # its turn would come too late: to wait for it would be in vain
         turn = self._line_up()
         try:
             await asyncio.wait_for(asyncio.shield(turn), self._wait)
@@ -65,12 +79,20 @@ class Slots:
 
     def give(self) -> None:
         """Give a place to the next one who waits, or back."""
+        self._measure()
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
                 return
         self.free += 1
+
+    def _measure(self) -> None:
+        """Follow how quickly places come free while somebody waits for one."""
+        moment = self._clock()
+        if self._waiting and self._last_given:
+            self._pace += 0.1 * (moment - self._last_given - self._pace)
+        self._last_given = moment if self._waiting else 0.0
 
     def _line_up(self, *, first: bool = False) -> asyncio.Future[None]:
         turn = asyncio.get_running_loop().create_future()
@@ -154,13 +176,25 @@ class Admission:
             place.end()
 
 
+def _busy(content_type: bytes, text: str) -> tuple[Message, Message]:
+    body = text.encode()
+    headers = [
+        (b"content-type", content_type),
+        (b"content-length", str(len(body)).encode()),
+        (b"retry-after", str(RETRY_AFTER).encode()),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    start: Message = {"type": "http.response.start", "status": 503, "headers": headers}
+    return start, {"type": "http.response.body", "body": body}
+
+
+_BUSY_PAGE = _busy(b"text/plain; charset=utf-8", _WORDS)
+_BUSY_JSON = _busy(b"application/json", f'{{"error": "busy", "message": "{_WORDS}"}}')
+
+
 async def say_busy(scope: Scope, send: Send) -> None:
     """Answer 503 without asking anybody anything."""
-    api = scope["path"].startswith("/api/")
-    body = f'{{"error": "busy", "message": "{_WORDS}"}}' if api else _WORDS
-    headers = [
-        (b"content-type", b"application/json" if api else b"text/plain; charset=utf-8"),
-        (b"retry-after", str(RETRY_AFTER).encode()),
-    ]
-    await send({"type": "http.response.start", "status": 503, "headers": headers})
-    await send({"type": "http.response.body", "body": body.encode()})
+    REFUSED.inc()
+    for message in _BUSY_JSON if scope["path"].startswith("/api/") else _BUSY_PAGE:
+        await send(message)

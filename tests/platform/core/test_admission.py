@@ -137,6 +137,52 @@ def test_slots_are_given_in_turn_and_come_back_when_one_gives_up_waiting() -> No
     asyncio.run(run())
 
 
+def test_nobody_waits_in_vain() -> None:
+    """Where places come free every 10 s, the third who waits would wait longer than the 15 s that it has."""
+
+    async def run() -> None:
+        moment = 0.0
+        slots = Slots(1, queue=100, wait=15.0, clock=lambda: moment)
+        assert await slots.take()
+        served = [asyncio.create_task(slots.take()) for _ in range(60)]
+        for _ in range(60):
+            await asyncio.sleep(0)
+            moment += 10.0
+            slots.give()
+        assert all(await asyncio.gather(*served))
+        waiting = [asyncio.create_task(slots.take()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert not await slots.take()
+        for _ in range(3):
+            slots.give()
+        assert all(await asyncio.gather(*waiting))
+        assert await slots.take()  # nobody waits: whoever comes is let in, however slow it was
+
+    asyncio.run(run())
+
+
+def test_a_refusal_passes_through_no_other_part_of_the_application(embedded_site: Site) -> None:
+    """It has none of the marks that the parts behind the door leave: no request id, no line, no session."""
+
+    async def run() -> list[Message]:
+        said: list[Message] = []
+        app = create_app(embedded_site.services.settings, embedded_site.services)
+        app.user_middleware[0].kwargs.update(at_once=0, queue=0)
+
+        async def send(message: Message) -> None:
+            said.append(message)
+
+        scope = {"type": "http", "path": "/competitions", "method": "GET", "headers": [], "root_path": ""}
+        await app(scope, None, send)  # type: ignore[arg-type]
+        return said
+
+    start, body = asyncio.run(run())
+    headers = dict(start["headers"])
+    assert start["status"] == 503 and headers[b"retry-after"] == b"2"
+    assert int(headers[b"content-length"]) == len(body["body"])
+    assert b"x-request-id" not in headers
+
+
 def test_a_request_that_waits_for_its_bytes_leaves_its_place_to_another() -> None:
     async def run() -> None:
         waits, arrived = asyncio.Event(), asyncio.Event()
