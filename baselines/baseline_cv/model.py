@@ -4,15 +4,26 @@ With `method.backbone` "timm:NAME" and `method.weights` the backbone is a pretra
 with random weights it learns the union of the meta-training classes first.
 """
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 from torch.nn.functional import normalize
 
 from anyshot_starting_kit.networks.heads import fit_logistic
-from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, embed, train_on_batches
+from anyshot_starting_kit.training import BatchSettings, Classifier, ModelLearner, embed, train_on_batches
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(BatchSettings):
+    """What the cross-validation chooses from."""
+
+    strengths: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+    folds: int = 5
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class TunedLogisticRegression(nn.Module):

@@ -1,12 +1,30 @@
 """Baseline++ (Chen et al. 2019): as fine-tuning, but both heads compare by cosine, which keeps classes compact."""
 
+from dataclasses import dataclass
+
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import cosines, prototypes
-from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, adapt, embed, train_on_batches
+from anyshot_starting_kit.training import (
+    AdaptationSettings,
+    BatchSettings,
+    Classifier,
+    ModelLearner,
+    adapt,
+    embed,
+    train_on_batches,
+)
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(BatchSettings, AdaptationSettings):
+    """The scale of both cosine heads."""
+
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class CosineHead(nn.Module):

@@ -1,13 +1,29 @@
 """Fine-tuning: learn to classify all meta-training classes, then train a new last layer for each task."""
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
 
-from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, adapt, embed, train_on_batches
+from anyshot_starting_kit.training import (
+    AdaptationSettings,
+    BatchSettings,
+    Classifier,
+    ModelLearner,
+    adapt,
+    embed,
+    train_on_batches,
+)
 from anyshot_starting_kit.training.clock import device
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(BatchSettings, AdaptationSettings):
+    """Training on batches, and steps at test time."""
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class MyMetaLearner(MetaLearner):

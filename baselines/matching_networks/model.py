@@ -1,13 +1,23 @@
 """Matching Networks (Vinyals et al. 2016): a query image is labelled by attention over the support images."""
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import matching_attention
-from anyshot_starting_kit.training import EpisodicModel, ModelLearner, Settings, train_on_tasks
+from anyshot_starting_kit.training import EpisodicModel, MetricSettings, ModelLearner, train_on_tasks
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(MetricSettings):
+    """The first value of the learned temperature."""
+
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class Attention(nn.Module):

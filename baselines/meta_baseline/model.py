@@ -1,6 +1,6 @@
 """Meta-Baseline (Chen et al. 2021): first classify all classes, then meta-learn a scaled cosine nearest centroid."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from api import MetaLearner
@@ -8,16 +8,25 @@ from torch import nn
 
 from anyshot_starting_kit.networks.heads import cosines, prototypes
 from anyshot_starting_kit.training import (
+    BatchSettings,
     Classifier,
     EpisodicModel,
+    MetricSettings,
     ModelLearner,
-    Settings,
     train_on_batches,
     train_on_tasks,
 )
 from anyshot_starting_kit.training.clock import Clock
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(MetricSettings, BatchSettings):
+    """The first value of the learned temperature."""
+
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 STAGE = replace(SETTINGS, iterations=SETTINGS.iterations // 2)
 HELD = 16  # tasks whose images are mixed
 

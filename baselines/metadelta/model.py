@@ -4,14 +4,25 @@ Backbones are trained one after the other on batches in four rotations, each unt
 as the time allows; at test time the query is decoded with label propagation by optimal transport.
 """
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import power_transform, propagate_labels
-from anyshot_starting_kit.training import EnsembleLearner, Settings, embed, train_backbones
+from anyshot_starting_kit.training import EnsembleLearner, EnsembleSettings, embed, train_backbones
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(EnsembleSettings):
+    """How the query is decoded."""
+
+    sharpness: float = 10.0
+    rounds: int = 20
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class Ensemble(nn.Module):

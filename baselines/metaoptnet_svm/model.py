@@ -1,13 +1,24 @@
 """MetaOptNet-SVM (Lee et al. 2019): a linear multi-class SVM is the classifier, differentiated through its dual."""
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import svm_scores
-from anyshot_starting_kit.training import EpisodicModel, ModelLearner, Settings, train_on_tasks
+from anyshot_starting_kit.training import EpisodicModel, MetricSettings, ModelLearner, train_on_tasks
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(MetricSettings):
+    """The SVM's slack, and the first value of the learned scale."""
+
+    slack: float = 0.1
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class SupportVectors(nn.Module):

@@ -4,9 +4,9 @@ from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
-from anyshot_starting_kit.training import EpisodicModel, ModelLearner, Settings, train_on_tasks
+from anyshot_starting_kit.training import EpisodicModel, MetricSettings, ModelLearner, train_on_tasks
 
-SETTINGS = Settings.read(__file__)
+SETTINGS = MetricSettings.read(__file__)
 
 
 class NearestPrototype(nn.Module):

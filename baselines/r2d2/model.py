@@ -1,13 +1,24 @@
 """R2D2 (Bertinetto et al. 2019): ridge regression in closed form is the classifier, differentiated through."""
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import ridge_scores
-from anyshot_starting_kit.training import EpisodicModel, ModelLearner, Settings, train_on_tasks
+from anyshot_starting_kit.training import EpisodicModel, MetricSettings, ModelLearner, train_on_tasks
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(MetricSettings):
+    """The first values of the learned strength and scale."""
+
+    strength: float = 1.0  # of the regularisation
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class Ridge(nn.Module):

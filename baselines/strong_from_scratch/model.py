@@ -4,15 +4,26 @@ Backbones learn all classes and the rotations of their images (Mangla et al. 202
 is solved on the features of all of them, of each image and its mirror image, by label propagation (Hu et al. 2021).
 """
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 from torch.nn.functional import normalize
 
 from anyshot_starting_kit.networks.heads import power_transform, propagate_labels
-from anyshot_starting_kit.training import EnsembleLearner, Settings, embed, train_backbones
+from anyshot_starting_kit.training import EnsembleLearner, EnsembleSettings, embed, train_backbones
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(EnsembleSettings):
+    """How the query is decoded."""
+
+    sharpness: float = 10.0
+    rounds: int = 20
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class JointFeatures(nn.Module):

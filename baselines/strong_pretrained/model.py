@@ -4,15 +4,26 @@ The labels of the support spread over the query by optimal transport on whitened
 image; with `method.weights` empty it runs on a random backbone, which is only good for trying it out.
 """
 
+from dataclasses import dataclass
+
 import torch
 from api import MetaLearner
 from torch import nn
 from torch.nn.functional import normalize
 
 from anyshot_starting_kit.networks.heads import fit_logistic, power_transform, propagate_labels
-from anyshot_starting_kit.training import ModelLearner, Settings, embed
+from anyshot_starting_kit.training import ModelLearner, NetworkSettings, embed
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(NetworkSettings):
+    """How labels spread over the query."""
+
+    sharpness: float = 10.0
+    rounds: int = 20
+
+
+SETTINGS = MySettings.read(__file__)
 STRENGTH = 0.01  # of the logistic regression
 
 

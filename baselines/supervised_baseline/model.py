@@ -7,9 +7,9 @@ from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import cosines, prototypes
-from anyshot_starting_kit.training import Classifier, ModelLearner, Settings, embed, train_on_batches
+from anyshot_starting_kit.training import BatchSettings, Classifier, ModelLearner, embed, train_on_batches
 
-SETTINGS = Settings.read(__file__)
+SETTINGS = BatchSettings.read(__file__)
 
 
 class NearestCentroid(nn.Module):

@@ -1,15 +1,22 @@
 """Train from scratch: no meta-learning; for each task a fresh network learns from the support set alone."""
 
 from copy import deepcopy
+from dataclasses import dataclass
 
 import torch
 from api import MetaLearner, Predictor
 from torch import nn
 
-from anyshot_starting_kit.training import ModelLearner, Settings, adapt, embed
+from anyshot_starting_kit.training import AdaptationSettings, ModelLearner, NetworkSettings, adapt, embed
 from anyshot_starting_kit.training.clock import device
 
-SETTINGS = Settings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(NetworkSettings, AdaptationSettings):
+    """A network, and steps at test time."""
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class MyMetaLearner(MetaLearner):

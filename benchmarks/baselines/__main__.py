@@ -15,7 +15,7 @@ import numpy as np
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.taskserver.tuning import TUNING, runner_environment
-from anyshot_starting_kit.training import Settings
+from anyshot_starting_kit.training import MetricSettings
 from benchmarks.baselines.throughput import apart, measure_ours, measure_theirs
 from benchmarks.figures import Figure, figure, keep
 from benchmarks.rates import Rate
@@ -40,7 +40,7 @@ def measure_side(packs: Path, side: int, tasks: int, rounds: int, kinds: list[st
     for _ in range(rounds):
         for name, speeds in found.items():
             environment, measure, precision = KINDS[name]
-            settings = Settings.from_dict({**shape, "precision": precision})
+            settings = MetricSettings.from_dict({**shape, "precision": precision})
             speeds.append(apart(environment, measure, packs, settings))
     figures = []
     for name, speeds in found.items():
@@ -50,7 +50,7 @@ def measure_side(packs: Path, side: int, tasks: int, rounds: int, kinds: list[st
             pairs = list(zip(speeds, found[PEER], strict=True))
             wall = float(np.median([ours.wall / theirs.wall for ours, theirs in pairs]))
             processor = float(np.median([ours.processor / theirs.processor for ours, theirs in pairs]))
-            target = (">= 2", wall >= 2) if (name, side) == ("float32", 128) else ()
+            target = (">= 2", wall >= 2) if (name, side) == ("float32", 128) else ("", None)
             figures.append(figure(f"{title}, ratio", wall, "x", *target))
             figures.append(figure(f"{title}, ratio by CPU seconds", processor, "x"))
     return figures

@@ -20,12 +20,12 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.taskserver.tuning import runner_environment
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
 from anyshot_starting_kit.runner.generators import make_generators
-from anyshot_starting_kit.training import EpisodicModel, Settings, train_on_tasks
+from anyshot_starting_kit.training import EpisodicModel, MetricSettings, train_on_tasks
 from benchmarks.baselines import manner_of_2022
 from benchmarks.rates import Rate
 
 EPISODES = EpisodeConfig(ways=5, shots=10, query_images_per_class=20)  # as the competition paper trains
-Measure = Callable[[Path, Settings], Rate]
+Measure = Callable[[Path, MetricSettings], Rate]
 
 
 class _Prototypes(torch.nn.Module):
@@ -35,7 +35,7 @@ class _Prototypes(torch.nn.Module):
         return negative_squared_distances(queries, prototypes(support, labels, ways))
 
 
-def measure_ours(packs: Path, settings: Settings) -> Rate:
+def measure_ours(packs: Path, settings: MetricSettings) -> Rate:
     """Tasks through our generator and loop."""
     data = make_generators(_pool(packs), SubmissionConfig(train=EPISODES), 93, hide_names=True)
     model = EpisodicModel(settings, _Prototypes())
@@ -47,7 +47,7 @@ def measure_ours(packs: Path, settings: Settings) -> Rate:
     return Rate.of(work)
 
 
-def measure_theirs(packs: Path, settings: Settings) -> Rate:
+def measure_theirs(packs: Path, settings: MetricSettings) -> Rate:
     """Tasks in the manner of 2022, the same ones."""
     pool = _pool(packs)
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def _pool(packs: Path) -> Pool:
     return Pool([Pack.open(path, verify=False) for path in sorted(packs.iterdir())])
 
 
-def apart(environment: dict[str, str], measure: Measure, packs: Path, settings: Settings) -> Rate:
+def apart(environment: dict[str, str], measure: Measure, packs: Path, settings: MetricSettings) -> Rate:
     """Measure in a process of its own, with this environment in place of a box's, once it is warm."""
     with mock.patch.dict(os.environ):
         for name in runner_environment(1):

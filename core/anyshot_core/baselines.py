@@ -46,11 +46,6 @@ class Baseline:
         """The names that `--settings` can have for it."""
         return set() if self.is_zip else {path.stem for path in self.source.glob("*.json")} - {"config"}
 
-    def mentions(self, word: str) -> bool:
-        """Whether the word is in one of the modules of its folder."""
-        files = () if self.is_zip else self.source.rglob("*.py")
-        return any(word in file.read_text(encoding="utf-8", errors="replace") for file in files)
-
 
 def find_baselines(names: tuple[str, ...], folder: Path | None) -> list[Baseline]:
     """Bundles by their folder's name (hyphens count as underscores) or paths of others'; all without names.

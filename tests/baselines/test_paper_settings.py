@@ -11,7 +11,7 @@ import pytest
 
 from anyshot_core.baselines import find_baselines, merged_config, pack_baseline
 from anyshot_core.bundle.config import read_config
-from anyshot_starting_kit.training import Settings
+from anyshot_starting_kit.training.settings import declared_settings
 from tests.baselines.trial import FOLDER
 
 COMMON = {"backbone": "resnet18", "width": 64, "stem_pool": 1}
@@ -57,7 +57,9 @@ def test_the_baselines_of_the_paper_have_its_settings(name: str, settings: str) 
     if name == "metadelta":  # hours of five for both, minutes of two hours
         assert config["method"]["share_for_training"] == (0.7 if settings == "paper" else 0.25)
     read_config(json.dumps(config).encode())
-    Settings.from_dict(config["method"])
+    declared = declared_settings(FOLDER / name / "model.py")
+    assert declared is not None
+    declared.from_dict(config["method"])
 
 
 def test_metadelta_from_pretrained_weights_trains_the_last_layers() -> None:
@@ -65,7 +67,9 @@ def test_metadelta_from_pretrained_weights_trains_the_last_layers() -> None:
     paper, pretrained = (merged_config(FOLDER / "metadelta", name) for name in ("paper", "pretrained"))
     method = {"weights": "resnet18.pt", "backbone_rate": 0.0001, "trained_layers": ["layer3", "layer4"]}
     assert pretrained == paper | {"method": paper["method"] | method}
-    Settings.from_dict(pretrained["method"])
+    declared = declared_settings(FOLDER / "metadelta" / "model.py")
+    assert declared is not None
+    declared.from_dict(pretrained["method"])
 
 
 def test_settings_that_were_not_chosen_stay_out_of_the_zip(tmp_path: Path) -> None:

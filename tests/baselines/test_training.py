@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from anyshot_core.baselines import find_baselines, merged_config
 from anyshot_starting_kit import budget
 from anyshot_starting_kit.networks.weights import WrongWeights
 from anyshot_starting_kit.runner.generators import Task
@@ -25,9 +27,17 @@ from anyshot_starting_kit.training import (
 from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.ensembles import make_backbones
 from anyshot_starting_kit.training.fixed_supports import FixedSupports
-from anyshot_starting_kit.training.inner_loop import GradientLearner
 from anyshot_starting_kit.training.loop import optimise
-from anyshot_starting_kit.training.settings import BadSettings, Settings
+from anyshot_starting_kit.training.settings import (
+    GROUPS,
+    BadSettings,
+    EnsembleSettings,
+    LoopSettings,
+    MetricSettings,
+    TaskSettings,
+    declared_settings,
+)
+from tests.baselines.trial import FOLDER, NAMES, load_model
 
 
 def draw_task(seed: int, shots: int = 2) -> Task:
@@ -75,7 +85,7 @@ def test_best_snapshot_is_kept() -> None:
     """The model ends as it was at the best validation, not as it was last."""
     model = nn.Linear(1, 1, bias=False)
     nn.init.zeros_(model.weight)
-    settings = Settings(iterations=6, validate_every=1, optimizer="sgd", learning_rate=0.1)
+    settings = LoopSettings(iterations=6, validate_every=1, optimizer="sgd", learning_rate=0.1)
     scores = iter([0.1, 0.5, 0.3, 0.5, 0.2, 0.1])
     seen: list[float] = []
 
@@ -96,7 +106,7 @@ def test_patience_ends_training() -> None:
             steps.append(step)
             yield [model.weight.sum()]
 
-    settings = Settings(validate_every=1, patience=2)
+    settings = LoopSettings(validate_every=1, patience=2)
     optimise(model, losses(), settings, Clock(1.0), lambda _: 0.5)
     assert len(steps) == 3
 
@@ -131,7 +141,7 @@ def test_training_leaves_time_for_its_last_validation(monkeypatch: pytest.Monkey
         ends.append(hours.now)
         return None if clock.over else float(len(ends))
 
-    best = optimise(model, losses(), Settings(validate_every=10), Clock(0.5), score)
+    best = optimise(model, losses(), LoopSettings(validate_every=10), Clock(0.5), score)
     assert ends == [18.0, 36.0, 48.0] and best.score == 3.0
     assert hours.spent == {"steps": 24.0, "rounds": 24.0}
 
@@ -152,7 +162,7 @@ def test_a_round_that_is_cut_short_decides_nothing(monkeypatch: pytest.MonkeyPat
     def score(clock: Clock) -> float | None:
         return validate(Guess(), tasks, 300, lambda *_, **__: None, clock)
 
-    settings = Settings(validate_every=1, iterations=5)
+    settings = LoopSettings(validate_every=1, iterations=5)
     best = optimise(model, ([model.weight.sum()] for _ in range(5)), settings, Clock(0.5), score)
     assert hours.now == 10.0 and not best.state
 
@@ -176,7 +186,7 @@ def test_pretrained_weights_stay_where_training_spoils_them() -> None:
     scores = iter([0.9, 0.5, 0.6])
     model = nn.Linear(1, 1, bias=False)
     before = model.weight.item()
-    settings = Settings(validate_every=1, weights="some.pt", optimizer="sgd")
+    settings = LoopSettings(validate_every=1, weights="some.pt", optimizer="sgd")
     best = optimise(
         model, ([model.weight.sum()] for _ in range(2)), settings, Clock(1.0), lambda _: next(scores)
     )
@@ -185,7 +195,7 @@ def test_pretrained_weights_stay_where_training_spoils_them() -> None:
 
 def test_rates_cool_and_differ() -> None:
     """With the cosine schedule the second half of the steps goes less far; the backbone has its own rate."""
-    model = nn.Module()
+    model: Any = nn.Module()
     model.backbone, model.head = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
     start, seen = (model.backbone.weight.item(), model.head.weight.item()), []
 
@@ -194,17 +204,20 @@ def test_rates_cool_and_differ() -> None:
             seen.append(model.head.weight.item())
             yield [model.backbone.weight.sum(), model.head.weight.sum()]
 
-    settings = Settings(iterations=100, schedule="cosine", learning_rate=0.01, backbone_rate=0.001)
+    settings = LoopSettings(iterations=100, schedule="cosine", learning_rate=0.01, backbone_rate=0.001)
     optimise(model, losses(), settings, Clock(1.0))
     moved = start[0] - model.backbone.weight.item(), start[1] - model.head.weight.item()
     assert moved[0] == pytest.approx(moved[1] / 10, rel=0.01)
     assert moved[1] == pytest.approx(0.5, rel=0.03) and (seen[0] - seen[50]) > 4 * (seen[50] - seen[99])
     with pytest.raises(ValueError, match=r"method\.schedule is 'steps'"):
-        optimise(model, losses(), Settings(schedule="steps"), Clock(1.0))
+        optimise(model, losses(), LoopSettings(schedule="steps"), Clock(1.0))
 
 
-def settings_of(**method: object) -> Settings:
-    return Settings.from_dict({"backbone": "conv4", "width": 4, "stem_pool": 1, "optimizer": "sgd", **method})
+SMALL = {"backbone": "conv4", "width": 4, "stem_pool": 1, "optimizer": "sgd"}
+
+
+def settings_of(**method: object) -> EnsembleSettings:
+    return EnsembleSettings.from_dict({**SMALL, **method})
 
 
 def batches(count: int):
@@ -254,7 +267,7 @@ def test_large_tasks_pass_in_chunks() -> None:
             return queries[:, :ways]
 
     for joint, wanted in ((False, [128, 128, 44]), (True, [300])):
-        model = EpisodicModel(settings_of(batch_statistics=joint), Head()).eval()
+        model = EpisodicModel(MetricSettings.from_dict({**SMALL, "batch_statistics": joint}), Head()).eval()
         model.backbone.network.register_forward_hook(lambda _, images, __: seen.append(len(images[0])))
         with torch.no_grad():
             model(
@@ -264,13 +277,15 @@ def test_large_tasks_pass_in_chunks() -> None:
         seen.clear()
 
 
-def test_more_inner_steps_at_test_time() -> None:
+@pytest.mark.parametrize("name", ["fo_maml", "maml"])
+def test_more_inner_steps_at_test_time(name: str) -> None:
     """They fit the support better; training takes as many as it did."""
     task, losses = draw_task(0), {}
     images, labels = task.support_set[0].repeat(1, 1, 4, 4), task.support_set[1]
     for steps in (0, 30):
         torch.manual_seed(0)
-        model = GradientLearner(settings_of(inner_steps=2, inner_rate=0.1, test_inner_steps=steps))
+        module = load_model(name, **SMALL, inner_steps=2, inner_rate=0.1, test_inner_steps=steps)
+        model = module.GradientLearner()
         for mode in (True, False):
             losses[steps, mode] = cross_entropy(model.train(mode)(images, labels, images, 3), labels).item()
     assert losses[0, True] == losses[30, True] == pytest.approx(losses[0, False])
@@ -319,4 +334,38 @@ def test_an_ensemble_has_the_backbones_that_its_weights_fit(
 def test_bad_settings_are_named(method: dict, words: str) -> None:
     """A typing error does not pass for a default."""
     with pytest.raises(BadSettings, match=words):
-        Settings.from_dict(method)
+        LoopSettings.from_dict(method)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_has_its_own_settings(name: str) -> None:
+    """Those of the parts of the kit that it uses and a few of its own; what another method has is unknown to it."""
+    declared = declared_settings(FOLDER / name / "model.py")
+    known = set() if declared is None else {field.name for field in fields(declared)}
+    theirs = {"slack", "folds", "sharpness", "inner_rate", "strength"}
+    own = known - {field.name for group in GROUPS.values() for field in fields(group)}
+    assert len(own) <= 4 and len(known & theirs) <= 1
+    if declared is None:
+        assert "method" not in merged_config(FOLDER / name)
+        return
+    for overlay in ("", *find_baselines((name,), FOLDER)[0].overlays()):
+        declared.from_dict(merged_config(FOLDER / name, overlay)["method"])
+    assert type(load_model(name).SETTINGS).__name__ == declared.__name__
+
+
+def test_settings_are_found_without_running_a_bundle(tmp_path: Path) -> None:
+    """Of somebody's own bundle too; one that reads config.json by itself declares none."""
+    module = tmp_path / "model.py"
+    module.write_text(
+        "import not_installed\nfrom dataclasses import dataclass\n\n\n@dataclass(frozen=True, kw_only=True)\n"
+        "class Mine(TaskSettings):\n    depth: int = 3\n\n\nSETTINGS = Mine.read(__file__)\n"
+    )
+    declared = declared_settings(module)
+    assert declared is not None
+    assert asdict(declared.from_dict({"depth": 4})) == asdict(TaskSettings()) | {"depth": 4}
+    with pytest.raises(
+        BadSettings, match=r"inner_rate is unknown; known are .*depth.* field of the settings class"
+    ):
+        declared.from_dict({"inner_rate": 0.1})
+    module.write_text("import json\nSETTINGS = json.loads('{}')\n")
+    assert declared_settings(module) is None

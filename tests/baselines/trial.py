@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.protocols import Range
 from anyshot_core.taskserver.job import Hooks
 from anyshot_core.wire.worker_api import Budget
+from anyshot_starting_kit import api
 from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from tests.services.material import TEST, TRAIN
@@ -37,6 +42,17 @@ class Expected:
         return cls(data["seed"], tuple(data["score"]), data["seconds"], data["memory_mib"])
 
 
+def load_model(name: str, **method: Any) -> ModuleType:
+    """A bundle's `model.py`, imported from its own folder, with these settings only."""
+    sys.modules.setdefault("api", api)  # as the runner provides it
+    spec = importlib.util.spec_from_file_location(f"baseline_{name}", FOLDER / name / "model.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    vars(module)["SETTINGS"] = type(module.SETTINGS).from_dict(method)
+    return module
+
+
 def try_baseline(
     name: str,
     packs: Mapping[str, Path],
@@ -51,7 +67,9 @@ def try_baseline(
 ) -> DryRun:
     """One run on tasks of 2 to 8 ways and 1 to 8 shots."""
     bundle = folder / f"{name}.zip"
-    pack_baseline(find_baselines((name,), FOLDER)[0], bundle, settings, changes, files)
+    baseline = find_baselines((name,), FOLDER)[0]
+    taken = Arm(changes=changes or {}).changes_of(baseline, settings)
+    pack_baseline(baseline, bundle, settings, taken, files)
     data = PublicData(tuple(packs[n] for n in TRAIN), tuple(packs[n] for n in TEST), generated=True)
     plan = Plan(
         bundle=bundle,

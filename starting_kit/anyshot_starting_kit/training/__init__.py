@@ -5,16 +5,33 @@ from anyshot_starting_kit.training.batchwise import Classifier, train_on_batches
 from anyshot_starting_kit.training.ensembles import EnsembleLearner, train_backbones
 from anyshot_starting_kit.training.episodic import EpisodicModel, train_on_tasks, validate
 from anyshot_starting_kit.training.learners import EpisodePredictor, ModelLearner, embed
-from anyshot_starting_kit.training.settings import BadSettings, Settings
+from anyshot_starting_kit.training.settings import (
+    AdaptationSettings,
+    BadSettings,
+    BatchSettings,
+    EnsembleSettings,
+    LoopSettings,
+    MetricSettings,
+    NetworkSettings,
+    Settings,
+    TaskSettings,
+)
 
 __all__ = [
+    "AdaptationSettings",
     "BadSettings",
+    "BatchSettings",
     "Classifier",
     "EnsembleLearner",
+    "EnsembleSettings",
     "EpisodePredictor",
     "EpisodicModel",
+    "LoopSettings",
+    "MetricSettings",
     "ModelLearner",
+    "NetworkSettings",
     "Settings",
+    "TaskSettings",
     "adapt",
     "embed",
     "train_backbones",

@@ -9,11 +9,15 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from anyshot_starting_kit.training.clock import Clock
-from anyshot_starting_kit.training.settings import Settings
+from anyshot_starting_kit.training.settings import AdaptationSettings
 
 
 def adapt(
-    module: nn.Module, inputs: Tensor, labels: Tensor, settings: Settings, forward: Callable | None = None
+    module: nn.Module,
+    inputs: Tensor,
+    labels: Tensor,
+    settings: AdaptationSettings,
+    forward: Callable | None = None,
 ) -> nn.Module:
     """Train all of `module` with Adam on random batches of the support: `test_steps` of `test_batch` at `test_rate`.
 

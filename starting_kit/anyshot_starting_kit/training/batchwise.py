@@ -14,7 +14,7 @@ from anyshot_starting_kit.networks.heads import cosines
 from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.episodic import Log, Tasks, validate
 from anyshot_starting_kit.training.loop import Best, optimise
-from anyshot_starting_kit.training.settings import BadSettings, Settings
+from anyshot_starting_kit.training.settings import BadSettings, BatchSettings
 
 
 class Classifier(nn.Module):
@@ -36,7 +36,7 @@ class Classifier(nn.Module):
 def train_on_batches(
     classifier: Classifier,
     train: Callable[[int], Iterator[Any]],
-    settings: Settings,
+    settings: BatchSettings,
     log: Log,
     *,
     valid: Tasks | None = None,

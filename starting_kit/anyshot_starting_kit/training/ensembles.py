@@ -15,7 +15,7 @@ from anyshot_starting_kit.training.batchwise import Classifier, train_on_batches
 from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.episodic import Log, Tasks
 from anyshot_starting_kit.training.learners import ModelLearner
-from anyshot_starting_kit.training.settings import Settings
+from anyshot_starting_kit.training.settings import EnsembleSettings
 
 NAMES = "backbones.json"
 
@@ -25,7 +25,7 @@ def train_backbones(
     classes: int,
     train: Callable[[int], Iterator[Any]],
     valid: Tasks | None,
-    settings: Settings,
+    settings: EnsembleSettings,
     log: Log,
 ) -> nn.Module:
     """`model` of those backbones of `settings.backbones` that there was time for, at least of the first.
@@ -49,13 +49,13 @@ def train_backbones(
     return model(trained)
 
 
-def make_backbones(settings: Settings) -> list[Backbone]:
+def make_backbones(settings: EnsembleSettings) -> list[Backbone]:
     """Those of `settings.backbones`; where one file of weights is named for all, those that it fits.
 
     Raises MissingWeights, and WrongWeights where it fits none.
     """
     made, wrong = [], None
-    for name in settings.backbones:
+    for name in settings.backbones or (settings.backbone,):
         try:
             made.append(settings.make_backbone(name))
         except WrongWeights as error:
@@ -72,7 +72,7 @@ class EnsembleLearner(ModelLearner):
     A bundle's learner says which settings they have and what model they make.
     """
 
-    settings: Settings
+    settings: EnsembleSettings
 
     def assemble(self, backbones: Sequence[Backbone]) -> nn.Module:
         """The model of these backbones."""

@@ -15,7 +15,7 @@ from anyshot_starting_kit.training.clock import Clock, device
 from anyshot_starting_kit.training.fixed_supports import FixedSupports
 from anyshot_starting_kit.training.learners import embed
 from anyshot_starting_kit.training.loop import Best, optimise
-from anyshot_starting_kit.training.settings import Settings
+from anyshot_starting_kit.training.settings import MetricSettings, TaskSettings
 
 Log = Callable[..., None]
 Tasks = Callable[[int], Iterator[Any]]
@@ -28,7 +28,7 @@ class EpisodicModel(nn.Module):
     test time; without it they then pass chunk by chunk, which a large task needs.
     """
 
-    def __init__(self, settings: Settings, head: nn.Module) -> None:
+    def __init__(self, settings: MetricSettings, head: nn.Module) -> None:
         super().__init__()
         self.backbone, self.head = settings.make_backbone(), head
         self.joint = settings.batch_statistics
@@ -48,7 +48,7 @@ def train_on_tasks(
     model: nn.Module,
     train: Tasks,
     valid: Tasks | None,
-    settings: Settings,
+    settings: TaskSettings,
     log: Log,
     clock: Clock | None = None,
 ) -> nn.Module:

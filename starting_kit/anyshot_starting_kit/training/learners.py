@@ -24,7 +24,7 @@ class ModelLearner(Learner):
         self._model = None if model is None else model.to(device()).eval()
 
     @property
-    def model(self) -> nn.Module:
+    def model(self) -> Any:
         """The model, built when it is first wanted."""
         if self._model is None:
             self._model = self.build().to(device()).eval()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from anyshot_starting_kit.training.clock import Clock
-from anyshot_starting_kit.training.settings import Settings
+from anyshot_starting_kit.training.settings import LoopSettings
 
 SCHEDULES = ("constant", "cosine")
 ROUND = 1.25  # of the time that a validation round took, the next one may take
@@ -36,7 +36,7 @@ class Best:
 def optimise(
     model: nn.Module,
     losses: Iterable[Iterable[Tensor]],
-    settings: Settings,
+    settings: LoopSettings,
     clock: Clock,
     score: Callable[[Clock], float | None] | None = None,
 ) -> Best:
@@ -92,7 +92,7 @@ def _cool(optimizer: torch.optim.Optimizer, rates: list[float], progress: float)
         group["lr"] = rate * (1 + math.cos(math.pi * min(1.0, progress))) / 2
 
 
-def make_optimizer(model: nn.Module, settings: Settings) -> torch.optim.Optimizer:
+def make_optimizer(model: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
     """Adam, or SGD with momentum, over what is trained. Raises ValueError for an unknown optimizer or schedule."""
     if settings.schedule not in SCHEDULES:
         raise ValueError(f"method.schedule is {settings.schedule!r}; there are {' and '.join(SCHEDULES)}.")

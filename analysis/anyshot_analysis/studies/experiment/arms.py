@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from anyshot_core.baselines import Baseline, merged_config
 
 PRETRAINED, FIX_ML = "pretrained", "FIX-ML"
+_NEEDS = {  # the setting that an arm changes, and what lacks it
+    PRETRAINED: ("weights", "it has no network"),
+    FIX_ML: ("fixed_supports", "it does not train on tasks"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,31 @@ class Arm:
             return ""
         if baseline.is_zip:
             return "a zip is run as it is"
-        config = merged_config(baseline.source, settings)
-        if "method" not in config:
+        known = setting_names(baseline, settings)
+        if not known:
             return "it has no settings"
-        on_tasks = config.get("train_data_format", "task") == "task" and baseline.mentions("train_on_tasks")
-        return "" if self.label != FIX_ML or on_tasks else "it does not train on tasks"
+        wanted, lacking = _NEEDS[self.label]
+        return "" if wanted in known else lacking
+
+    def changes_of(self, baseline: Baseline, settings: str) -> dict[str, Any]:
+        """The changes to its config.json: of `method` those that the baseline takes."""
+        method = self.changes.get("method", {})
+        known = setting_names(baseline, settings) if method and not baseline.is_zip else set()
+        return {**self.changes, "method": {key: value for key, value in method.items() if key in known}}
+
+
+def setting_names(baseline: Baseline, settings: str) -> set[str]:
+    """The keys that its `method` may have: the fields of its settings class, or where it reads its own, those it has.
+
+    None without settings. Raises BadConfig.
+    """
+    from anyshot_starting_kit.training.settings import declared_settings
+
+    method = merged_config(baseline.source, settings).get("method")
+    if method is None:
+        return set()
+    declared = declared_settings(baseline.source / "model.py")
+    return set(method) if declared is None else {field.name for field in fields(declared)}
 
 
 def make_arms(changes: Mapping[str, Any], weights: Path | None, fix_ml: bool) -> tuple[Arm, ...]:

@@ -71,8 +71,10 @@ def _merged(name: str, seed: int, runs: Sequence[Done]) -> Done:
 
 def _run(run: Run, hooks: Hooks) -> Done:
     with tempfile.TemporaryDirectory() as folder:
-        bundle = Path(folder) / "baseline.zip"
-        pack_baseline(run.baseline, bundle, run.experiment.settings, run.arm.changes, run.arm.files)
+        bundle, settings = Path(folder) / "baseline.zip", run.experiment.settings
+        pack_baseline(
+            run.baseline, bundle, settings, run.arm.changes_of(run.baseline, settings), run.arm.files
+        )
         target = run.results(hashlib.sha256(bundle.read_bytes()).hexdigest())
         if (before := _read(run, target)) is not None:
             return before

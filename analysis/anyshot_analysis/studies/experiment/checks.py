@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from anyshot_analysis.studies.experiment.arms import Arm
+from anyshot_analysis.studies.experiment.arms import Arm, setting_names
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_core.baselines import Baseline, merged_config
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
-
-_KIT_SETTINGS = "Settings.read"  # what a model.py calls that reads the kit's settings
 
 
 class BadExperiment(ValueError):
@@ -87,8 +84,10 @@ def _check_changes(experiment: Experiment) -> list[str]:
         b for b in _folders(experiment) if "method" in merged_config(b.source, experiment.settings)
     ]
     for key in changes:
-        if not any(key in _keys(baseline, experiment.settings) for baseline in with_method):
-            known = sorted({k for baseline in with_method for k in _keys(baseline, experiment.settings)})
+        if not any(key in setting_names(baseline, experiment.settings) for baseline in with_method):
+            known = sorted(
+                {k for baseline in with_method for k in setting_names(baseline, experiment.settings)}
+            )
             raise BadExperiment(
                 f"--set {key}: no chosen bundle takes it; known are {', '.join(known) or 'none'}."
             )
@@ -96,6 +95,11 @@ def _check_changes(experiment: Experiment) -> list[str]:
     without = [baseline for baseline in _folders(experiment) if baseline not in with_method]
     if changes and without:
         notes.append(f"Without settings, so that --set changes nothing: {_names(without)}.")
+    for key in changes:
+        lacking = [b for b in with_method if key not in setting_names(b, experiment.settings)]
+        notes += (
+            [f"--set {key} is no setting of {_names(lacking)}, and changes nothing there."] if lacking else []
+        )
     zips = [baseline for baseline in experiment.baselines if baseline.is_zip]
     if zips and (changes or experiment.settings):
         notes.append(f"Zips are run as they are, without --settings and --set: {_names(zips)}.")
@@ -120,26 +124,18 @@ def _check_settings(experiment: Experiment) -> None:
 
 
 def _check_method(baseline: Baseline, arm: Arm, settings: str) -> None:
-    method = merged_config(baseline.source, settings, arm.changes).get("method")
-    if method is None or not baseline.mentions(_KIT_SETTINGS):
-        return
-    from anyshot_starting_kit.training.settings import BadSettings, Settings
+    from anyshot_starting_kit.training.settings import BadSettings, declared_settings
 
+    method = merged_config(baseline.source, settings, arm.changes_of(baseline, settings)).get("method")
+    declared = None if method is None else declared_settings(baseline.source / "model.py")
+    if declared is None:
+        return
     if not isinstance(method, dict):
         raise BadExperiment(f"{baseline.name}: config.json: method is no object.")
     try:
-        Settings.from_dict(method)
+        declared.from_dict(method)
     except BadSettings as error:
         raise BadExperiment(f"{arm.name(baseline)}: {error}") from error
-
-
-def _keys(baseline: Baseline, settings: str) -> set[str]:
-    """The keys that its `method` may have: the kit's, or of a bundle that reads its own, those that it has."""
-    if not baseline.mentions(_KIT_SETTINGS):
-        return set(merged_config(baseline.source, settings)["method"])
-    from anyshot_starting_kit.training.settings import Settings
-
-    return {field.name for field in fields(Settings)}
 
 
 def _changes(experiment: Experiment) -> Mapping[str, Any]:
