@@ -108,7 +108,7 @@ def test_no_decision_stands_there_twice() -> None:
     ("word", "homes"),
     [
         # The name of a rule is stored and described; everybody else asks the rule itself, `PhaseVersion.rule`.
-        ("ranking_rule", {"bundles/columns.py", "bundles/giving_out.py", "phases/models.py"}),
+        ("ranking_rule", {"phases/description.py", "phases/models.py"}),
         # What a row is ranked by is written and read by the boards alone; others take `BOARD_ORDER` and ranks.
         (
             "sort_value",

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
 from anyshot_platform.bundles.marked import Marked, Path, Problem
-from anyshot_platform.bundles.quantities import parse_moment
+from anyshot_platform.described.quantities import parse_moment
 from anyshot_scoring.rules import RULES
 
 Check = Callable[[Marked, BundleFiles], Iterator[Problem]]

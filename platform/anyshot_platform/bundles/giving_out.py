@@ -13,11 +13,11 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
 from anyshot_platform.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.leagues.description import describe_league
-from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.pools.models import Pool, PoolVersion
-from anyshot_platform.sight.phases import shown_settings
 
 
 def describe(
@@ -117,7 +117,7 @@ def _pool_ids(phase: Phase) -> list[str]:
     return [id_ for id_ in ids if id_ is not None]
 
 
-def _leagues(session: Session, competition: Competition) -> list[schema.LeagueSpec]:
+def _leagues(session: Session, competition: Competition) -> list[LeagueSpec]:
     return [describe_league(league) for league in session.scalars(_live(League, competition))]
 
 
@@ -143,93 +143,3 @@ def _baselines(
             )
         )
     return specs
-
-
-def describe_phase(session: Session, phase: Phase, zone: str) -> schema.PhaseSpec:
-    """A phase as a bundle describes it; `zone` is the competition's."""
-    version = live_version(phase)
-    smoke = session.get(PoolVersion, phase.smoke_pool_version_id) if phase.smoke_pool_version_id else None
-    return schema.PhaseSpec(
-        key=phase.slug,
-        title=phase.name,
-        description=phase.description,
-        kind=phase.kind,
-        start=phase.starts_at,
-        end=phase.ends_at,
-        timezone=None if phase.time_zone == zone else phase.time_zone,
-        accepts_uploads=phase.accepts_uploads,
-        priority=phase.priority,
-        tasks=_tasks(version),
-        scoring=schema.ScoringSpec(
-            runs=max(version.seeded_runs, 1),
-            ranking=version.ranking_rule,
-            board_shows=phase.board_shows,
-            team_chooses=phase.team_chooses,
-        ),
-        budget=schema.BudgetSpec(
-            run=version.run_seconds,
-            meta_train=version.meta_train_seconds,
-            task=version.task_seconds,
-            each_dataset=version.budget_each_dataset,
-        ),
-        machine=_machine(version),
-        quota=schema.QuotaSpec(
-            per_day=phase.quota_day,
-            total=phase.quota_phase,
-            running=phase.quota_concurrent,
-            cancelled_counts=phase.cancelled_counts,
-        ),
-        shown=schema.ShownSpec(**shown_settings(phase)),
-        smoke=schema.SmokeSpec(
-            pool=smoke.pool.slug if smoke else None,
-            tasks=phase.smoke_tasks,
-            budget=phase.smoke_seconds,
-            per_day=phase.smoke_quota_day,
-        ),
-        entries=_entries(session, phase),
-    )
-
-
-def _tasks(version: PhaseVersion) -> schema.TasksSpec:
-    return schema.TasksSpec(
-        meta_train=version.meta_train.pool.slug if version.meta_train else None,
-        meta_test=version.meta_test.pool.slug if version.meta_test else None,
-        protocol=version.protocol,
-        count=version.tasks,
-        train_seeds=version.train_seeds,
-        key=version.root,
-        test_seeds=version.test_seeds,
-        query_order=version.query_order,
-        same_test_tasks=version.same_test_tasks,
-        isolated=version.isolated_tasks,
-        keep_learner=version.keep_learner,
-        shards=version.shards,
-        each_dataset=version.each_dataset,
-    )
-
-
-def _machine(version: PhaseVersion) -> schema.MachineSpec:
-    return schema.MachineSpec(
-        hardware=version.hardware_class,
-        image=version.image,
-        memory=version.memory_bytes,
-        cpus=version.cpus,
-        processes=version.processes,
-        scratch=version.scratch_bytes,
-        output=version.output_bytes,
-        gpus=version.gpus,
-    )
-
-
-def _entries(session: Session, phase: Phase) -> schema.EntriesSpec | None:
-    source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
-    if source is None or source.deleted_at is not None:
-        return None
-    rows = session.execute(
-        select(Gate, League)
-        .join(League, League.id == Gate.league_id)
-        .where(Gate.phase_id == phase.id)
-        .order_by(League.position, League.id)
-    )
-    gates = [schema.GateSpec(league=league.slug, score=gate.score, note=gate.note) for gate, league in rows]
-    return schema.EntriesSpec(phase=source.slug, gates=gates)

@@ -17,8 +17,9 @@ from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
 from anyshot_platform.bundles.marked import Marked, Problem, read_marked
-from anyshot_platform.bundles.schema import CompetitionSpec, Part
+from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.sense import judge
+from anyshot_platform.described.parts import Part
 
 
 class BundleInvalid(Exception):

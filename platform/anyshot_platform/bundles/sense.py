@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from anyshot_platform.bundles.quantities import write_duration, write_size
-from anyshot_platform.bundles.schema import CompetitionSpec, PhaseSpec
+from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.described.quantities import write_duration, write_size
+from anyshot_platform.phases.description import PhaseSpec
 
 Path = tuple[str | int, ...]
 _LARGE_MEMORY = 4 << 40

@@ -9,7 +9,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.bundles.columns import phase_values, version_values
 from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.reading import Bundle
@@ -21,6 +20,7 @@ from anyshot_platform.database import now
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import phase_values, version_values
 from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.smoke import smoke_problem
 from anyshot_platform.pools.models import PoolVersion

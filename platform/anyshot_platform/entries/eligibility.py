@@ -14,12 +14,12 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.bundles.schema import LeagueQuestionSpec
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Forbidden, Invalid
+from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.teams.models import Team

@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.bundles.schema import LeagueQuestionSpec
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries.eligibility import (
     Eligibility,
@@ -19,6 +18,7 @@ from anyshot_platform.entries.eligibility import (
     questions_of,
 )
 from anyshot_platform.entries.models import LeagueAnswer
+from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.results.awards import prizes_of

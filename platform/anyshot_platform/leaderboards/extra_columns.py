@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.bundles.schema import ColumnSpec
 from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leagues.description import ColumnSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run

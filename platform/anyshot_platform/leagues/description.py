@@ -1,19 +1,78 @@
-"""A league as a part of the competition's file, and back: the one place that knows both."""
+"""A league, described once: as a part of the competition's file, and as the columns of its row."""
 
 from __future__ import annotations
 
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from anyshot_platform.bundles.schema import (
-    AwardsSpec,
-    ColumnSpec,
-    LeagueQuestionSpec,
-    LeagueQuotaSpec,
-    LeagueSpec,
-)
+from pydantic import Field
+
+from anyshot_platform.described.parts import MOST, Key, Part, Title
+from anyshot_platform.described.quantities import Moment
 from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import AwardSplit
+from anyshot_platform.leagues.states import Admission, AwardSplit
+
+Metric = Literal[
+    "normalized_accuracy",
+    "balanced_accuracy",
+    "accuracy",
+    "macro_f1",
+    "macro_precision",
+    "macro_recall",
+    "duration",
+]
+
+
+class ColumnSpec(Part):
+    """A further column of a league's board."""
+
+    metric: Metric
+    title: str = ""
+    decimals: int = Field(default=3, ge=0, le=6)
+
+
+class LeagueQuestionSpec(Part):
+    """What a league asks those who want an entry in it."""
+
+    key: Key
+    label: Title
+    answer: Literal["confirm", "text", "link"] = "confirm"
+    required: bool = True
+    shown_to: Literal["organizers", "team"] = "organizers"
+
+
+class LeagueQuotaSpec(Part):
+    """How many submissions of a team may enter the league, beside the phase's quota; null is unlimited."""
+
+    per_day: int | None = Field(default=None, ge=0, le=MOST, description="a UTC day")
+    total: int | None = Field(default=None, ge=0, le=MOST, description="in one phase")
+
+
+class AwardsSpec(Part):
+    """Money for a league's first places; teams that tie share the prizes of their places."""
+
+    amounts: list[Annotated[float, Field(gt=0, le=1e9)]] = Field(
+        default=[], max_length=100, description="the first place's first"
+    )
+    currency: Annotated[str, Field(min_length=1, max_length=8)] = "EUR"
+    split: AwardSplit = Field(
+        default=AwardSplit.EQUALLY, description="between the members, or to the captain"
+    )
+
+
+class LeagueSpec(Part):
+    key: Key
+    title: Title
+    description: str = ""
+    admission: Admission = Admission.ALL
+    every_member: bool = Field(default=False, description="every member of a team must answer the questions")
+    questions: list[LeagueQuestionSpec] = Field(default=[], max_length=20)
+    closed_to_newcomers: bool = Field(default=False, description="teams without an entry cannot get one")
+    opens: Moment | None = Field(default=None, description="when the league takes its first entries")
+    quota: LeagueQuotaSpec | None = None
+    prizes: str = Field(default="", description="in words, beside the awards")
+    awards: AwardsSpec | None = None
+    columns: list[ColumnSpec] = Field(default=[])
 
 
 def league_values(spec: LeagueSpec) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -18,6 +17,7 @@ from anyshot_platform.entries import acts
 from anyshot_platform.entries.views import list_decisions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import organizing
+from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.forms import FormDep, SentForm

@@ -8,13 +8,12 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.entries import acts
 from anyshot_platform.entries.views import DecisionRow, list_decisions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import organizing
-from anyshot_platform.leagues.description import describe_league
+from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.web.services import SessionDep

@@ -10,13 +10,12 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.bundles.schema import LeagueSpec
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.leaderboards.service import refresh_team
-from anyshot_platform.leagues.description import league_values
+from anyshot_platform.leagues.description import LeagueSpec, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.sight.standing import kept

@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.crosschecks import is_zone
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.web.viewer import Viewer

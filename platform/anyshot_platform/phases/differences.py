@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.phases.description import SETTINGS, PhaseSpec, decides_scores
 
 
 def keep_secrets(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
@@ -25,14 +25,13 @@ def keep_secrets(spec: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
 
 def scoring_changes(old: PhaseSpec, new: PhaseSpec) -> list[str]:
     """The settings that decide what a score is and differ between two descriptions."""
-    changed: list[str] = []
-    for part in ("tasks", "scoring", "budget", "machine"):
-        before, after = getattr(old, part).model_dump(), getattr(new, part).model_dump()
-        for key in before:
-            kept = key in ("train_seeds", "test_seeds", "key") and not after[key]  # left out: stays as it is
-            chooses = (part, key) in (("scoring", "board_shows"), ("scoring", "team_chooses"))
-            if before[key] != after[key] and not kept and not chooses:
-                changed.append(f"{part}.{key}")
+    changed = [
+        setting.path
+        for setting in SETTINGS
+        if decides_scores(setting)
+        and setting.value(old) != setting.value(new)
+        and (setting.path not in _SECRET or setting.value(new))  # left out: stays as it is
+    ]
     shared = new.tasks.test_seeds or new.scoring.runs == old.scoring.runs == 1
     return [name for name in changed if name != "tasks.same_test_tasks" or not shared]
 

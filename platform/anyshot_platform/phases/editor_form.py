@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.crosschecks import is_zone
-from anyshot_platform.bundles.quantities import parse_duration, parse_size
-from anyshot_platform.bundles.schema import PhaseSpec
+from anyshot_platform.described.quantities import parse_duration, parse_size
 from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.web.forms import SentForm
 
 _NUMBERS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root
-from anyshot_platform.bundles.columns import draw_seeds
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import draw_seeds
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.sight.logs import is_public

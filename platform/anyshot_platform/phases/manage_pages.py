@@ -15,9 +15,6 @@ from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import ask_which, perform
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
-from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.quantities import write_duration, write_size
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -26,10 +23,12 @@ from anyshot_platform.competitions.manage_frame import (
 )
 from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
+from anyshot_platform.described.quantities import write_duration, write_size
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.phases import organizing, versions
 from anyshot_platform.phases.acts import ACTS
 from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.differences import (
     flatten,
     keep_seconds,
@@ -40,6 +39,7 @@ from anyshot_platform.phases.differences import (
 from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.readiness import odd_in
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.secrets import weaknesses
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import BOARD_WORDS

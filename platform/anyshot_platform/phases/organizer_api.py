@@ -16,15 +16,15 @@ from anyshot_platform.acts.declaration import Options
 from anyshot_platform.acts.frame import ConsentIn, IfMatch
 from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.phases import organizing
 from anyshot_platform.phases.acts import ACTS
 from anyshot_platform.phases.checks import open_protocol, require_sound
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.differences import flatten, keep_secrets
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.sight.phases import publication_of

@@ -9,17 +9,16 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.bundles.columns import phase_values, version_values
-from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.differences import difference, keep_secrets, scoring_changes
 from anyshot_platform.phases.leaks import require_no_leak
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase, phase_values, version_values
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.pools.models import Pool, PoolVersion

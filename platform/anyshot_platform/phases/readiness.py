@@ -8,10 +8,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
-from anyshot_platform.bundles.giving_out import describe_phase
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.phases.leaks import evaluates, leaks
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.workers.models import Worker

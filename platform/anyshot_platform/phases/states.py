@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from anyshot_core.wire.worker_api import LogPolicy
+
 
 class PhaseKind(StrEnum):
     """What a phase is for."""
@@ -12,6 +14,14 @@ class PhaseKind(StrEnum):
     FEEDBACK = "feedback"  # uploads, immediate scores
     FINAL = "final"  # entries come from another phase by the organizer's action
     OTHER = "other"
+
+
+KIND_WORDS: dict[PhaseKind, str] = {
+    PhaseKind.PUBLIC: "Public: kit and data, no submissions",
+    PhaseKind.FEEDBACK: "Feedback: uploads, immediate scores",
+    PhaseKind.FINAL: "Final: entries are taken over from another phase",
+    PhaseKind.OTHER: "Other",
+}
 
 
 class QueryOrder(StrEnum):
@@ -51,6 +61,18 @@ class Audience(StrEnum):
     EVERYONE = "everyone"
     PARTICIPANTS = "participants"
     ORGANIZERS = "organizers"
+
+
+AUDIENCE_WORDS: dict[Audience, str] = {
+    Audience.EVERYONE: "everyone",
+    Audience.PARTICIPANTS: "participants",
+    Audience.ORGANIZERS: "organizers only",
+}
+LOG_WORDS: dict[LogPolicy, str] = {
+    LogPolicy.META_TRAIN: "of meta-training only",
+    LogPolicy.EVERYTHING: "everything",
+    LogPolicy.NOTHING: "nothing",
+}
 
 
 class VersionState(StrEnum):

@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import ConsentIn
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.phases import side_by_side, version_acts, versions
 from anyshot_platform.phases.checks import require_sound
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.joining import not_queued
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.web.services import SessionDep

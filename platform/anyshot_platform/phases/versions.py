@@ -6,18 +6,17 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.bundles.columns import version_values
-from anyshot_platform.bundles.giving_out import describe_phase
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.differences import keep_secrets, scoring_changes
 from anyshot_platform.phases.joining import not_queued, queue_under
 from anyshot_platform.phases.key_acts import give_new_key
 from anyshot_platform.phases.leaks import require_no_leak
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.organizing import find_pools
+from anyshot_platform.phases.rows import describe_phase, version_values
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.smoke import require_nothing_hidden_shown
 from anyshot_platform.phases.states import RescoreMode, VersionState
@@ -97,14 +96,9 @@ def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> 
 
 
 def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]:
-    now_live = describe_phase(session, phase, "UTC")
-    number, phase.live_version = phase.live_version, version.number
-    try:
-        with session.no_autoflush:
-            drafted = describe_phase(session, phase, "UTC")
-    finally:
-        phase.live_version = number
-    return scoring_changes(now_live, drafted)
+    with session.no_autoflush:
+        drafted = describe_phase(session, phase, "UTC", version)
+    return scoring_changes(describe_phase(session, phase, "UTC"), drafted)
 
 
 def start_rescoring(

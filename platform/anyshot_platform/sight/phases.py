@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
@@ -52,34 +51,6 @@ def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
 def publication_of(phase: Phase) -> Publication:
     """Whether a phase's results are public, and its board frozen."""
     return Publication(_waits(phase), phase.published_at, phase.frozen_at)
-
-
-def shown_settings(phase: Phase) -> dict[str, Any]:
-    """The settings `shown` of a phase, as a competition file writes them."""
-    return {
-        "logs": phase.log_policy,
-        "scores": phase.scores_visible,
-        "tasks": phase.tasks_visible,
-        "dataset_names": not phase.hide_dataset_names,
-        "board": phase.board_audience,
-        "others": phase.submissions_visible,
-        "confusion": phase.show_confusion,
-        "after_publishing": phase.needs_publishing,
-    }
-
-
-def shown_columns(shown: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a phase that keep these settings: the inverse of `shown_settings`."""
-    return {
-        "log_policy": shown["logs"],
-        "scores_visible": shown["scores"],
-        "tasks_visible": shown["tasks"],
-        "hide_dataset_names": not shown["dataset_names"],
-        "board_audience": shown["board"],
-        "submissions_visible": shown["others"],
-        "show_confusion": shown["confusion"],
-        "needs_publishing": shown["after_publishing"],
-    }
 
 
 def _may(role: Role | None, needed: Role) -> bool:

@@ -8,14 +8,18 @@ from pathlib import Path
 import yaml
 
 from anyshot_platform.bundles import schema
+from anyshot_platform.leagues import description as leagues
+from anyshot_platform.phases import description as phases
 from anyshot_platform.bundles.marked import Marked
-from anyshot_platform.bundles.schema import CompetitionSpec, Part
+from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.described.parts import Part
 
 PAGE = Path(__file__).parents[3] / "docs" / "organizers" / "competition-file.md"
 
 
 def parts() -> list[type[Part]]:
-    found = [value for value in vars(schema).values() if isinstance(value, type) and issubclass(value, Part)]
+    modules = (schema, leagues, phases)
+    found = [v for m in modules for v in vars(m).values() if isinstance(v, type) and issubclass(v, Part)]
     return [part for part in found if part is not Part]
 
 

@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.submissions.models import Submission

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
-from anyshot_platform.bundles.schema import PhaseSpec
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.database import now
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from tests.platform.admin.test_bundle_reading import GOOD
 from tests.platform.admin.test_manage import BASE, flash, page, phase_form, post

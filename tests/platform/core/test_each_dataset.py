@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from anyshot_core.protocols.task import dataset_in_turn
 from anyshot_core.results import read_results, write_results
-from anyshot_platform.bundles.schema import TasksSpec
+from anyshot_platform.phases.description import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version

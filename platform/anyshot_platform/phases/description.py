@@ -1,0 +1,320 @@
+"""A phase, described once: the form, competition files, the JSON API, the rows of the database, the difference between
+two versions and the tables of the documentation are read off these fields.
+
+A new setting is a field here, a column in `phases.models` and its migration. A setting that is kept with the *version*
+decides what a score is: where there are submissions it changes by a new version only.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.protocols.keys import KEY_PATTERN
+from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.described.parts import LARGEST, LONGEST, MOST, Key, Part, Seed, Title
+from anyshot_platform.described.quantities import Duration, Moment, Size
+from anyshot_platform.described.settings import (
+    Choices,
+    Column,
+    Elsewhere,
+    Lines,
+    Offered,
+    Setting,
+    settings_of,
+)
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.old_rules import one_rule
+from anyshot_platform.phases.states import (
+    AUDIENCE_WORDS,
+    BOARD_WORDS,
+    KIND_WORDS,
+    LOG_WORDS,
+    Audience,
+    BoardShows,
+    PhaseKind,
+    QueryOrder,
+)
+
+Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
+_Phase = partial(Column, Phase.__tablename__)
+_Version = partial(Column, PhaseVersion.__tablename__)
+
+
+class GateSpec(Part):
+    """Only entries of the league that beat this score come into the phase."""
+
+    league: Key
+    score: float
+    note: str = ""
+
+
+class EntriesSpec(Part):
+    """Where the entries of a final phase come from."""
+
+    phase: Annotated[Key, Offered("phases")] = Field(
+        title="Entries come from", description="the phase whose standing entries a final phase takes over"
+    )
+    gates: Annotated[list[GateSpec], Elsewhere()] = Field(default=[])
+
+
+class QuotaSpec(Part):
+    """How much a team may submit. Empty (null) means unlimited. Days are UTC. A failure of ours never counts."""
+
+    per_day: Annotated[int | None, _Phase("quota_day")] = Field(default=2, ge=0, le=MOST, title="A day")
+    total: Annotated[int | None, _Phase("quota_phase")] = Field(
+        default=100, ge=0, le=MOST, title="In the phase"
+    )
+    running: Annotated[int | None, _Phase("quota_concurrent")] = Field(
+        default=2, ge=1, le=MOST, title="At a time", description="queued or running"
+    )
+    cancelled_counts: Annotated[bool, _Phase("cancelled_counts")] = Field(
+        default=True, title="A cancelled submission counts"
+    )
+
+
+class BudgetSpec(Part):
+    """Time of the participant's own code. Write it like 5h, 90 min, 30s."""
+
+    run: Annotated[Duration, _Version("run_seconds")] = Field(
+        default=3600.0, gt=0, le=LONGEST, title="Time for a run"
+    )
+    meta_train: Annotated[Duration | None, _Version("meta_train_seconds")] = Field(
+        default=None, gt=0, le=LONGEST, title="Of it for meta-training"
+    )
+    task: Annotated[Duration | None, _Version("task_seconds")] = Field(
+        default=None, gt=0, le=LONGEST, title="For one task", description="fit and predict together"
+    )
+    each_dataset: Annotated[bool, _Version("budget_each_dataset")] = Field(
+        default=False,
+        title="Dataset by dataset, each has these times",
+        description="otherwise the datasets share them equally",
+    )
+
+
+class MachineSpec(Part):
+    """What a run is given."""
+
+    hardware: Annotated[Key, Field(max_length=32), _Version("hardware_class"), Offered("hardware")] = Field(
+        default="cpu", title="Hardware class", description="class of worker, such as cpu or gpu"
+    )
+    image: Annotated[str | None, _Version("image"), Offered("images")] = Field(
+        default=None, max_length=64, title="Sandbox image", description="one that the operator offers"
+    )
+    memory: Annotated[Size, _Version("memory_bytes")] = Field(
+        default=4 << 30, gt=0, le=LARGEST, title="Memory", description="of the sandbox"
+    )
+    cpus: Annotated[float, _Version("cpus")] = Field(default=1.0, gt=0, le=4096, title="CPU cores")
+    processes: Annotated[int, _Version("processes")] = Field(
+        default=512, ge=1, le=MOST, title="Processes", description="threads included"
+    )
+    scratch: Annotated[Size, _Version("scratch_bytes")] = Field(
+        default=2 << 30, gt=0, le=LARGEST, title="Scratch space", description="that the code may write"
+    )
+    output: Annotated[Size, _Version("output_bytes")] = Field(
+        default=64 << 20, gt=0, le=LARGEST, title="Output and log"
+    )
+    gpus: Annotated[int, _Version("gpus")] = Field(default=0, ge=0, le=64, title="GPUs")
+
+
+class TasksSpec(Part):
+    """Which hidden tasks a run is tested on, and what it may learn from."""
+
+    meta_train: Annotated[Key | None, Offered("pools")] = Field(
+        default=None, title="Meta-train pool", description="what a run may learn from"
+    )
+    meta_test: Annotated[Key | None, Offered("pools")] = Field(
+        default=None, title="Meta-test pool", description="hidden from participants"
+    )
+    protocol: Annotated[dict[str, Any], _Version("protocol")] = Field(
+        default={}, title="Task protocol", description="how tasks are drawn: `name` and its settings"
+    )
+    count: Annotated[int, _Version("tasks")] = Field(default=100, ge=1, le=10_000_000, title="Tasks a run")
+    train_seeds: Annotated[list[Seed], Elsewhere()] = Field(
+        default=[], max_length=20, description="one a run, drawn where left out; its code sees it"
+    )
+    key: Annotated[Key256 | None, Elsewhere()] = Field(
+        default=None,
+        description="secret, 64 hex digits, drawn where left out: tasks, query order and class split follow from it",
+    )
+    test_seeds: Annotated[list[Seed], _Version("test_seeds"), Elsewhere()] = Field(
+        default=[],
+        max_length=20,
+        description="secret, one a run, instead of the key: for comparison, not for prizes",
+    )
+    query_order: Annotated[QueryOrder, _Version("query_order"), Elsewhere()] = Field(
+        default=QueryOrder.KEY,
+        description="`key`, or `test_seeds` to make scores of Anyshot's first release again",
+    )
+    same_test_tasks: Annotated[bool, _Version("same_test_tasks")] = Field(
+        default=False,
+        title="All runs get the same tasks",
+        description="they differ in the training seed only",
+    )
+    isolated: Annotated[bool, _Version("isolated_tasks")] = Field(
+        default=False,
+        title="Each task in a fresh sandbox",
+        description="learning across tasks becomes impossible; slower",
+    )
+    keep_learner: Annotated[bool, _Version("keep_learner")] = Field(
+        default=False,
+        title="Keep the saved learner",
+        description="lets a new version repeat the meta-test alone",
+    )
+    shards: Annotated[int, _Version("shards")] = Field(
+        default=1, ge=1, le=64, title="Workers that share a run's meta-test"
+    )
+    each_dataset: Annotated[bool, _Version("each_dataset")] = Field(
+        default=False,
+        title="Dataset by dataset",
+        description="a fresh learner for each dataset, trained and tested on that dataset alone; for protocols "
+        "that split its classes. Each dataset is a part of the run, for any worker",
+    )
+
+    @field_validator("query_order")
+    @classmethod
+    def _has_seeds(cls, value: QueryOrder, others: ValidationInfo) -> QueryOrder:
+        if value == QueryOrder.TEST_SEEDS and not others.data.get("test_seeds"):
+            raise ValueError("there are no test_seeds that the order of the query could follow from")
+        return value
+
+    @field_validator("each_dataset")
+    @classmethod
+    def _can_be_split(cls, value: bool, others: ValidationInfo) -> bool:
+        protocol = PROTOCOLS.get(str(others.data.get("protocol", {}).get("name", "")))
+        if value and (protocol is None or not protocol.splits_datasets):
+            able = ", ".join(name for name, kind in PROTOCOLS.items() if kind.splits_datasets)
+            raise ValueError(f"dataset by dataset needs a protocol that splits their classes: {able}")
+        if value and others.data.get("shards", 1) > 1:
+            raise ValueError("dataset by dataset, each dataset is a part already: leave `shards` at 1")
+        return value
+
+
+class ScoringSpec(Part):
+    """Which runs count, what is shown, what is ranked by."""
+
+    runs: int = Field(default=1, ge=1, le=20, title="Seeded runs of an entry")
+    ranking: Annotated[str, _Version("ranking_rule"), Offered("rules")] = Field(
+        default="worst_run",
+        title="Ranking",
+        description="decides which runs count, the score and the order; the phase's page says how",
+    )
+    board_shows: Annotated[BoardShows, _Phase("board_shows"), Choices(BOARD_WORDS)] = Field(
+        default=BoardShows.LAST,
+        title="What counts for a team in each league",
+        description="on the board, and into a phase that takes its entries from here",
+    )
+    team_chooses: Annotated[bool, _Phase("team_chooses")] = Field(
+        default=False,
+        title="A team may choose which of its submissions counts",
+        description="on its page of leagues, while the phase is open",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_combine(cls, data: Any) -> Any:
+        return one_rule(data) if isinstance(data, dict) and "combine" in data else data
+
+
+class ShownSpec(Part):
+    """What participants see."""
+
+    logs: Annotated[LogPolicy, _Phase("log_policy"), Choices(LOG_WORDS)] = Field(
+        default=LogPolicy.META_TRAIN, title="Logs of their runs"
+    )
+    scores: Annotated[bool, _Phase("scores_visible")] = Field(default=True, title="Their own scores")
+    tasks: Annotated[bool, _Phase("tasks_visible")] = Field(
+        default=False,
+        title="Rows of single tasks while the phase is open",
+        description="otherwise figures by dataset, ways and shots until it closes: rows tell which tasks were drawn",
+    )
+    dataset_names: Annotated[bool, _Phase("hide_dataset_names", negated=True)] = Field(
+        default=False, title="Names of hidden datasets"
+    )
+    board: Annotated[Audience, _Phase("board_audience"), Choices(AUDIENCE_WORDS)] = Field(
+        default=Audience.EVERYONE, title="Who sees the board"
+    )
+    others: Annotated[bool, _Phase("submissions_visible")] = Field(
+        default=False, title="Others' submissions, listed"
+    )
+    confusion: Annotated[bool, _Phase("show_confusion")] = Field(
+        default=False,
+        title="Confusion of classes",
+        description="which classes of each dataset a submission mixes up, by number; to its own team",
+    )
+    after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
+        default=False, title="Nothing before the organizers publish the results"
+    )
+
+
+class SmokeSpec(Part):
+    """The smoke test before an upload: a few tasks of a public pool, without quota. Without a pool there is none."""
+
+    pool: Annotated[Key | None, Offered("pools")] = Field(
+        default=None,
+        title="Smoke test on",
+        description="a public pool that shares no dataset with a pool that is tested on",
+    )
+    tasks: Annotated[int, _Phase("smoke_tasks")] = Field(
+        default=5, ge=1, le=100, title="Tasks of a smoke test"
+    )
+    budget: Annotated[Duration, _Phase("smoke_seconds")] = Field(
+        default=120.0, gt=0, le=LONGEST, title="Time for a smoke test"
+    )
+    per_day: Annotated[int | None, _Phase("smoke_quota_day")] = Field(
+        default=10,
+        ge=0,
+        le=MOST,
+        title="Smoke tests a day",
+        description="a UTC day; empty (null) is unlimited",
+    )
+
+
+class PhaseSpec(Part):
+    """A span of time with its own rules, quotas and boards."""
+
+    key: Annotated[Key, _Phase("slug")] = Field(title="Short name in addresses")
+    title: Annotated[Title, _Phase("name")] = Field(title="Name")
+    description: Annotated[str, _Phase("description"), Lines(2)] = Field(default="", title="Description")
+    kind: Annotated[PhaseKind, _Phase("kind"), Choices(KIND_WORDS)] = Field(
+        default=PhaseKind.FEEDBACK, title="Kind"
+    )
+    start: Annotated[Moment, _Phase("starts_at")] = Field(title="Starts")
+    end: Annotated[Moment | None, _Phase("ends_at")] = Field(
+        default=None, title="Ends", description="empty (null): it stays open"
+    )
+    timezone: str | None = Field(
+        default=None,
+        title="Time zone",
+        description="of the moments above, such as Europe/Paris; in a file, the competition's where it is left out",
+    )
+    accepts_uploads: Annotated[bool, _Phase("accepts_uploads")] = Field(
+        default=True, title="Participants may upload"
+    )
+    priority: Annotated[int, _Phase("priority")] = Field(
+        default=20, ge=0, le=100, title="Priority in the queue", description="higher goes first"
+    )
+    tasks: TasksSpec = Field(default=TasksSpec(), title="Data and tasks")
+    scoring: ScoringSpec = Field(default=ScoringSpec(), title="Scores and board")
+    budget: BudgetSpec = Field(default=BudgetSpec(), title="Time")
+    machine: MachineSpec = Field(default=MachineSpec(), title="Machine")
+    quota: QuotaSpec = Field(default=QuotaSpec(), title="Quotas")
+    shown: ShownSpec = Field(default=ShownSpec(), title="What participants see")
+    smoke: SmokeSpec = Field(default=SmokeSpec(), title="Smoke test")
+    entries: EntriesSpec | None = Field(default=None, title="Entries")
+
+
+SETTINGS: tuple[Setting, ...] = settings_of(PhaseSpec)
+
+
+def decides_scores(setting: Setting) -> bool:
+    """Whether another value would make scores incomparable: the setting is kept with the version."""
+    column = setting.mark(Column)
+    return column.table == PhaseVersion.__tablename__ if column else setting.path in _OF_THE_VERSION
+
+
+# Settings that become something else than one column of the version: a pool's version, drawn seeds, the root key.
+_OF_THE_VERSION = {"tasks.meta_train", "tasks.meta_test", "tasks.train_seeds", "tasks.key", "scoring.runs"}
