@@ -16,6 +16,7 @@ class MySettings(MetricSettings):
 
     slack: float = 0.1
     scale: float = 1.0
+    learn_scale: bool = True
 
 
 SETTINGS = MySettings.read(__file__)
@@ -26,7 +27,7 @@ class SupportVectors(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.scale = nn.Parameter(torch.tensor(SETTINGS.scale))
+        self.scale = nn.Parameter(torch.tensor(SETTINGS.scale), requires_grad=SETTINGS.learn_scale)
 
     def forward(self, support, labels, queries, ways):
         """Logits `[q, ways]` of the dual's solution (eq. 9 to 11)."""

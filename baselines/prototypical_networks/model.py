@@ -1,12 +1,22 @@
 """Prototypical Networks (Snell et al. 2017): learn features in which the nearest class mean is the right class."""
 
+from dataclasses import dataclass
+
 from api import MetaLearner
 from torch import nn
 
 from anyshot_starting_kit.networks.heads import negative_squared_distances, prototypes
 from anyshot_starting_kit.training import EpisodicModel, MetricSettings, ModelLearner, train_on_tasks
 
-SETTINGS = MetricSettings.read(__file__)
+
+@dataclass(frozen=True, kw_only=True)
+class MySettings(MetricSettings):
+    """A factor of the logits, which the paper has not; Setlur et al. take 10."""
+
+    scale: float = 1.0
+
+
+SETTINGS = MySettings.read(__file__)
 
 
 class NearestPrototype(nn.Module):
@@ -14,7 +24,7 @@ class NearestPrototype(nn.Module):
 
     def forward(self, support, labels, queries, ways):
         """Logits `[q, ways]` of query features: minus the squared distance to each prototype (eq. 1 and 2)."""
-        return negative_squared_distances(queries, prototypes(support, labels, ways))
+        return SETTINGS.scale * negative_squared_distances(queries, prototypes(support, labels, ways))
 
 
 class MyMetaLearner(MetaLearner):

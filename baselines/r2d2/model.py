@@ -16,6 +16,7 @@ class MySettings(MetricSettings):
 
     strength: float = 1.0  # of the regularisation
     scale: float = 1.0
+    learn_scale: bool = True
 
 
 SETTINGS = MySettings.read(__file__)
@@ -27,7 +28,7 @@ class Ridge(nn.Module):
     def __init__(self):
         super().__init__()
         self.log_strength = nn.Parameter(torch.tensor(SETTINGS.strength).log())
-        self.scale = nn.Parameter(torch.tensor(SETTINGS.scale))
+        self.scale = nn.Parameter(torch.tensor(SETTINGS.scale), requires_grad=SETTINGS.learn_scale)
 
     def forward(self, support, labels, queries, ways):
         """Logits `[q, ways]` (eq. 6 and 7); the shift of the paper cancels in the softmax."""

@@ -12,10 +12,16 @@ from typing import Any
 from anyshot_core.bundle.pack import pack_folder
 
 CONFIG = "config.json"
+SOURCES = "sources"  # of an overlay: where each of its values was published; not part of the config
 _LEFT_OUT = (
     "paper.json",
     "within.json",
     "pretrained.json",
+    "within-pretrained.json",
+    "two-sides.json",
+    "lessons.json",
+    "diversity.json",
+    "evaluators.json",
 )  # what was chosen of them is in the config; the zip's digest keeps to that
 _NOT_HERE = (
     "There are no baselines in that folder: name another --folder, or none for those that ship with Anyshot."
@@ -126,7 +132,8 @@ def merged_config(
     """
     config = _read(folder / CONFIG)
     if settings:
-        config = overlay(config, _read(folder / f"{settings}.json"))
+        chosen = _read(folder / f"{settings}.json")
+        config = overlay(config, {key: value for key, value in chosen.items() if key != SOURCES})
     changes = dict(changes or {})
     if "method" not in config:
         changes.pop("method", None)

@@ -57,7 +57,8 @@ def make_plan(demo_packs: dict[str, Path], tmp_path: Path) -> Callable[..., Expe
 def test_overlays_that_are_not_there(make_plan: Callable[..., Experiment], tmp_path: Path) -> None:
     """A name that no bundle has is an error that lists those that exist; bundles without it are named."""
     with pytest.raises(
-        BadExperiment, match=r"no chosen bundle has qiuck\.json; there are paper, quick, within"
+        BadExperiment,
+        match=r"has qiuck\.json; there are lessons, paper, pretrained, quick, two-sides, within",
     ):
         check(make_plan("fo_maml", "random", settings="qiuck"))
     notes = check(make_plan("fo_maml", own(tmp_path, "mine"), settings="quick"))
@@ -148,7 +149,7 @@ def test_methods_keep_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_baselines_are_found_by_name() -> None:
     """With hyphens as competition bundles write them; an unknown one lists those that there are."""
     assert find_baselines(("fo-maml",), FOLDER)[0].source == FOLDER / "fo_maml"
-    assert len(find_baselines((), FOLDER)) == 17
+    assert len(find_baselines((), FOLDER)) == 18
     with pytest.raises(NoBaseline, match="there are baseline_cv"):
         find_baselines(("absent",), FOLDER)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 
 from anyshot_core.baselines import find_baselines, merged_config, pack_baseline
 from anyshot_core.bundle.config import read_config
-from anyshot_starting_kit.training.settings import declared_settings
+from anyshot_starting_kit.training.schedules import make_schedule
+from anyshot_starting_kit.training.settings import LoopSettings, declared_settings
 from tests.baselines.trial import FOLDER
 
 COMMON = {"backbone": "resnet18", "width": 64, "stem_pool": 1}
@@ -77,5 +80,59 @@ def test_settings_that_were_not_chosen_stay_out_of_the_zip(tmp_path: Path) -> No
     for settings in ("", "paper"):
         pack_baseline(find_baselines(("metadelta",), FOLDER)[0], tmp_path / "one.zip", settings)
         names = set(zipfile.ZipFile(tmp_path / "one.zip").namelist())
-        overlays = {"paper.json", "within.json", "pretrained.json"}
+        overlays = {f"{name}.json" for name in published()}
         assert "config.json" in names and not names & {*overlays, "expected.toml"}
+
+
+def published() -> dict[str, dict[str, dict[str, Any]]]:
+    """The papers' values, by settings file and baseline."""
+    return tomllib.loads((Path(__file__).parent / "published.toml").read_text())
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of the objects with their dots."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        parts = {f"{key}.{k}": v for k, v in value.items()} if isinstance(value, dict) else {key: value}
+        flat.update(parts)
+    return flat
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"), [(settings, name) for settings, rows in published().items() for name in rows]
+)
+def test_settings_are_those_that_were_published(settings: str, name: str) -> None:
+    """Value by value, each with its source; and the method takes them."""
+    file = json.loads((FOLDER / name / f"{settings}.json").read_text())
+    sources = file.pop("sources")
+    assert flatten(file) == published()[settings][name]
+    assert sources.keys() == flatten(file).keys() and all(len(source) > 10 for source in sources.values())
+    config = merged_config(FOLDER / name, settings)
+    assert "sources" not in config
+    read_config(json.dumps(config).encode())
+    declared = declared_settings(FOLDER / name / "model.py")
+    assert declared is not None
+    method = declared.from_dict(config["method"])
+    if isinstance(method, LoopSettings):
+        make_schedule(method)
+
+
+def test_every_settings_file_of_a_paper_is_in_the_table() -> None:
+    """And nothing else, but for the trials on a CPU."""
+    files = {(path.stem, path.parent.name) for path in FOLDER.glob("*/*.json")}
+    own = {(stem, name) for stem, name in files if stem not in ("config", "quick")}
+    assert own == {(settings, name) for settings, rows in published().items() for name in rows}
+    six = {name for stem, name in own if stem in ("paper", "pretrained", "within", "within-pretrained")}
+    assert six == {*PAPER, "fo_maml_2022"}
+
+
+def test_random_and_pretrained_settings_differ_in_the_weights_alone() -> None:
+    for name in PAPER:
+        for random, pretrained in (("paper", "pretrained"), ("within", "within-pretrained")):
+            one, other = (flatten(merged_config(FOLDER / name, s)) for s in (random, pretrained))
+            extra = {"method.weights"} | (
+                {"method.backbone_rate", "method.trained_layers"} if name == "metadelta" else set()
+            )
+            assert {
+                key for key in other if other[key] != one.get(key)
+            } == extra and one.keys() <= other.keys()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, normalize
 
 from anyshot_starting_kit.networks.heads import cosines
 from anyshot_starting_kit.training.clock import Clock, device
@@ -18,11 +18,22 @@ from anyshot_starting_kit.training.settings import BadSettings, BatchSettings
 
 
 class Classifier(nn.Module):
-    """A backbone with a linear head, or a cosine head of that scale; and one for the four rotations."""
+    """A backbone with a linear head, and one for the four rotations.
 
-    def __init__(self, backbone: nn.Module, width: int, classes: int, cosine_scale: float = 0.0) -> None:
+    With `cosine_scale` the head compares by cosine; with `unit_scale` it sees features of unit length. Both are the
+    factor of its logits.
+    """
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        width: int,
+        classes: int,
+        cosine_scale: float = 0.0,
+        unit_scale: float = 0.0,
+    ) -> None:
         super().__init__()
-        self.backbone, self.cosine_scale = backbone, cosine_scale
+        self.backbone, self.cosine_scale, self.unit_scale = backbone, cosine_scale, unit_scale
         self.linear = nn.Linear(width, classes)
         self.rotation = nn.Linear(width, 4)
 
@@ -30,6 +41,8 @@ class Classifier(nn.Module):
         """Logits `[n, classes]` of features."""
         if self.cosine_scale:
             return self.cosine_scale * cosines(features, self.linear.weight)
+        if self.unit_scale:
+            return self.unit_scale * self.linear(normalize(features))
         return self.linear(features)
 
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from anyshot_starting_kit.training.clock import Clock
+from anyshot_starting_kit.training.schedules import make_schedule
 from anyshot_starting_kit.training.settings import LoopSettings
 
-SCHEDULES = ("constant", "cosine")
 ROUND = 1.25  # of the time that a validation round took, the next one may take
 
 
@@ -48,9 +48,10 @@ def optimise(
     are validated before the first step too, since training may only spoil them. Training leaves the time for
     one more round, so that what was learned since the last one is validated too.
     """
-    optimizer, best = make_optimizer(model, settings), Best()
+    optimizer, best, schedule = make_optimizer(model, settings), Best(), make_schedule(settings)
     rates = [group["lr"] for group in optimizer.param_groups]
     waiting = validated_at = step = 0
+    steps = 0  # of the optimiser
     reserve = 0.0  # seconds for a last validation round
 
     def validate() -> None:
@@ -71,9 +72,8 @@ def optimise(
         waiting += 1
         if waiting == settings.meta_batch:
             _step(model, optimizer, settings.clip)
-            waiting = 0
-            if settings.schedule == "cosine":
-                _cool(optimizer, rates, max(step / settings.iterations, clock.used))
+            waiting, steps = 0, steps + 1
+            _set_rates(optimizer, rates, schedule(steps, max(step / settings.iterations, clock.used)))
         if step % settings.validate_every == 0:
             validate()
         if clock.left <= reserve or (settings.patience and best.rounds_since >= settings.patience):
@@ -86,16 +86,13 @@ def optimise(
     return best
 
 
-def _cool(optimizer: torch.optim.Optimizer, rates: list[float], progress: float) -> None:
-    """Half a cosine from the first rates to none (Loshchilov and Hutter 2017, eq. 5)."""
+def _set_rates(optimizer: torch.optim.Optimizer, rates: list[float], share: float) -> None:
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
-        group["lr"] = rate * (1 + math.cos(math.pi * min(1.0, progress))) / 2
+        group["lr"] = rate * share
 
 
 def make_optimizer(model: nn.Module, settings: LoopSettings) -> torch.optim.Optimizer:
-    """Adam, or SGD with momentum, over what is trained. Raises ValueError for an unknown optimizer or schedule."""
-    if settings.schedule not in SCHEDULES:
-        raise ValueError(f"method.schedule is {settings.schedule!r}; there are {' and '.join(SCHEDULES)}.")
+    """Adam, or SGD with Nesterov's momentum, over what is trained. Raises ValueError for an unknown optimizer."""
     backbone: nn.Module | None = getattr(model, "backbone", None)
     own = set() if backbone is None else set(backbone.parameters())
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]

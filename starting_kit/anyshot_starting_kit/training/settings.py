@@ -82,7 +82,8 @@ class LoopSettings(NetworkSettings):
     learning_rate: float = 1e-3
     backbone_rate: float = 0.0  # another learning rate for the backbone; 0 for the same
     optimizer: str = "adam"  # or sgd, with momentum 0.9
-    schedule: str = "constant"  # or cosine, over the iterations or the time, whichever ends first
+    schedule: str = "constant"  # cosine, over the iterations or the time, or stairs such as 0(0.1)-20(6e-3)
+    epoch_steps: int = 1_000  # steps of the optimiser in an epoch of such stairs
     weight_decay: float = 0.0
     clip: float = 0.0  # norm of the gradient; 0 for no clipping
     meta_batch: int = 1
@@ -142,7 +143,7 @@ def declared_settings(module: Path) -> type[Settings] | None:
     own = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == reader]
     if not own or not all(isinstance(base, ast.Name) and base.id in GROUPS for base in own[0].bases):
         return GROUPS.get(reader)
-    names = {**GROUPS, "dataclass": dataclass, "__name__": __name__}
+    names = {**GROUPS, "BadSettings": BadSettings, "dataclass": dataclass, "__name__": __name__}
     code = ast.fix_missing_locations(ast.Module(body=[own[0]], type_ignores=[]))
     exec(compile(code, str(module), "exec", future.annotations.compiler_flag), names)
     return names[reader]

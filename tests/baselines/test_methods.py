@@ -1,0 +1,196 @@
+"""Each method does what its paper says: held where a wrong method would still train, and still score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from anyshot_starting_kit.networks.heads import matching_attention, negative_squared_distances, prototypes
+from anyshot_starting_kit.runner.generators import Task
+from anyshot_starting_kit.training import train_on_tasks
+from anyshot_starting_kit.training.batchwise import Classifier
+from anyshot_starting_kit.training.schedules import make_schedule, read_stairs
+from anyshot_starting_kit.training.settings import BadSettings, LoopSettings
+from tests.baselines.test_training import draw_task
+from tests.baselines.trial import load_model
+
+TINY = {"backbone": "conv4", "width": 4, "stem_pool": 1}
+
+
+def large(seed: int) -> Task:
+    """A 3-way 2-shot task of 16 x 16 pixels."""
+    task = draw_task(seed)
+
+    def grown(part: tuple[torch.Tensor, ...]) -> Any:
+        return (part[0].repeat(1, 1, 4, 4), *part[1:])
+
+    return Task(3, 2, grown(task.support_set), grown(task.query_set), task.original_class_idx, task.dataset)
+
+
+def outer_gradient(module: Any, task: Task, *arguments: int) -> torch.Tensor:
+    """Of the query loss, with respect to the meta-learned weights, in training."""
+    torch.manual_seed(0)
+    model = module.GradientLearner(*arguments).double().train()
+    support, labels, _ = task.support_set
+    logits = model(support.double(), labels, task.query_set[0].double(), 3)
+    cross_entropy(logits, task.query_set[1]).backward()
+    return torch.cat([weight.grad.flatten() for weight in model.backbone.parameters()])
+
+
+def slope_by_differences(module: Any, task: Task, direction: torch.Tensor) -> float:
+    """The derivative of the loss after adaptation along a direction of the initial weights."""
+    losses = []
+    for sign in (1, -1):
+        torch.manual_seed(0)
+        model = module.GradientLearner().double().train()
+        with torch.no_grad():
+            at = 0
+            for weight in model.backbone.parameters():
+                part = direction[at : at + weight.numel()].view_as(weight)
+                weight.add_(sign * 1e-6 * part)
+                at += weight.numel()
+        support, labels, _ = task.support_set
+        logits = model(support.double(), labels, task.query_set[0].double(), 3)
+        losses.append(cross_entropy(logits, task.query_set[1]).item())
+    return (losses[0] - losses[1]) / 2e-6
+
+
+def test_maml_differentiates_through_its_inner_steps() -> None:
+    """Its outer gradient is the derivative of the loss after adaptation; first-order MAML's is not."""
+    inner = {"inner_rate": 0.1, "inner_steps": 3}
+    task, second = large(0), load_model("maml", **TINY, **inner)
+    gradient = outer_gradient(second, task)
+    direction = gradient / gradient.norm()
+    assert slope_by_differences(second, task, direction) == pytest.approx(gradient.norm().item(), rel=0.01)
+    first = outer_gradient(load_model("fo_maml", **TINY, **inner), task)
+    assert (first - gradient).norm() > 0.1 * gradient.norm()
+    as_first = outer_gradient(load_model("maml", **TINY, **inner, second_order=False), task)
+    torch.testing.assert_close(as_first, first)
+
+
+@pytest.mark.parametrize("name", ["maml", "fo_maml"])
+def test_an_inner_step_goes_as_far_as_its_rate(name: str) -> None:
+    """From a head of zeros one step makes it the rate times the mean difference of the classes' features."""
+    module = load_model(name, **TINY, inner_rate=0.25, inner_steps=1, test_inner_steps=1)
+    model, task = module.GradientLearner().eval(), large(0)
+    (support, labels, _), queries = task.support_set, task.query_set[0]
+    with torch.no_grad():
+        features = model.backbone(support)
+        wanted = torch.nn.functional.one_hot(labels, 3).float() - 1 / 3
+        head = 0.25 * wanted.T @ features / len(features)
+        expected = model.backbone(queries) @ head.T
+    torch.testing.assert_close(model(support, labels, queries, 3).detach(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_maml_of_2022_learns_its_head_and_clips_each_value() -> None:
+    """In training the head is meta-learned; no entry of a task's gradient is larger than it may be."""
+    module = load_model("fo_maml_2022", **TINY, largest_slope=1e-3, meta_batch=2)
+    torch.manual_seed(0)
+    model, task = module.GradientLearner(3).train(), large(0)
+    (support, labels, _), queries = task.support_set, task.query_set[0]
+    (cross_entropy(model(support, labels, queries, 3), task.query_set[1]) / 2).backward()
+    slopes = [weight.grad for weight in model.parameters()]
+    assert all(slope is not None and slope.abs().max() <= 5e-4 + 1e-9 for slope in slopes)
+    assert any(slope.abs().max() == pytest.approx(5e-4) for slope in slopes) and model.head.weight.grad.any()
+    model.eval()
+    assert model(support, labels, queries, 2 + 1).shape == (len(queries), 3)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_fix_ml_trains_on_one_support_set_a_class(fixed: bool) -> None:
+    """With the switch every task shows a class with the same images; without it with others."""
+    module = load_model("prototypical_networks", **TINY, iterations=6, fixed_supports=fixed)
+    seen: set[tuple[float, ...]] = set()
+
+    def log(task: Task, *_: Any, **__: Any) -> None:
+        images, originals = task.support_set[0], task.support_set[2]
+        seen.add(tuple(images[originals == c].sum().item() for c in range(3)))
+
+    model = module.EpisodicModel(module.SETTINGS, module.NearestPrototype())
+    train_on_tasks(model, lambda n: (large(seed) for seed in range(n)), None, module.SETTINGS, log)
+    assert (len(seen) == 1) is fixed
+
+
+def test_temperatures_multiply_the_logits() -> None:
+    """Of prototypes by a fixed factor, of attention before the softmax, of ridge regression learned or not."""
+    support, labels, queries = torch.rand(6, 5), torch.arange(3).repeat(2), torch.rand(4, 5)
+    plain = negative_squared_distances(queries, prototypes(support, labels, 3))
+    head = load_model("prototypical_networks", scale=10.0).NearestPrototype()
+    torch.testing.assert_close(head(support, labels, queries, 3), 10 * plain)
+    attention = load_model("matching_networks", scale=7.0).Attention()
+    wanted = matching_attention(support, labels, queries, 3, torch.tensor(7.0))
+    torch.testing.assert_close(attention(support, labels, queries, 3).detach(), wanted)
+    assert attention.scale.requires_grad
+    for name, kind in (("r2d2", "Ridge"), ("metaoptnet_svm", "SupportVectors")):
+        for learned in (True, False):
+            module = load_model(name, scale=7.0, learn_scale=learned)
+            scale = getattr(module, kind)().scale
+            assert scale.item() == 7.0 and scale.requires_grad is learned
+
+
+def test_attention_is_a_softmax_of_scaled_cosines() -> None:
+    """Vinyals et al. 2016, eq. 1, by hand."""
+    support, labels, queries = torch.rand(4, 5), torch.tensor([0, 1, 1, 0]), torch.rand(3, 5)
+    cosines = torch.nn.functional.cosine_similarity(queries[:, None], support[None], dim=2)
+    attention = (7.0 * cosines).softmax(dim=1)
+    wanted = torch.stack([attention[:, labels == way].sum(dim=1) for way in (0, 1)], dim=1)
+    torch.testing.assert_close(matching_attention(support, labels, queries, 2, 7.0).exp(), wanted)
+
+
+def test_validation_comes_when_it_is_due_on_as_many_tasks() -> None:
+    """After every `validate_every` tasks of training, on `validation_tasks` of them."""
+    settings = {"iterations": 6, "validate_every": 3, "validation_tasks": 2}
+    module, asked = load_model("prototypical_networks", **TINY, **settings), []
+
+    def valid(count: int) -> Iterator[Task]:
+        asked.append(count)
+        return (large(100 + seed) for seed in range(count))
+
+    model = module.EpisodicModel(module.SETTINGS, module.NearestPrototype())
+    train_on_tasks(
+        model, lambda n: (large(s) for s in range(n)), valid, module.SETTINGS, lambda *_, **__: None
+    )
+    assert asked == [2, 2]
+
+
+def test_stairs_hold_from_their_epochs_on() -> None:
+    """As the papers write them, in epochs of so many steps of the optimiser."""
+    text = "0(0.1)-20(6e-3)-40(1.2e-3)-50(2.4e-4)"
+    assert read_stairs(text) == [(0, 0.1), (20, 0.006), (40, 0.0012), (50, 0.00024)]
+    share = make_schedule(LoopSettings(schedule=text, learning_rate=0.1, epoch_steps=2))
+    rates = [0.1 * share(steps, 0.0) for steps in (0, 39, 40, 79, 80, 100, 500)]
+    assert rates == pytest.approx([0.1, 0.1, 0.006, 0.006, 0.0012, 0.00024, 0.00024])
+    for wrong in ("20(0.1)-0(0.2)", "0(0.1), 20(0.2)", "stairs", "0(0.1)-"):
+        with pytest.raises(
+            BadSettings, match=r"method\.schedule is .* there are constant, cosine and stairs"
+        ):
+            read_stairs(wrong)
+    with pytest.raises(BadSettings, match=r"learning_rate 0\.001 it begins with 0\(0\.001\)"):
+        make_schedule(LoopSettings(schedule=text))
+
+
+def test_the_supervised_baseline_of_the_papers() -> None:
+    """Unit features times ten in training; at test time the Euclidean distance, or logistic regression."""
+    classifier = Classifier(torch.nn.Flatten(), 5, 3, unit_scale=10.0)
+    features = torch.rand(4, 5)
+    torch.testing.assert_close(classifier.scores(7 * features), classifier.scores(features))
+    unit = features / features.norm(dim=1, keepdim=True)
+    torch.testing.assert_close(classifier.scores(features), 10 * classifier.linear(unit))
+    task, answers = large(0), {}
+    (support, labels, _), queries = task.support_set, task.query_set[0]
+    for head in ("cosine", "euclidean", "logistic"):
+        torch.manual_seed(0)
+        module = load_model("supervised_baseline", **TINY, head=head, unit_scale=10.0)
+        model = module.OnFeatures(module.SETTINGS.make_backbone()).eval()
+        answers[head] = model(support, labels, queries, 3)
+        if head == "euclidean":
+            known, asked = model.backbone(support), model.backbone(queries)
+            wanted = 10 * negative_squared_distances(asked, prototypes(known, labels, 3))
+            torch.testing.assert_close(answers[head], wanted.detach(), rtol=1e-3, atol=1e-5)
+    assert not torch.allclose(answers["logistic"], answers["euclidean"])
+    with pytest.raises(BadSettings, match="head is 'nearest'; there are cosine, euclidean, logistic"):
+        load_model("supervised_baseline", head="nearest")
