@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 import anyshot_platform
 from anyshot_platform.artifacts.choice import make_storage
+from anyshot_platform.budgets.holding import hold_totals
 from anyshot_platform.budgets.routes import meet_budgets
 from anyshot_platform.database import Database
 from anyshot_platform.operations.watch import watch_loops
@@ -35,12 +36,14 @@ from anyshot_platform.web.signing import Signer
 
 def make_services(settings: PlatformSettings) -> Services:
     """All that a process needs, from its settings; the database is opened at first use."""
-    return Services(
+    services = Services(
         settings=settings,
         database=Database(settings.database_address, pool_size=settings.database_pool_size),
         storage=make_storage(settings),
         signer=Signer(settings.secret_key.get_secret_value()),
     )
+    hold_totals(services)
+    return services
 
 
 def create_app(settings: PlatformSettings, services: Services | None = None) -> FastAPI:

@@ -187,6 +187,10 @@ class Database:
         """Return a session for SELECTs alone, which refuses everything else; the caller ends it."""
         return self._glance()
 
+    def after_flush(self, listener: Callable[[Session, object], None]) -> None:
+        """Call `listener` whenever a transaction has written rows; what it raises ends the transaction."""
+        event.listen(self._write, "after_flush", listener)
+
     @contextmanager
     def writing(self) -> Iterator[Session]:
         """One transaction: committed at the end, rolled back by an exception."""

@@ -42,6 +42,11 @@ def require_total(services: Services, name: str, user_id: str, more: int = 1) ->
         return
     with services.database.glancing() as session:
         used = TOTALS[name](session, user_id)
+    refuse_beyond(budget, used, more)
+
+
+def refuse_beyond(budget: Budget, used: int, more: int) -> None:
+    """Raise `OverBudget` if what is used and what is wanted are more than the budget."""
     if used + more > budget.limit:
         raise OverBudget(_over(budget, used))
 

@@ -20,24 +20,9 @@ from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users import service
 from anyshot_platform.users.models import User
 from tests.platform.admin.test_old_rules import write_row
+from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_budgets import allow
 from tests.platform.site import PASSWORD, SLUG, Site
-
-AT_ONCE = 8
-
-
-def at_once(work: Any, items: list[Any]) -> Counter[str]:
-    """How each of the calls, all at once, ends: "ok" or the name of its error."""
-
-    def one(item: Any) -> str:
-        try:
-            work(item)
-        except Exception as error:  # noqa: BLE001 - the kind of error is what is counted
-            return type(error).__name__
-        return "ok"
-
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        return Counter(threads.map(one, items))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
@@ -13,11 +18,16 @@ from anyshot_platform.app import feature_routers
 from anyshot_platform.budgets.routes import SPENDING
 from anyshot_platform.budgets.table import BUDGETS
 from anyshot_platform.budgets.totals import TOTALS
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.pools.models import Pack, PackKeeper, Pool
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.submissions.models import Upload
+from anyshot_platform.users.models import ApiToken
 from anyshot_platform.web import patience
 from tests.platform.conftest import SECRET
+from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_admission import served
-from tests.platform.site import SLUG, Person, Site
+from tests.platform.site import SLUG, Person, Site, make_paper_pack
 
 
 def allow(site: Site, **limits: int) -> None:
@@ -59,6 +69,52 @@ def test_drafts_have_an_end_and_a_deleted_one_makes_room(embedded_site: Site) ->
     path = "/api/v1/competitions/draft-dora-0"
     assert dora.call("POST", f"{path}/manage/delete", json={"confirm": "draft-dora-0"}).status_code == 200
     assert begin(dora, 3) == 303
+
+
+LIMIT = 3
+
+
+def test_of_eight_at_once_no_more_get_in_than_the_total_allows(postgres_site: Site) -> None:
+    site = postgres_site
+    packs = [make_paper_pack(site.services, f"pack-{number}") for number in range(AT_ONCE)]
+    with site.services.database.reading() as session:
+        sizes = {session.get_one(Pack, pack).size for pack in packs}
+    (size,) = sizes
+    rows: dict[str, Callable[[int, str], Any]] = {
+        "drafts": lambda n, who: Competition(slug=f"d-{n}", title="C", created_by=who),
+        "competitions": lambda n, who: Competition(slug=f"c-{n}", title="C", created_by=who),
+        "pools": lambda n, who: Pool(slug=f"p-{n}", name="P", owner_id=who),
+        "pack_bytes": lambda n, who: PackKeeper(pack_id=packs[n], user_id=who),
+        "upload_bytes": lambda n, who: Upload(user_id=who, filename="a.zip", size=size),
+        "tokens": lambda n, who: ApiToken(user_id=who, name="t", digest=f"{n:064}", scopes=["read"]),
+    }
+    assert set(rows) == set(TOTALS)
+    outcomes = {}
+    for name, row in rows.items():
+        who = site.person(f"of-{name}".replace("_", "-")).id
+        # One token is what `person` made.
+        allow(site, **{name: LIMIT * (size if BUDGETS[name].unit == "bytes" else 1) + (name == "tokens")})
+
+        def write(number: int, row: Any = row, who: str = who) -> None:
+            with site.services.database.writing() as session:
+                session.add(row(number, who))
+                session.flush()
+                time.sleep(0.05)  # what the rest of a request takes: all eight have written by now
+
+        outcomes[name] = at_once(write, range(AT_ONCE))
+    assert outcomes == {name: {"ok": LIMIT, "OverBudget": AT_ONCE - LIMIT} for name in TOTALS}
+
+
+def test_the_same_over_http(postgres_site: Site) -> None:
+    alice = postgres_site.person("alice")
+    allow(postgres_site, upload_bytes=3000)
+
+    def begin_upload(number: int) -> int:
+        body = {"filename": "a.zip", "size": 1000}
+        return alice.call("POST", "/api/v1/uploads", json=body).status_code
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        assert Counter(threads.map(begin_upload, range(AT_ONCE))) == {201: 3, 409: AT_ONCE - 3}
 
 
 def test_a_competition_cannot_flood_mailboxes(embedded_site: Site) -> None:
