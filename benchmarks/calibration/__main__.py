@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
+from anyshot_core.charts import Chart, ReliabilityBin, draw_reliability
 from anyshot_scoring.reliability import POPULATIONS, Population, model_board, resample
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.undefined import Undefined
 from benchmarks.calibration.boards import FAMILIES, SimulatedBoard, simulate
 
-RESULTS = Path(__file__).parent.parent / "results" / "calibration.json"
+RESULTS = Path(__file__).parent.parent / "results"
 SIZES = ((5, 6), (20, 10), (30, 10))  # submissions, datasets
 BINS = 10
+FEWEST_BOARDS = 10  # in a bin; with fewer, its error is unknown
+SOURCES = ("model", "bootstrap share")
+QUESTIONS = {"first": "The leader is truly the best", "ahead": "The upper of two neighbours is truly better"}
 
 
 def judge(board: SimulatedBoard) -> dict[str, NDArray[np.float64]]:
@@ -43,75 +49,91 @@ def judge(board: SimulatedBoard) -> dict[str, NDArray[np.float64]]:
     return {"first": np.array([shown], float), "ahead": np.array(ahead, float)}
 
 
-def diagram(stated: NDArray, true: NDArray) -> list[dict[str, float]]:
-    """Reliability diagram: in each tenth, what was stated, what was true, with two standard errors."""
+def diagram(found: Sequence[NDArray[np.float64]], column: int) -> list[ReliabilityBin]:
+    """Reliability diagram of one column of what `judge` found a board: what was stated and true in each tenth.
+
+    The error is of stated minus true, over boards (neighbours on one board depend on each other), and holds for all
+    bins together at 95 % (Bonferroni).
+    """
+    board = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
+    rows = np.concatenate(found)
+    stated, true = rows[:, column], rows[:, 2]
     place = np.minimum((stated * BINS).astype(int), BINS - 1)
-    return [
-        {
-            "stated": round(float(stated[place == b].mean()), 4),
-            "true": round(float(true[place == b].mean()), 4),
-            "error": round(
-                2
-                * float(
-                    np.sqrt(
-                        max(stated[place == b].mean() * (1 - stated[place == b].mean()), 1e-4)
-                        / (place == b).sum()
-                    )
-                ),
-                4,
-            ),
-            "boards": int((place == b).sum()),
-        }
-        for b in range(BINS)
-        if (place == b).any()
-    ]
+    full = [b for b in range(BINS) if len(np.unique(board[place == b])) >= FEWEST_BOARDS]
+    return [_bin(stated[place == b], true[place == b], board[place == b], len(full)) for b in full]
 
 
-def measure(family: str, submissions: int, datasets: int, boards: int) -> dict[str, Any]:
-    """Brier scores and diagrams over so many simulated boards."""
-    found = [judge(simulate(family, submissions, datasets, seed)) for seed in range(boards)]
-    result: dict[str, Any] = {
+def _bin(stated: NDArray, true: NDArray, board: NDArray, bins: int) -> ReliabilityBin:
+    _, own = np.unique(board, return_inverse=True)
+    boards = int(own.max()) + 1
+    gaps = np.bincount(own, true - stated)
+    known = np.bincount(
+        own, stated * (1 - stated)
+    )  # never taken for more certain than independent events are
+    deviation = np.sqrt(max(float((gaps**2).sum()), float(known.sum()))) / len(stated)
+    factor = float(stats.t.ppf(1 - 0.025 / bins, boards - 1))
+    return ReliabilityBin(float(stated.mean()), float(true.mean()), factor * deviation, boards)
+
+
+def is_flat(bins: Sequence[ReliabilityBin]) -> bool:
+    """Whether no bin is farther from the diagonal than its error."""
+    return all(abs(b.stated - b.true) <= b.error for b in bins)
+
+
+def measure(family: str, sizes: Sequence[tuple[int, int]], boards: int) -> dict[str, Any]:
+    """Brier scores and diagrams over so many simulated boards of each size."""
+    found = [judge(simulate(family, *size, seed)) for size in sizes for seed in range(boards)]
+    return {
         "family": family,
-        "submissions": submissions,
-        "datasets": datasets,
-        "boards": boards,
+        "sizes": [list(size) for size in sizes],
+        "boards": len(found),
+        **{question: _measure([each[question] for each in found]) for question in QUESTIONS},
     }
-    for question in ("first", "ahead"):
-        rows = np.concatenate([each[question] for each in found])
-        true = rows[:, 2]
-        result[question] = {
-            "brier": {"model": _brier(rows[:, 0], true), "bootstrap share": _brier(rows[:, 1], true)},
-            "stated": {"model": _mean(rows[:, 0]), "bootstrap share": _mean(rows[:, 1])},
-            "true": _mean(true),
-            "model": diagram(rows[:, 0], true),
-            "bootstrap share": diagram(rows[:, 1], true),
+
+
+def _measure(found: Sequence[NDArray[np.float64]]) -> dict[str, Any]:
+    rows = np.concatenate(found)
+    result: dict[str, Any] = {"true": _rounded(rows[:, 2].mean())}
+    for column, source in enumerate(SOURCES):
+        bins = diagram(found, column)
+        result[source] = {
+            "stated": _rounded(rows[:, column].mean()),
+            "brier": _rounded(((rows[:, column] - rows[:, 2]) ** 2).mean()),
+            "flat": is_flat(bins),
+            "diagram": [{name: _rounded(value) for name, value in vars(b).items()} for b in bins],
         }
     return result
 
 
-def _brier(stated: NDArray, true: NDArray) -> float:
-    return _mean((stated - true) ** 2)
+def _rounded(value: float) -> float:
+    return round(float(value), 4)
 
 
-def _mean(values: NDArray) -> float:
-    return round(float(values.mean()), 4)
+def draw(rows: Sequence[dict[str, Any]], question: str, source: str) -> Chart:
+    """The diagrams of all families, in one chart."""
+    series = {row["family"]: [ReliabilityBin(**b) for b in row[question][source]["diagram"]] for row in rows}
+    return draw_reliability(series, f"{QUESTIONS[question]}: {source}")
 
 
 def main() -> None:
-    """Measure all families and write the results."""
+    """Measure all families and write the results and their figures."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--boards", type=int, default=400)
+    options.add_argument("--boards", type=int, default=400, help="of each family and size")
     boards = options.parse_args().boards
-    rows = [measure(family, *size, boards) for family in FAMILIES for size in SIZES]
-    for row in rows:
-        first = row["first"]
-        print(
-            row["family"], row["submissions"], row["datasets"], first["true"], first["stated"], first["brier"]
-        )
-    population = POPULATIONS[Population.DATASETS]
-    RESULTS.write_text(
-        json.dumps({"population": population, "rows": rows}, indent=1) + "\n", encoding="utf-8"
-    )
+    rows = []
+    for family in FAMILIES:
+        rows.append(measure(family, SIZES, boards))
+        for question in QUESTIONS:
+            found = rows[-1][question]
+            told = {source: (found[source]["stated"], found[source]["flat"]) for source in SOURCES}
+            print(family, question, "true", found["true"], told, flush=True)
+    record = {"population": POPULATIONS[Population.DATASETS], "rows": rows}
+    (RESULTS / "calibration.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    for question in QUESTIONS:
+        for source in SOURCES:
+            path = RESULTS / "calibration" / f"{question}-{source.replace(' ', '-')}.svg"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(draw(rows, question, source).file(), encoding="utf-8")
 
 
 if __name__ == "__main__":

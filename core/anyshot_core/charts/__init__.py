@@ -9,12 +9,14 @@ from anyshot_core.charts.canvas import Chart
 from anyshot_core.charts.curves import HistoryPoint, draw_curves, draw_history
 from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
 from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
+from anyshot_core.charts.reliability import ReliabilityBin, draw_reliability
 
 __all__ = [
     "Bar",
     "Chart",
     "HistoryPoint",
     "RankBar",
+    "ReliabilityBin",
     "draw_bars",
     "draw_curves",
     "draw_difficulty",
@@ -22,4 +24,5 @@ __all__ = [
     "draw_heat_map",
     "draw_history",
     "draw_rank_intervals",
+    "draw_reliability",
 ]

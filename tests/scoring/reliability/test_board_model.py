@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from anyshot_core.report import reliability_html
 from anyshot_scoring.reliability import BoardModel, Population, assess, model_board, resample
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.undefined import Undefined
-from benchmarks.calibration.__main__ import judge
+from benchmarks.calibration.__main__ import diagram, is_flat, judge
 from benchmarks.calibration.boards import FAMILIES, simulate
 
 
@@ -16,16 +17,35 @@ def known(model: BoardModel | Undefined) -> BoardModel:
     return model
 
 
+@pytest.fixture(scope="module")
+def judged() -> dict[str, list[dict[str, NDArray]]]:
+    """What was stated and true on sixty boards of each family, of nearly equal and of very different submissions."""
+    return {name: [judge(simulate(name, 5, 6, seed)) for seed in range(1000, 1060)] for name in FAMILIES}
+
+
+@pytest.mark.parametrize("question", ["first", "ahead"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_stated_is_as_often_true(family: str) -> None:
-    found = [judge(simulate(family, 20, 10, seed, level=0.01)) for seed in range(1000, 1080)]
-    first = np.concatenate([each["first"] for each in found])
-    stated, share, true = first.mean(axis=0)
-    error = np.sqrt(0.25 / len(first))
-    assert abs(stated - true) < 2 * error
-    assert share - true > 1.5 * error  # the share of bootstrap draws, which pages called a probability
-    ahead = np.concatenate([each["ahead"] for each in found])
-    assert abs(ahead[:, 0].mean() - ahead[:, 2].mean()) < 0.05
+def test_what_is_stated_is_as_often_true(judged: dict, family: str, question: str) -> None:
+    assert is_flat(diagram([each[question] for each in judged[family]], column=0))
+
+
+@pytest.mark.parametrize("question", ["first", "ahead"])
+def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: dict, question: str) -> None:
+    boards = np.array([each[question].mean(axis=0) for family in judged.values() for each in family])
+    gaps = boards[:, :2] - boards[:, 2:]
+    model, share = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps)))
+    assert abs(model) < 2.5
+    assert share > 4  # which pages once called a probability
+
+
+def test_a_diagram_is_flat_only_where_each_bin_holds() -> None:
+    rng = np.random.default_rng(0)
+    stated = rng.random(4000)
+    boards = [np.array([[p, p**2, rng.random() < p]]) for p in stated]
+    assert is_flat(diagram(boards, column=0)) and not is_flat(diagram(boards, column=1))
+    copied = [np.repeat(board, 50, axis=0) for board in boards[:200]]  # of one board, not fifty
+    pairs = zip(diagram(copied, 0), diagram(boards[:200], 0), strict=True)
+    assert np.median([one.error / two.error for one, two in pairs]) > 0.9
 
 
 def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_survive() -> None:
