@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -26,7 +28,7 @@ from anyshot_analysis.representations import (
 from anyshot_analysis.representations.cca import CanonicalCorrelations, Kept, ProjectionWeighted
 from anyshot_analysis.representations.chance import PermutationLevel
 from anyshot_analysis.representations.layers import BadMaps
-from anyshot_analysis.representations.rows import BadRepresentation, pair
+from anyshot_analysis.representations.rows import BadRepresentation, centred
 from anyshot_analysis.undefined import Undefined, UndefinedQuantity, as_json, require
 
 SIZES = st.tuples(st.integers(40, 90), st.integers(1, 7), st.integers(1, 7), st.integers(0, 10_000))
@@ -171,8 +173,10 @@ def test_independent_data_lie_at_the_chance_level() -> None:
         cca = canonical_correlations(x, y)
         assert isinstance(cca, CanonicalCorrelations)
         squared.append(cca.mean_squared)
-        expected = require(chance_cca(cca, 60), "chance")
-        biased.append(require(linear_cka(x, y), "CKA") - require(chance_cka(pair(x, y)), "chance"))
+        expected = require(chance_cca(centred(x), centred(y)), "chance")
+        biased.append(
+            require(linear_cka(x, y), "CKA") - require(chance_cka(centred(x), centred(y)), "chance")
+        )
         unbiased.append(require(unbiased_cka(x, y), "CKA"))
     for values, target in ((squared, expected), (biased, 0.0), (unbiased, 0.0)):
         assert np.mean(values) == pytest.approx(target, abs=4 * np.std(values) / np.sqrt(150))
@@ -182,8 +186,63 @@ def test_the_closed_chance_level_of_cka_is_the_mean_over_all_pairings() -> None:
     x, y = draw((40, 4, 3, 9))
     level = permutation_level(linear_cka, x, y, permutations=2000, seed=1)
     assert isinstance(level, PermutationLevel)
-    assert level.mean == pytest.approx(require(chance_cka(pair(x, y)), "chance"), rel=0.05)
+    assert level.mean == pytest.approx(require(chance_cka(centred(x), centred(y)), "chance"), rel=0.05)
     assert level.low < level.mean < level.high
+
+
+def draw_maps(seed: int, images: int = 5, channels: int = 3, size: int = 4) -> np.ndarray:
+    """Maps whose positions depend on each other, as those of an image do."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(images, channels, 1, 1)) + 0.3 * rng.normal(size=(images, channels, size, size))
+
+
+@pytest.mark.parametrize("quantity", ["cka", "cca"])
+def test_the_chance_level_of_maps_is_the_mean_over_all_pairings_of_whole_images(quantity: str) -> None:
+    one, two = (convolution_rows(draw_maps(seed), rows_a_column=None) for seed in (1, 2))
+    x, y, positions = centred(one.values), centred(two.values), one.positions
+    found = []
+    for order in itertools.permutations(range(one.images)):
+        rows = (np.array(order)[:, None] * positions + np.arange(positions)).ravel()
+        compared = compare(x, y[rows])
+        found.append(compared.cka if quantity == "cka" else compared.cca_squared)
+    whole = compare(x, y, positions)
+    stated = whole.cka_chance if quantity == "cka" else whole.cca_squared_chance
+    assert stated == pytest.approx(np.mean(found), rel=1e-12)
+    as_examples = compare(x, y)
+    naive = as_examples.cka_chance if quantity == "cka" else as_examples.cca_squared_chance
+    assert require(naive, "chance") < 0.3 * np.mean(found)
+
+
+def test_the_chance_level_of_cca_is_exact_where_some_correlations_are_one_for_any_data() -> None:
+    x, y = (centred(side) for side in draw((5, 3, 2, 6)))
+    found = [compare(x, y[list(order)]).cca_squared for order in itertools.permutations(range(5))]
+    assert chance_cca(x, y) == pytest.approx(np.mean(found), rel=1e-12)
+    assert chance_cca(x, y) == pytest.approx(3 * 2 / 4 / 2, rel=1e-12)
+
+
+def test_independent_networks_lie_at_the_chance_levels_that_have_no_formula() -> None:
+    one, two = (convolution_rows(draw_maps(seed, images=40), rows_a_column=60) for seed in (3, 4))
+    whole = compare(one.values, two.values, one.positions, permutations=200)
+    for name in ("procrustes", "cca", "svcca", "pwcca"):
+        level = whole.chance[name]
+        assert isinstance(level, PermutationLevel)
+        slow = permutation_level(
+            lambda a, b, n=name: getattr(compare(a, b), n), one.values, two.values, 200, 0, one.positions
+        )
+        assert isinstance(slow, PermutationLevel)
+        assert (level.low, level.mean, level.high) == pytest.approx(
+            (slow.low, slow.mean, slow.high), rel=1e-9
+        )
+        room = level.high - level.low
+        assert level.low - room < require(getattr(whole, name), name) < level.high + room
+    assert "13.3 images a neuron" not in str(whole.warnings) and whole.images == 40
+
+
+def test_positions_of_one_image_do_not_replace_images() -> None:
+    rows = convolution_rows(draw_maps(0, images=9), rows_a_column=None)
+    assert "only 3.0 images a neuron" in compare(rows.values, rows.values, rows.positions).warnings[0]
+    with pytest.raises(BadRepresentation, match="not the same images"):
+        compare(rows.values[:-1], rows.values[:-1], rows.positions)
 
 
 def test_what_cca_is_not_defined_for_is_refused_with_a_reason() -> None:
@@ -204,7 +263,7 @@ def test_what_cca_is_not_defined_for_is_refused_with_a_reason() -> None:
 
 def test_few_examples_a_neuron_bring_a_warning() -> None:
     rng = np.random.default_rng(0)
-    assert "5.0 examples a neuron" in compare(rng.normal(size=(50, 10)), rng.normal(size=(50, 3))).warnings[0]
+    assert "5.0 images a neuron" in compare(rng.normal(size=(50, 10)), rng.normal(size=(50, 3))).warnings[0]
     assert compare(rng.normal(size=(100, 10)), rng.normal(size=(100, 3))).warnings == ()
 
 
@@ -238,12 +297,13 @@ def test_bad_matrices_are_refused(x: np.ndarray, y: np.ndarray, words: str) -> N
 def test_convolutional_maps_become_rows() -> None:
     maps = np.arange(4 * 3 * 5 * 6, dtype=np.float64).reshape(4, 3, 5, 6)
     every = convolution_rows(maps, rows_a_column=None)
-    assert every.shape == (120, 3)
-    np.testing.assert_array_equal(every[(2 * 5 + 4) * 6 + 1], maps[2, :, 4, 1])
+    assert every.values.shape == (120, 3) and every.positions == 30
+    np.testing.assert_array_equal(every.values[(2 * 5 + 4) * 6 + 1], maps[2, :, 4, 1])
     some = convolution_rows(maps, seed=1)
-    assert some.shape == (60, 3)
-    assert {tuple(row) for row in some} <= {tuple(row) for row in every}
-    np.testing.assert_array_equal(some, convolution_rows(maps, seed=1))
+    assert some.values.shape == (60, 3) and (some.positions, some.images) == (15, 4)
+    assert {tuple(row) for row in some.values} <= {tuple(row) for row in every.values}
+    np.testing.assert_array_equal(some.values, convolution_rows(maps, seed=1).values)
+    np.testing.assert_array_equal(some.values[15:30] - some.values[:15], 90.0)  # the same positions of each
     np.testing.assert_allclose(pool_maps(maps)[1, 2], maps[1, 2].mean())
     assert flatten_maps(maps).shape == (4, 90)
     with pytest.raises(BadMaps):

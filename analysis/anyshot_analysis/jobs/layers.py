@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,30 +10,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report
-from anyshot_analysis.representations import Comparison, compare, convolution_rows, flatten_maps, pool_maps
+from anyshot_analysis.pages import Cell, Listing, Report
+from anyshot_analysis.representations import (
+    Comparison,
+    Rows,
+    compare,
+    convolution_rows,
+    flatten_maps,
+    pool_maps,
+)
+from anyshot_analysis.representations.chance import PermutationLevel
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 
-FORMS = {"positions": convolution_rows, "pooled": pool_maps, "flat": flatten_maps}
+FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
+    "positions": convolution_rows,
+    "pooled": lambda maps: Rows(pool_maps(maps)),
+    "flat": lambda maps: Rows(flatten_maps(maps)),
+}
+MEASURED = ("procrustes", "cca", "svcca", "pwcca")
+BLANK = "Blank pairs of layers have maps of other sizes, so other rows; with pooled maps all layers can be compared."
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """How convolutional maps become rows: every position an example, averaged over positions, or flattened."""
+    """How convolutional maps become rows: some positions of each image, averaged over positions, or flattened.
+
+    `permutations` pairings of whole images give the chance levels that have no formula.
+    """
 
     maps: str = "positions"
+    permutations: int = 40
 
     def __post_init__(self) -> None:
+        if self.permutations < 20:
+            raise BadAnalysis("at least 20 permutations: fewer give no range")
         if self.maps not in FORMS:
             raise BadAnalysis(f"maps is one of {', '.join(FORMS)}")
 
 
-def read_layers(path: Path, maps: str) -> dict[str, NDArray[np.floating]]:
+def read_layers(path: Path, maps: str) -> dict[str, Rows]:
     """Layers `[examples, ...]` of an .npz file, without pickles, as matrices."""
     with np.load(path, allow_pickle=False) as stored:
         layers = {name: stored[name] for name in stored.files}
-    return {name: FORMS[maps](values) if values.ndim == 4 else values for name, values in layers.items()}
+    return {
+        name: FORMS[maps](values) if values.ndim == 4 else Rows(values) for name, values in layers.items()
+    }
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
@@ -46,8 +69,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     grid: dict[tuple[str, str], Comparison] = {}
     for a, x in one.items():
         for b, y in two.items():
-            if len(x) == len(y):
-                grid[a, b] = compare(x, y)
+            if (len(x.values), x.positions) == (len(y.values), y.positions):
+                asked = parameters.permutations if a == b else 0
+                grid[a, b] = compare(x.values, y.values, x.positions, asked)
             done += 1
             progress("Comparing layers", done, total)
     return describe(grid, shared, list(one), list(two))
@@ -64,27 +88,21 @@ def describe(
     away = {n: c.distances()["procrustes"] for n, c in own.items()}
     defined = [(n, d) for n, d in away.items() if not isinstance(d, Undefined)]
     farthest = max(defined, key=lambda pair: pair[1])[0] if defined else "none"
-    names = (
-        "cka",
-        "cka_chance",
-        "cka_unbiased",
-        "procrustes",
-        "cca",
-        "svcca",
-        "pwcca",
-        "cca_squared",
-        "cca_squared_chance",
-    )
+    names = ("cka", "cka_chance", "cka_unbiased", "cca_squared", "cca_squared_chance")
     rows = [
-        [n, f"{c.rows_a_column:.1f}", *[getattr(c, field) for field in names], c.pwcca_side or ""]
+        [n, c.images, f"{c.images_a_column:.1f}", *[getattr(c, name) for name in names], c.pwcca_side or ""]
+        for n, c in own.items()
+    ]
+    by_chance = [
+        [n, *[cell for name in MEASURED for cell in (getattr(c, name), *_range(c.chance.get(name)))]]
         for n, c in own.items()
     ]
     warnings = sorted({f"{name}: {w}" for name, c in own.items() for w in c.warnings})
     return Report(
         name="representations",
         title="Layers compared",
-        finding=f"Of {len(own)} layers, {farthest} moved furthest (orthogonal Procrustes distance).",
-        population="other examples drawn as these were; no interval is given: rows of one image depend on each other.",
+        finding=f"Of {len(own)} layers, {farthest} differs most (orthogonal Procrustes distance).",
+        population="these images; at chance, whole images of one network are paired with others of the other network.",
         charts=[
             draw_heat_map(
                 similar,
@@ -96,11 +114,24 @@ def describe(
                 high=1,
             ),
             draw_bars(
-                [Bar(n, float(d)) for n, d in defined], "How far each layer moved", "Procrustes distance"
+                [Bar(n, float(d)) for n, d in defined],
+                "How far equal layers are apart",
+                "Procrustes distance",
             ),
         ],
-        listings=[Listing("Layers of the same name", ("layer", "N/D", *names, "PWCCA weights from"), rows)],
-        notes=warnings,
+        listings=[
+            Listing(
+                "Layers of the same name",
+                ("layer", "images", "images a neuron", *names, "PWCCA weights from"),
+                rows,
+            ),
+            Listing(
+                "Beside 95 % of random pairings of the images",
+                ("layer", *[word for name in MEASURED for word in (name, "chance, low", "chance, high")]),
+                by_chance,
+            ),
+        ],
+        notes=[*warnings, *([BLANK] if len(grid) < len(one) * len(two) else [])],
         result={name: c.to_dict() for name, c in own.items()},
         table={
             "first": [a for a, _ in grid],
@@ -109,6 +140,12 @@ def describe(
             "procrustes": [number(c.procrustes) for c in grid.values()],
         },
     )
+
+
+def _range(level: PermutationLevel | Undefined | None) -> list[Cell]:
+    if isinstance(level, PermutationLevel):
+        return [level.low, level.high]
+    return [level or Undefined("CCA is undefined here")] * 2
 
 
 def number(value: float | Undefined) -> float:

@@ -149,8 +149,13 @@ def pwcca(x: ArrayLike, y: ArrayLike) -> ProjectionWeighted | Undefined:
 
 def pwcca_of_bases(sides: Pair, left: Basis, right: Basis) -> ProjectionWeighted:
     """PWCCA of a centred pair whose bases are at hand."""
+    return weigh(left, right, sides.x, sides.y)
+
+
+def weigh(left: Basis, right: Basis, x: Matrix, y: Matrix) -> ProjectionWeighted:
+    """PWCCA of two bases and the neurons that they are of."""
     side: Side = "x" if left.rank <= right.rank else "y"
-    lower, other, neurons = (left, right, sides.x) if side == "x" else (right, left, sides.y)
+    lower, other, neurons = (left, right, x) if side == "x" else (right, left, y)
     turn, correlations, _ = np.linalg.svd(lower.vectors.T @ other.vectors, full_matrices=False)
     weights = np.abs((lower.vectors @ turn).T @ neurons).sum(axis=1)
     weights /= weights.sum()

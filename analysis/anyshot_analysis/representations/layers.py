@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,20 +21,33 @@ def check_maps(maps: NDArray[np.floating]) -> NDArray[np.floating]:
     return maps
 
 
+@dataclass(frozen=True)
+class Rows:
+    """A layer as a matrix `[images * positions, neurons]`, image by image, each with the same `positions`."""
+
+    values: NDArray[np.floating]
+    positions: int = 1
+
+    @property
+    def images(self) -> int:
+        """How many images: the examples that are independent of each other."""
+        return len(self.values) // self.positions
+
+
 def convolution_rows(
     maps: NDArray[np.floating], seed: int = 0, rows_a_column: int | None = ROWS_A_COLUMN
-) -> NDArray[np.floating]:
-    """`[M, C, H, W]` to `[min(M H W, rows_a_column C), C]`: every position an example, rows drawn by `seed`.
+) -> Rows:
+    """`[M, C, H, W]` to about `rows_a_column` C rows of C columns: P positions of each image, drawn by `seed`.
 
-    Two layers are comparable only with the same rows: same maps' size and seed give the same ones.
+    P is as small as gives so many rows, and the same positions are taken of all images, so that images can be paired
+    anew as a whole. Two layers are comparable only with the same rows: maps of one size and seed give the same ones.
     """
     images, channels, height, width = check_maps(maps).shape
-    rows = maps.transpose(0, 2, 3, 1).reshape(images * height * width, channels)
-    wanted = len(rows) if rows_a_column is None else min(len(rows), rows_a_column * channels)
-    if wanted == len(rows):
-        return rows
-    chosen = np.random.default_rng(seed).choice(len(rows), wanted, replace=False)
-    return rows[np.sort(chosen)]
+    every = height * width
+    wanted = every if rows_a_column is None else min(every, -(-rows_a_column * channels // images))
+    chosen = np.sort(np.random.default_rng(seed).choice(every, wanted, replace=False))
+    rows = maps.reshape(images, channels, every)[:, :, chosen].transpose(0, 2, 1)
+    return Rows(rows.reshape(images * wanted, channels), wanted)
 
 
 def pool_maps(maps: NDArray[np.floating]) -> NDArray[np.floating]:
