@@ -41,11 +41,11 @@ def simulate(
     if family == "clustered":  # teams that took the same backbone fail and shine on the same datasets
         shared = rng.standard_normal((datasets, 4))[:, rng.integers(0, 4, submissions)]
         noise = np.sqrt(0.7) * shared + np.sqrt(0.3) * noise
-    level = truth + DATASETS * noise + 0.1 * rng.standard_normal((datasets, 1))
+    levels = truth + DATASETS * noise + 0.1 * rng.standard_normal((datasets, 1))
     dataset = np.tile(np.repeat(np.arange(datasets), TASKS_A_DATASET), runs)
     run = np.repeat(np.arange(runs), datasets * TASKS_A_DATASET)
     own = 0.005 * rng.standard_normal((runs, submissions))
-    scores = level[dataset] + own[run] + TASKS * rng.standard_normal((len(run), submissions))
+    scores = levels[dataset] + own[run] + TASKS * rng.standard_normal((len(run), submissions))
     scores += TASKS * rng.standard_normal((len(run), 1))
     rule = "worst_run" if runs > 1 else "mean_run"
     lasting = (truth + own).min(axis=0)  # of these runs over all datasets; other runs are another population
