@@ -6,9 +6,16 @@ process has anyway go one by one; files that act on the whole machine stay in on
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-ONE_BY_ONE = ("tests/hostile/test_suite.py", "tests/baselines/test_bundles.py", "tests/analysis/test_jobs.py")
+ONE_BY_ONE = (
+    "tests/hostile/test_suite.py",
+    "tests/baselines/test_bundles.py",
+    "tests/analysis/test_jobs.py",
+    "tests/mutants/test_slice.py",
+)
 FIRST = ("tests/platform/core/test_chaos.py", "tests/hostile", "tests/end_to_end", "tests/baselines")
 
 # A test that takes one of these fixtures has the mark, and `make test-fast` leaves it out.
@@ -43,7 +50,7 @@ class Together:
     """Loaded where pytest-xdist is: its scheduler cuts the run as `share_of` says."""
 
     @staticmethod
-    def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
         from xdist.scheduler import LoadScopeScheduling
 
         class BySharing(LoadScopeScheduling):

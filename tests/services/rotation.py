@@ -1,7 +1,8 @@
 """Long lists of which CI runs a slice that rotates: mark a test `rotating`.
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
-everything runs but tests marked `full`. A list marked `rotating(4)` is cut into four times as many slices.
+everything runs but tests marked `full`. A list marked `rotating(4)` is cut into four times as many slices; one that is
+marked `full` too runs in slices, or whole where all was asked for.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
@@ -32,8 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, left = [], []
     for item in items:
         count = int(slices) * finer_by(item)
-        mine = not count or slice_of(item.nodeid, count) == int(number) % count
-        mine = mine and item.get_closest_marker("full") is None
+        full = item.get_closest_marker("full") is not None
+        mine = slice_of(item.nodeid, count) == int(number) % count if count else not full
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

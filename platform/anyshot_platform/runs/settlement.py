@@ -45,10 +45,8 @@ def settle(session: Session, run: Run) -> None:
         _ring_waiting_shards(session, run, siblings)
     elif run.state in ENDED and run in counting:
         _cancel_hopeless(session, run, siblings)
-    if all(sibling.state == RunState.FINISHED for sibling in counting):
-        combine_scores(session, submission, run.phase_version_id, siblings)
-        if find_score(session, submission.id, run.phase_version_id) is not None:
-            join_versions(session, submission, run.phase_version)
+    if combine_scores(session, submission, run.phase_version_id, siblings):
+        join_versions(session, submission, run.phase_version)
     if _decides_status(session, submission, run):
         _write_status(session, submission, counting)
 

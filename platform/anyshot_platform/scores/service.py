@@ -35,16 +35,19 @@ def record_score(session: Session, run: Run, summary: RunSummary) -> None:
     session.flush()
 
 
-def combine_scores(session: Session, submission: Submission, version_id: str, runs: Sequence[Run]) -> None:
-    """Make a submission's score of its seeded runs, once each of them has one, and bring it on the boards."""
+def combine_scores(session: Session, submission: Submission, version_id: str, runs: Sequence[Run]) -> bool:
+    """Make a submission's score of its seeded runs, once each of them has one, and bring it on the boards.
+
+    Returns whether there is one now; parts of a run have none before they are put together.
+    """
     if submission.kind == SubmissionKind.SMOKE:
-        return
+        return False
     version = session.get_one(PhaseVersion, version_id)
     scores = session.scalars(
         select(RunScore).where(RunScore.run_id.in_([run.id for run in runs])).order_by(RunScore.seed_index)
     ).all()
     if {score.seed_index for score in scores} != set(range(version.seeded_runs)):
-        return  # shards are still to be put together
+        return False
     result = version.rule.result([score.summary.as_run() for score in scores])
     row = find_score(session, submission.id, version_id)
     if row is None:
@@ -65,6 +68,7 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
     if version.number == submission.phase.live_version:
         submission.score, submission.half_width = row.value, row.half_width
     refresh_team(session, version, submission.team_id)
+    return True
 
 
 def find_score(session: Session, submission_id: str, version_id: str) -> SubmissionScore | None:

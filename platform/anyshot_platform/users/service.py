@@ -328,7 +328,7 @@ def redeem_one_time_token(session: Session, secret: str, purpose: str) -> tuple[
             OneTimeToken.digest == digest_secret(secret), OneTimeToken.purpose == purpose
         )
     ).one_or_none()
-    if token is None or token.used_at is not None or token.expires_at <= moment:
+    if token is None or token.expires_at <= moment:
         raise NotFound("This link was used already or has expired.")
     user = session.get(User, token.user_id)
     if user is None or user.deleted_at is not None:

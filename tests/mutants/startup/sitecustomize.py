@@ -1,14 +1,16 @@
 """Python runs this at its start wherever this folder is on PYTHONPATH: it changes one file when it is loaded.
 
-`ANYSHOT_MUTANT` holds the mutant as JSON: `file`, `find`, `replace`. Child processes inherit both variables. The file
-is known by its path, not by a module's name: Alembic loads migrations without importing them.
+`mutant.json` beside it holds the mutant: `file`, `find`, `replace`. Child processes inherit PYTHONPATH, those with a
+bare environment too. The file is known by its path, not by a module's name: Alembic loads migrations without importing
+them.
 """
 
 import json
 import os
 from importlib.machinery import SourceFileLoader
 
-MUTANT = json.loads(os.environ.get("ANYSHOT_MUTANT", "{}"))
+with open(os.path.join(os.path.dirname(__file__), "mutant.json")) as file:  # noqa: PTH118, PTH120, PTH123 - quick
+    MUTANT = json.load(file)
 compile_file = SourceFileLoader.get_code
 
 
@@ -22,5 +24,4 @@ def get_code(self, fullname):
     return self.source_to_code(source.replace(MUTANT["find"], MUTANT["replace"]).encode(), self.path)
 
 
-if MUTANT:
-    SourceFileLoader.get_code = get_code
+SourceFileLoader.get_code = get_code

@@ -144,7 +144,9 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
         assert participant.call("GET", path).status_code == 403
     assert reviewer.call("POST", API, json=wish).status_code == 403
     assert reviewer.call("DELETE", f"{API}/{report}").status_code == 403
+    assert post(owner, "/organize/new", title="Other", slug="other").status_code == 303
     other = "/api/v1/competitions/other/manage/reports"
+    assert owner.call("GET", other).status_code == 200
     assert owner.call("GET", f"{other}/{report}").status_code == 404
     post(owner, f"{BASE}/reports/{report}/delete")
     assert owner.call("GET", API).json() == []

@@ -174,6 +174,20 @@ def test_whoever_has_not_accepted_new_terms_is_asked(embedded_site: Site) -> Non
     assert pia.submit(make_zip(salt="again")).status_code == 201, version
 
 
+def test_nobody_joins_without_accepting_the_terms(embedded_site: Site) -> None:
+    owner, pia = embedded_site.owner(), embedded_site.person("pia")
+    post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be kind."))
+    join = f"/api/v1/competitions/{SLUG}/join"
+    refused = pia.call("POST", join, json={})
+    assert (refused.status_code, refused.json()["message"]) == (
+        422,
+        "Please accept the terms of the competition.",
+    )
+    assert pia.submit().status_code == 403
+    assert pia.call("POST", join, json={"accepts_terms": True}).is_success
+    assert pia.submit().status_code == 201
+
+
 # People
 
 

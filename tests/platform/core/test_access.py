@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from pathlib import Path
@@ -209,17 +210,79 @@ def test_objects_of_others(embedded_site: Site, people: dict[str, Person | None]
     assert [one["state"] for one in kept["runs"]] == [one["state"] for one in submission["runs"]]
 
 
+def test_a_thread_of_another_competition_is_not_there(embedded_site: Site) -> None:
+    site = embedded_site
+    petra, bob = site.member("petra"), site.person("bob")
+    begun = {"title": "Bobs", "slug": "bobs"}
+    assert bob.call("POST", "/organize/new", data=begun, follow_redirects=False).status_code == 303
+    asked = {"title": "How many seeds?", "body": "One, or three?"}
+    here, there = "/competitions/small/discussion", "/competitions/bobs/discussion"
+    made = petra.call("POST", f"{here}/new", data=asked, follow_redirects=False)
+    thread = made.headers["location"].rpartition("/")[2]
+    assert petra.call("GET", f"{here}/{thread}").status_code == 200
+    assert bob.call("GET", f"{there}/{thread}").status_code == 404
+    assert bob.call("POST", f"{there}/{thread}/moderate", data={"locked": "1"}).status_code == 404
+
+
+def test_a_file_of_anothers_run_is_not_among_ones_own(embedded_site: Site) -> None:
+    """The door is one's own submission; the run behind it is somebody else's."""
+    worker, runs = embedded_site.worker(), {}
+    people = {name: embedded_site.member(name) for name in ("petra", "otto")}
+    for name, person in people.items():
+        submission = person.submit().json()["id"]
+        job, log = worker.claim(), f"secret of {name}".encode()
+        assert job is not None and worker.put(job, "log.txt", log).status_code == 204
+        kept = {"name": "log.txt", "digest": hashlib.sha256(log).hexdigest(), "size": len(log)}
+        assert worker.complete(job, 0.5, artifacts=[kept]).status_code == 204
+        runs[name] = (submission, job["run_id"])
+    mine, (_, other) = runs["petra"], runs["otto"]
+    path = f"/api/v1/submissions/{mine[0]}/runs"
+    own = people["petra"].call("GET", f"{path}/{mine[1]}/artifacts/log.txt")
+    assert (own.status_code, own.text) == (200, "secret of petra")
+    assert people["petra"].call("GET", f"{path}/{other}/artifacts/log.txt").status_code == 404
+
+
+def test_only_who_is_invited_takes_the_seat_in_a_team(embedded_site: Site) -> None:
+    site = embedded_site
+    with site.services.database.writing() as session:
+        site.competition(session).team_size = 3
+    ada, vera, bob = (site.member(name) for name in ("ada", "vera", "bob"))
+    team = "/competitions/small/team"
+    assert ada.call("POST", f"{team}/invite", data={"username": "vera"}).status_code == 200
+    (way,) = re.findall(r"/team/invitations/(\w+)/accept", vera.call("GET", team).text)
+    assert bob.call("POST", f"{team}/invitations/{way}/accept").status_code == 404
+    assert vera.call("POST", f"{team}/invitations/{way}/accept").status_code == 200
+    assert bob.call("POST", f"{team}/invitations/{way}/accept").status_code == 404
+
+
 def test_workers_end_no_runs_of_others(embedded_site: Site) -> None:
     embedded_site.member("petra").submit()
-    job, thief = embedded_site.worker("one").claim(), embedded_site.worker("two")
+    holder, thief = embedded_site.worker("one"), embedded_site.worker("two")
+    job = holder.claim()
     assert job is not None
-    run = f"/api/worker/v1/runs/{job['run_id']}"
-    for deed, body in (
-        ("heartbeat", {"epoch": job["epoch"]}),
-        ("release", {"epoch": job["epoch"]}),
-        ("events", {"epoch": job["epoch"], "events": []}),
+    run, held = f"/runs/{job['run_id']}", {"epoch": job["epoch"]}
+    for answer in (
+        thief.beat(job),
+        thief.call("POST", f"{run}/release", json=held),
+        thief.call("POST", f"{run}/events", json={**held, "events": []}),
+        thief.put(job, "log.txt", b"mine"),
+        thief.fail(job, "RUNTIME_ERROR"),
+        thief.complete(job, 1.0),
     ):
-        assert thief.call("POST", f"{run}/{deed}", json=body).status_code in (403, 404, 409), deed
+        assert (answer.status_code, answer.json()["error"]) == (409, "stale_epoch"), answer.url
+    assert holder.complete(job, 0.5).status_code == 204
+    assert [row["score"] for row in embedded_site.board()["rows"]] == [0.5]
+
+
+def test_who_is_banned_changes_nothing_of_their_own(embedded_site: Site) -> None:
+    petra = embedded_site.member("petra")
+    shown = petra.submit().json()["id"]
+    with embedded_site.services.database.writing() as session:
+        session.query(Membership).filter_by(user_id=petra.id).one().status = MemberStatus.BANNED
+    for deed in ("cancel", "withdraw", "restore"):
+        refused = petra.call("POST", f"/api/v1/submissions/{shown}/{deed}")
+        assert (refused.status_code, "banned" in refused.text) == (403, True), deed
+    assert petra.submit().status_code == 403
 
 
 def _lets_in(policies: set[str], standing: str, method: str) -> bool:

@@ -112,6 +112,14 @@ def test_a_link_works_once(embedded_site: Site) -> None:
             service.redeem_one_time_token(session, new, "reset")
 
 
+def test_a_link_ends(embedded_site: Site) -> None:
+    with embedded_site.services.database.writing() as session:
+        user = service.create_user(session, username="alice", email="a@example.org", password=None)
+        late = service.issue_one_time_token(session, user, "reset", hours=-0.01)
+        with pytest.raises(PlatformError, match="expired"):
+            service.redeem_one_time_token(session, late, "reset")
+
+
 def test_an_erased_account_leaves_a_pseudonym(embedded_site: Site) -> None:
     person = embedded_site.person("alice")
     with embedded_site.services.database.writing() as session:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import MetaData, func, select
 
 from anyshot_platform.competitions.models import Membership
@@ -18,7 +19,7 @@ from anyshot_platform.migration import migrate
 from anyshot_platform.teams.joining import answer, invite
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users import service
-from anyshot_platform.users.models import User
+from anyshot_platform.users.models import ApiToken, User
 from tests.platform.admin.test_old_rules import write_row
 from tests.platform.core.races import AT_ONCE, at_once
 from tests.platform.core.test_budgets import allow
@@ -179,6 +180,15 @@ def test_tokens_end_and_die_with_the_password(site: Site) -> None:
     assert alice.call("GET", "/api/v1/me").status_code == 401
 
 
+def test_a_token_is_worthless_after_its_end(embedded_site: Site) -> None:
+    alice = embedded_site.person("alice")
+    assert alice.call("GET", "/api/v1/me").status_code == 200
+    with embedded_site.services.database.writing() as session:
+        token = session.scalars(select(ApiToken).where(ApiToken.user_id == alice.id)).one()
+        token.expires_at = token.created_at
+    assert alice.call("GET", "/api/v1/me").status_code == 401
+
+
 def limited(site: Site, limit: int) -> None:
     allow(site, log_ins=limit)
 
@@ -199,6 +209,16 @@ def test_blanks_and_the_address_make_no_new_account_of_a_name(embedded_site: Sit
 def test_one_address_cannot_spray_over_many_names(embedded_site: Site) -> None:
     limited(embedded_site, 2)
     statuses = [log_in(embedded_site, f"name{number}") for number in range(12)]
+    assert statuses == [401] * 10 + [429] * 2
+
+
+def test_many_addresses_cannot_guess_one_account(embedded_site: Site) -> None:
+    site = embedded_site
+    site.person("petra", password=PASSWORD)
+    limited(site, 1)
+    guess = {"username": "petra", "password": "wrong"}
+    machines = [TestClient(site.app, client=(f"10.0.0.{number}", 1)) for number in range(12)]
+    statuses = [one.post("/api/v1/tokens/log-in", json=guess).status_code for one in machines]
     assert statuses == [401] * 10 + [429] * 2
 
 

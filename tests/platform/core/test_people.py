@@ -13,7 +13,7 @@ from anyshot_platform.app import make_services
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import CompetitionState, Role
+from anyshot_platform.competitions.states import CompetitionState, Registration, Role
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.serving import keep_private
 from anyshot_platform.settings import PlatformSettings
@@ -114,6 +114,40 @@ def test_who_declines_is_no_member(embedded_site: Site) -> None:
     assert guest.call("GET", f"{API}/manage/people").status_code == 403
 
 
+def test_an_invitation_needs_a_confirmed_address_too(embedded_site: Site) -> None:
+    site = embedded_site
+    set_up(site, confirm_addresses=True)
+    nina, body = sign_up(site, "nina"), {"username": "nina", "role": "participant"}
+    assert site.owner().call("POST", f"{API}/manage/people", json=body).status_code == 201
+    refused = nina.call("POST", f"{API}/invitation", json={"accept": True})
+    assert refused.status_code == 403 and "confirm your e-mail address" in refused.json()["message"]
+    assert nina.submit().status_code == 403
+
+
+def test_only_addresses_of_the_named_domains_join(embedded_site: Site) -> None:
+    site = embedded_site
+    with site.services.database.writing() as session:
+        site.competition(session).email_domains = ["Univ.edu"]
+    refused = site.person("nina").call("POST", f"{API}/join", json={})
+    assert refused.status_code == 403 and "Univ.edu" in refused.json()["message"]
+    student = site.person("sam")
+    with site.services.database.writing() as session:
+        session.get_one(User, student.id).email_key = "sam@univ.edu"
+    assert student.call("POST", f"{API}/join", json={}).is_success
+
+
+def test_where_organizers_approve_nobody_submits_before(embedded_site: Site) -> None:
+    site = embedded_site
+    with site.services.database.writing() as session:
+        site.competition(session).registration = Registration.APPROVAL
+    nina = site.person("nina")
+    assert nina.call("POST", f"{API}/join", json={}).is_success
+    assert nina.submit().status_code == 403
+    (waiting,) = site.owner().call("GET", f"{API}/manage/people", params={"q": "nina"}).json()["items"]
+    assert site.owner().call("POST", f"{API}/manage/people/{waiting['id']}/approve").status_code == 200
+    assert nina.submit().status_code == 201
+
+
 def test_reviewers_see_and_find_no_addresses(embedded_site: Site) -> None:
     embedded_site.member("petra")
     rita, oscar = embedded_site.member("rita", Role.REVIEWER), embedded_site.member("oscar", Role.ORGANIZER)
@@ -179,6 +213,9 @@ def test_a_read_token_opens_nothing_that_organizers_alone_see(embedded_site: Sit
     reader = narrowed(site, admin.id, Scope.READ)
     assert admin.call("GET", "/admin/users").status_code == 200
     assert reader.call("GET", "/admin/users").status_code == 403
+    for person, seen in ((admin, True), (reader, False)):  # the draft of somebody else
+        listed = person.call("GET", "/api/v1/competitions").json()
+        assert (SLUG in [one["slug"] for one in listed]) == seen
 
 
 def test_security_events_are_in_the_log(embedded_site: Site) -> None:
@@ -236,6 +273,16 @@ def test_a_workers_token_ends_and_its_use_is_noted(embedded_site: Site) -> None:
         assert token.last_used_at is not None and token.expires_at is not None
         token.expires_at = token.created_at
     with pytest.raises(AssertionError, match="expired"):
+        worker.claim()
+
+
+def test_a_revoked_workers_token_gets_nothing(embedded_site: Site) -> None:
+    worker, admin = embedded_site.worker(), embedded_site.person("rosa", is_site_admin=True)
+    embedded_site.member("petra").submit()
+    with embedded_site.services.database.reading() as session:
+        token_id = session.scalars(select(WorkerToken.id)).one()
+    admin.call("POST", f"/admin/workers/tokens/{token_id}/revoke")
+    with pytest.raises(AssertionError, match="revoked"):
         worker.claim()
 
 

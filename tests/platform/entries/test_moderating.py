@@ -98,6 +98,27 @@ def test_elsewhere_they_are_about_the_submission_and_are_undone(embedded_site: S
     ]
 
 
+@pytest.mark.parametrize("deed", ["refuse", "disqualify"])
+def test_a_team_is_not_put_out_without_a_reason(embedded_site: Site, deed: str) -> None:
+    owner, ada = embedded_site.owner(), embedded_site.member("ada")
+    scored(embedded_site.worker(), ada, 0.5, leagues=["free"])
+    said = {"ids": [ids(owner, "ada", "free")], "deed": deed, "reason": "  "}
+    refused = owner.call("POST", f"{API}/acts", json=said)
+    assert (refused.status_code, refused.json()["message"]) == (422, "Give the reason: the team sees it.")
+    assert names(embedded_site, "free") == [("ada", 0.5)]
+
+
+def test_entries_of_another_competition_are_not_ones_own_to_judge(embedded_site: Site) -> None:
+    site, bob = embedded_site, embedded_site.person("bob")
+    scored(site.worker(), site.member("ada"), 0.5, leagues=["free"])
+    assert post(bob, "/organize/new", title="Bobs", slug="bobs").status_code == 303
+    entry = ids(site.owner(), "ada", "free")
+    said = {"ids": [entry], "deed": "disqualify", "reason": "it is better than mine"}
+    answer = bob.call("POST", "/api/v1/competitions/bobs/manage/entries/acts", json=said)
+    assert answer.json() == {"done": [], "skipped": {entry: "is not here"}}
+    assert names(site, "free") == [("ada", 0.5)]
+
+
 def test_the_command_line_lists_and_acts_alike(
     embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -85,7 +85,8 @@ def test_without_the_weights_the_row_says_so_and_nothing_runs(embedded_site: Sit
 
 
 def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person, tmp_path: Path) -> None:
-    (tmp_path / "resnet18.pt").write_bytes(b"weights")
+    for name in ("resnet18.pt", "ours.pt"):
+        (tmp_path / name).write_bytes(b"weights")
     services = embedded_site.services
     settings = services.settings.model_copy(update={"weights_folder": tmp_path})
     services = replace(services, settings=settings)
@@ -97,6 +98,8 @@ def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person
     with services.database.writing() as session:
         row = session.query(Baseline).filter_by(slug="metadelta-pretrained").one()
         archive = fetch_zip(session, services, row)
+        row.weights, row.digest = "ours.pt", None
+        other = fetch_zip(session, services, row)
     with (
         services.storage.open(archive.digest) as stream,
         zipfile.ZipFile(io.BytesIO(stream.read())) as zipped,
@@ -104,6 +107,9 @@ def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person
         config = json.loads(zipped.read("config.json"))
         assert zipped.read("resnet18.pt") == b"weights"
     assert config["method"]["weights"] == "resnet18.pt"
+    with services.storage.open(other.digest) as stream, zipfile.ZipFile(io.BytesIO(stream.read())) as zipped:
+        named = json.loads(zipped.read("config.json"))["method"]["weights"]
+        assert (named, zipped.read(named)) == ("ours.pt", b"weights")
     assert config["method"]["trained_layers"] == ["layer3", "layer4"]
 
 

@@ -197,6 +197,31 @@ def test_who_is_disqualified_afterwards_leaves_podium_prizes_certificates_and_co
     assert page(ben, f"/competitions/small/code/{winner}.zip").status_code == 404
 
 
+def test_who_is_out_of_the_ranking_takes_no_place_and_no_prize(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    """An organizer's entry, or a baseline: it is shown where it would stand, and everybody behind it moves up."""
+    publish(final)
+    ben = {"username": "ben", "role": "organizer", "confirm": "ben"}
+    assert page(final.owner(), "/competitions/small/manage/people").status_code == 200
+    assert final.owner().call("POST", "/api/v1/competitions/small/manage/people", json=ben).status_code == 201
+    found = rows(played["cem"].call("GET", API))
+    assert sorted(found, key=lambda row: row[1]) == [
+        (1, "ada", 400.0),
+        (None, "b_e%n", 0.0),
+        (2, "cem", 250.0),
+    ]
+    assert "b_e%n" not in re.findall(
+        r'<strong class="break">(.*?)</strong>', page(played["cem"], RESULTS).text
+    )
+    certificate = played["ben"].call("GET", f"{API}/free/certificate")
+    assert (certificate.status_code, certificate.json()["message"]) == (
+        404,
+        "This team has no rank in the league.",
+    )
+
+
 def test_certificates_hold_names_of_every_script() -> None:
     said = Certificate(
         "C",

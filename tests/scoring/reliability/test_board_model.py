@@ -49,17 +49,20 @@ def test_a_diagram_is_flat_only_where_each_bin_holds() -> None:
 
 
 def test_levels_are_drawn_towards_the_middle_and_differences_of_the_truth_survive() -> None:
-    board = simulate("even", 20, 10, 7, level=0.01)
-    drawn = resample(board.matrix, Population.DATASETS, one_stage=True)
-    scores = board.matrix.run_means()[0]
-    model = known(model_board(scores, drawn, 10))
-    assert np.ptp(model.level) < np.ptp(scores)
-    assert np.mean((model.level - model.level.mean() - board.truth) ** 2) < np.mean(
-        (scores - scores.mean() - board.truth) ** 2
-    )
-    assert model.spread_interval[0] < model.spread < model.spread_interval[1]
-    assert model.first.sum() == pytest.approx(1)
-    np.testing.assert_allclose(model.better + model.better.T, 1)
+    """The first of a noisy board was lucky: what the model says of the levels errs half as much as the scores do."""
+    errors = {"scores": 0.0, "levels": 0.0}
+    for seed in range(8):
+        board = simulate("even", 20, 10, seed, level=0.01)
+        scores = board.matrix.run_means()[0]
+        model = known(model_board(scores, resample(board.matrix, Population.DATASETS, one_stage=True), 10))
+        assert np.ptp(model.level) < 0.8 * np.ptp(scores)
+        truth = board.truth - board.truth.mean()
+        errors["scores"] += np.mean((scores - scores.mean() - truth) ** 2)
+        errors["levels"] += np.mean((model.level - model.level.mean() - truth) ** 2)
+        assert model.spread_interval[0] < model.spread < model.spread_interval[1]
+        assert model.first.sum() == pytest.approx(1)
+        np.testing.assert_allclose(model.better + model.better.T, 1)
+    assert errors["levels"] < 0.5 * errors["scores"]
 
 
 def test_a_lead_far_above_the_noise_is_certain_and_equal_ones_are_not() -> None:
