@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +11,12 @@ import click
 from pydantic_settings import BaseSettings
 
 from anyshot_core.command import main
+from anyshot_platform.described.quantities import write_number, write_size
+from anyshot_platform.described.settings import Setting, Widget, plain
+from anyshot_platform.phases.description import SETTINGS as SETTINGS_OF_PHASE
+from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.web.filters import sentence
 from anyshot_worker.settings import WorkerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +30,7 @@ COMMANDS = {
     "anyshot_analysis": DOCS / "science" / "commands.md",
 }
 SETTINGS = DOCS / "operators" / "settings.md"
+PHASES = DOCS / "organizers" / "competition-file.md"
 
 
 def walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
@@ -104,7 +112,53 @@ def _default(value: object) -> str:
     return f"`{value}`"
 
 
+def phase_tables(page: str) -> str:
+    """The page on competition files with the tables of a phase's settings as the code describes them."""
+    groups: dict[str, list[Setting]] = {}
+    for setting in SETTINGS_OF_PHASE:
+        groups.setdefault(setting.path.rpartition(".")[0], []).append(setting)
+    for part, settings in groups.items():
+        heading = f"## {part} (of a phase)\n" if part else "## phases\n"
+        before, found, rest = page.partition(heading)
+        assert found, f"{PHASES} has no section {heading.strip()}"
+        lead, table, after = rest.partition("| key | default | meaning |\n| --- | --- | --- |\n")
+        kept = re.sub(r"\A(?:\|.*\n)*", "", after)
+        rows = [_row(setting) for setting in settings]
+        if not part:
+            rows += [
+                f"| `{name}` | below | {sentence(PhaseSpec.model_fields[name].title or '')} |"
+                for name in groups
+                if name
+            ]
+        page = before + found + lead + table + "\n".join(rows) + "\n" + kept
+    return page
+
+
+def _row(setting: Setting) -> str:
+    words = [text for text in (setting.info.title, setting.meaning) if text]
+    if setting.choices:
+        words.append("One of " + "; ".join(f"`{value}`: {choice}" for value, choice in setting.choices))
+    key = setting.path.rpartition(".")[2]
+    return f"| `{key}` | {_of_phase(setting)} | {' '.join(sentence(text) for text in words)} |"
+
+
+def _of_phase(setting: Setting) -> str:
+    if setting.info.is_required():
+        return "needed"
+    value = setting.info.get_default(call_default_factory=True)
+    if value is None:
+        return "none"
+    if setting.widget == Widget.SIZE:
+        return write_size(value)
+    if value in ("", [], {}):
+        return "empty"
+    if isinstance(value, bool):
+        return f"`{json.dumps(value)}`"
+    return f"`{write_number(value) if isinstance(value, float) else plain(value)}`"
+
+
 if __name__ == "__main__":
+    PHASES.write_text(phase_tables(PHASES.read_text()))
     for page, commands in commands_by_page().items():
         page.write_text(write_commands(commands))
     SETTINGS.parent.mkdir(exist_ok=True)

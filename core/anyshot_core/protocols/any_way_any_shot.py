@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -93,12 +93,12 @@ class HeldOutDomains(AnyWayAnyShot):
     """Whole domains held out: meta-test tasks come from `domains` only, meta-train tasks from all others."""
 
     name: ClassVar[str] = "held_out_domains"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"part": ("meta_train", "meta_test")}
     domains: tuple[str, ...] = ()
     part: str = "meta_test"
 
     def __post_init__(self) -> None:
-        if self.part not in ("meta_train", "meta_test"):
-            raise ProtocolError(f"part must be meta_train or meta_test; found {self.part!r}.")
+        super().__post_init__()
         if not self.domains:
             raise ProtocolError("held_out_domains needs at least one domain.")
 

@@ -5,6 +5,7 @@ Setlur, Li and Smith, *Two Sides of Meta-Learning Evaluation* (2021), section on
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,6 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
-from anyshot_core.protocols.splits import require_part
 from anyshot_core.protocols.task import Protocol, ProtocolError, TaskSpec, dataset_in_turn, deal
 
 HAS_BOTH = 0  # label of the images that have both attributes; 1 is "has not both"
@@ -32,14 +32,12 @@ class AttributePairs(Protocol):
     """
 
     name: ClassVar[str] = "attribute_pairs"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"among": ("all", "first", "second")}
     shots: int = 5
     query: int = 15
     among: str = "all"
     least_images: int = LEAST_IMAGES
     distinct_tasks: int = 0
-
-    def __post_init__(self) -> None:
-        require_part(self.among, ("all", "first", "second"))
 
     def pairs(self, pack: Pack) -> np.ndarray:
         """Ordered feasible pairs, int64 `[pairs, 2]`."""

@@ -6,7 +6,7 @@ Out of Distribution* (2021). Support and query are disjoint, where the paper's c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -18,7 +18,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.any_way_any_shot import FIVE
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
-from anyshot_core.protocols.splits import hold_back, require_part, split_classes
+from anyshot_core.protocols.splits import hold_back, split_classes
 from anyshot_core.protocols.task import (
     Protocol,
     ProtocolError,
@@ -50,6 +50,7 @@ class ClassSide(Protocol):
     """
 
     name: ClassVar[str] = "class_side"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"side": _SIDES, "images": IMAGES}
     splits_datasets: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
@@ -61,8 +62,7 @@ class ClassSide(Protocol):
     split_seed: Seed = 0
 
     def __post_init__(self) -> None:
-        require_part(self.side, _SIDES)
-        require_part(self.images, IMAGES)
+        super().__post_init__()
         if len(self.shares) != 3:
             raise ProtocolError(
                 f"shares must be three numbers (base, valid, novel); found {list(self.shares)}."
@@ -117,6 +117,7 @@ class BaseNovel(Protocol):
     """
 
     name: ClassVar[str] = "base_novel"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"mixing": ("weighted", "coin")}
     splits_datasets: ClassVar[bool] = True
     novel_share: float = 0.5
     mixing: str = "weighted"
@@ -128,7 +129,7 @@ class BaseNovel(Protocol):
     split_seed: Seed = 0
 
     def __post_init__(self) -> None:
-        require_part(self.mixing, tuple(MIXINGS))
+        super().__post_init__()
         if not 0 <= self.novel_share <= 1:
             raise ProtocolError(f"novel_share must be from 0 to 1; found {self.novel_share}.")
 

@@ -6,6 +6,7 @@ Learning Benchmarks: Rethinking the Evaluation of Meta-Learning Methods*.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from anyshot_core.protocols.any_way_any_shot import FIVE
 from anyshot_core.protocols.base_novel import BASE_VALID_NOVEL, images_of
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
-from anyshot_core.protocols.splits import require_part, split_classes
+from anyshot_core.protocols.splits import split_classes
 from anyshot_core.protocols.task import (
     Protocol,
     Range,
@@ -38,6 +39,7 @@ class FixedSupports(Protocol):
     """
 
     name: ClassVar[str] = "fixed_supports"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"query_from": ("rest", "all")}
     ways: Range = FIVE
     shots: int = 5
     query: int = 15
@@ -46,9 +48,6 @@ class FixedSupports(Protocol):
     held_back: float = 0.2
     split_seed: Seed = 0
     fix_seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        require_part(self.query_from, ("rest", "all"))
 
     def support(self, pack: Pack, c: int) -> np.ndarray:
         """The one support set of a class, int64 `[shots]`."""

@@ -88,6 +88,16 @@ class Settings:
     """Base of what draws tasks: a frozen dataclass whose fields are its settings, but for those marked otherwise."""
 
     name: ClassVar[str]
+    choices: ClassVar[
+        Mapping[str, Sequence[str]]
+    ] = {}  # the words that a setting may be, where it is one of some
+
+    def __post_init__(self) -> None:
+        for name, allowed in self.choices.items():
+            if getattr(self, name) not in allowed:
+                raise ProtocolError(
+                    f"{name} must be one of {', '.join(allowed)}; found {getattr(self, name)!r}."
+                )
 
     @classmethod
     def setting_fields(cls) -> tuple[Field[Any], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +16,6 @@ from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, require_part, split_classes
 from anyshot_core.protocols.task import (
     Protocol,
-    ProtocolError,
     Range,
     TaskSpec,
     dataset_in_turn,
@@ -34,6 +34,7 @@ class WithinDomain(Protocol):
     """
 
     name: ClassVar[str] = "within_domain"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"split": tuple(CLASS_SPLITS), "part": PARTS}
     splits_datasets: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
@@ -43,8 +44,7 @@ class WithinDomain(Protocol):
     split_seed: Seed = 0
 
     def __post_init__(self) -> None:
-        if self.split not in CLASS_SPLITS:
-            raise ProtocolError(f"split must be one of {', '.join(CLASS_SPLITS)}; found {self.split!r}.")
+        super().__post_init__()
         parts = zip(PARTS, CLASS_SPLITS[self.split], strict=True)
         require_part(self.part, [part for part, share in parts if share > 0])
 

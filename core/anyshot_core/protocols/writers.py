@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
-from anyshot_core.protocols.splits import PARTS, require_part, split_writers
+from anyshot_core.protocols.splits import PARTS, split_writers
 from anyshot_core.protocols.task import Protocol, ProtocolError, TaskSpec, dataset_in_turn
 
 FEMNIST_WRITERS = (2509.0, 538.0, 538.0)
@@ -25,13 +26,11 @@ class Writers(Protocol):
     """
 
     name: ClassVar[str] = "writers"
+    choices: ClassVar[Mapping[str, Sequence[str]]] = {"part": PARTS}
     column: str = "WRITER"
     part: str = "meta_test"
     sizes: tuple[float, ...] = FEMNIST_WRITERS
     split_seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        require_part(self.part, PARTS)
 
     def writers(self, pack: Pack) -> np.ndarray:
         """Numbers of the part's writers that have two classes with two images each."""

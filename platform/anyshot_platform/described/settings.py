@@ -185,6 +185,14 @@ def plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
+def put(data: dict[str, Any], path: str, value: Any) -> None:
+    """Set what lies at a path, such as `quota.per_day`, in nested dicts."""
+    *parts, key = path.split(".")
+    for part in parts:
+        data = data.setdefault(part, {})
+    data[key] = value
+
+
 def _types(info: FieldInfo) -> Iterator[Any]:
     """The types that a value may have, without None and without what is annotated to them."""
     for kind in _members(info.annotation):

@@ -58,7 +58,7 @@ class EntriesSpec(Part):
     phase: Annotated[Key, Offered("phases")] = Field(
         title="Entries come from", description="the phase whose standing entries a final phase takes over"
     )
-    gates: Annotated[list[GateSpec], Elsewhere()] = Field(default=[])
+    gates: Annotated[list[GateSpec], Elsewhere()] = Field(default=[], description="one a league")
 
 
 class QuotaSpec(Part):
@@ -282,14 +282,14 @@ class PhaseSpec(Part):
     kind: Annotated[PhaseKind, _Phase("kind"), Choices(KIND_WORDS)] = Field(
         default=PhaseKind.FEEDBACK, title="Kind"
     )
-    start: Annotated[Moment, _Phase("starts_at")] = Field(title="Starts")
+    start: Annotated[Moment, _Phase("starts_at")] = Field(title="Starts", description="first moment")
     end: Annotated[Moment | None, _Phase("ends_at")] = Field(
         default=None, title="Ends", description="empty (null): it stays open"
     )
     timezone: str | None = Field(
         default=None,
         title="Time zone",
-        description="of the moments above, such as Europe/Paris; in a file, the competition's where it is left out",
+        description="of the moments above, such as Europe/Paris; in a file, the competition's unless it is given",
     )
     accepts_uploads: Annotated[bool, _Phase("accepts_uploads")] = Field(
         default=True, title="Participants may upload"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from zoneinfo import ZoneInfo
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from starlette.datastructures import FormData
 from starlette.responses import Response
 
-from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.protocols import ProtocolError
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.frame import ask_which, perform
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
@@ -23,11 +23,11 @@ from anyshot_platform.competitions.manage_frame import (
 )
 from anyshot_platform.competitions.manage_pages import TONES, phase_rows
 from anyshot_platform.database import now
-from anyshot_platform.described.quantities import write_duration, write_size
+from anyshot_platform.described.form import read_moment
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.phases import organizing, versions
+from anyshot_platform.phases import editor_form, organizing, protocol_form, versions
 from anyshot_platform.phases.acts import ACTS
-from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of, usable_pools
+from anyshot_platform.phases.checks import foreign_pools, open_protocol, problems_of
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.differences import (
     flatten,
@@ -36,20 +36,16 @@ from anyshot_platform.phases.differences import (
     secret_fields,
     with_fields,
 )
-from anyshot_platform.phases.editor_form import read_moment, read_phase
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.readiness import odd_in
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.secrets import weaknesses
-from anyshot_platform.phases.service import find_phase, list_phases, status_of
-from anyshot_platform.phases.states import BOARD_WORDS
+from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.access import CompetitionAccess
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
-from anyshot_platform.web.services import SessionDep
-from anyshot_platform.workers.models import Image, Worker
-from anyshot_scoring.rules import RULES
+from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
 
@@ -82,7 +78,7 @@ def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Resp
 @router.post("/new")
 def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add a phase, or show the form again."""
-    spec, errors = read_phase(form)
+    spec, errors = editor_form.read_phase(form)
     errors |= foreign_pools(session, access.viewer, spec, None)
     errors |= dict(problems_of(spec)) if spec else {}
     if spec is None or errors:
@@ -105,14 +101,35 @@ def show_phase(request: Request, access: AsReviewer, session: SessionDep, phase_
     return _editor(request, session, access, phase, describe_phase(session, phase, ""))
 
 
+@router.get("/{phase_slug}/example.png")
+def show_example(
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    services: ServicesDep,
+    phase_slug: str,
+    number: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """An example task of the protocol that the address gives as the editor's form does, else of the saved one."""
+    version = live_version(session, find_phase(session, access.competition, phase_slug))
+    sent, protocol = SentForm(FormData(request.query_params)), open_protocol(version.protocol)
+    try:
+        if sent.text(f"{protocol_form.PREFIX}.name"):
+            protocol = protocol_form.read_protocol(sent, protocol)
+    except ProtocolError as error:
+        raise Invalid(str(error), field=protocol_form.PREFIX) from error
+    content = protocol_form.example(session, services.storage, version, protocol, number)
+    return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
 @router.post("/{phase_slug}")
 def change_phase(
     request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, form: FormDep
 ) -> Response:
     """Save a phase, or draft a new version of it where the change would make scores incomparable."""
     phase = find_phase(session, access.competition, phase_slug)
-    spec, errors = read_phase(form, key=phase.slug)
     old = describe_phase(session, phase, "")
+    spec, errors = editor_form.read_phase(form, old)
     errors |= foreign_pools(session, access.viewer, spec, old)
     errors |= dict(problems_of(spec, phase)) if spec else {}
     if spec is None or errors:
@@ -174,9 +191,7 @@ def _editor(
     errors: dict[str, str] | None = None,
     offer_version: bool = False,
 ) -> Response:
-    zone = ZoneInfo(spec.timezone or "UTC")
-    classes = session.scalars(select(Worker.hardware_class).distinct())
-    images = session.scalars(select(Image.name).where(Image.enabled))
+    shown = editor_form.cards(session, access, phase, spec)
     return render_manage(
         request,
         session,
@@ -185,9 +200,7 @@ def _editor(
         "phases",
         heading=phase.name if phase else "New phase",
         phase=phase,
-        spec=spec,
-        start=spec.start.astimezone(zone).strftime("%Y-%m-%dT%H:%M"),
-        end=spec.end.astimezone(zone).strftime("%Y-%m-%dT%H:%M") if spec.end else "",
+        end=next(f.value for f in shown[0].fields if f.setting.path == "end"),
         status=status_of(phase).value if phase else "",
         tones=TONES,
         submissions=organizing.count_submissions(session, phase) if phase else 0,
@@ -198,24 +211,11 @@ def _editor(
         seen=form.text("seen") if form else seal(flatten(spec)),
         errors=errors or {},
         offer_version=offer_version,
-        as_time=write_duration,
-        as_size=write_size,
-        protocol=json.dumps(open_protocol(spec.tasks.protocol) or {"name": "any_way_any_shot"}),
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
-        protocols=sorted(PROTOCOLS),
-        rules=[(name, rule.title) for name, rule in RULES.items()],
-        shows=[(shows.value, words) for shows, words in BOARD_WORDS.items()],
-        pools=[("", "none yet"), *usable_pools(session, access.viewer, spec)],
-        phases=[
-            (p.slug, p.name)
-            for p in list_phases(session, access.competition)
-            if phase is None or p.id != phase.id
-        ],
-        hardware_options=[(name, name) for name in sorted({"cpu", spec.machine.hardware, *classes})],
-        image_options=[
-            (name, name or "the worker's default") for name in sorted({spec.machine.image or "", "", *images})
-        ],
+        cards=shown,
+        protocol_name=spec.tasks.protocol.get("name", protocol_form.STANDARD),
+        protocols=protocol_form.cards(spec.tasks.protocol),
     )
 
 

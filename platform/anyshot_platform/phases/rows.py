@@ -9,7 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root
-from anyshot_platform.described.settings import Column
+from anyshot_platform.described.settings import Column, put
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -77,14 +77,6 @@ def describe_phase(
     put(data, "scoring.runs", max(version.seeded_runs, 1))
     put(data, "entries", _entries(session, phase))
     return PhaseSpec.model_validate(data)
-
-
-def put(data: dict[str, Any], path: str, value: Any) -> None:
-    """Set what lies at a path, such as `quota.per_day`, in nested dicts."""
-    *parts, key = path.split(".")
-    for part in parts:
-        data = data.setdefault(part, {})
-    data[key] = value
 
 
 def _entries(session: Session, phase: Phase) -> dict[str, Any] | None:

@@ -99,6 +99,16 @@ def short_digest(digest: str | None, length: int = 12) -> str | Markup:
     return Markup('<code class="digest" title="{}">{}</code>').format(digest, bare[:length])
 
 
+def sentence(words: str) -> str:
+    """Words that begin small, as a sentence; nothing stays nothing."""
+    return f"{words[0].upper()}{words[1:].rstrip('.')}." if words else ""
+
+
+def as_option(value: str) -> tuple[str, str]:
+    """A word as an option of a choice that shows it as it is."""
+    return value, value
+
+
 FILTERS = {
     "when": when,
     "duration": duration,
@@ -109,4 +119,6 @@ FILTERS = {
     "count": count,
     "ordinal": ordinal,
     "short_digest": short_digest,
+    "sentence": sentence,
+    "as_option": as_option,
 }

@@ -8,11 +8,12 @@ from pathlib import Path
 import yaml
 
 from anyshot_platform.bundles import schema
-from anyshot_platform.leagues import description as leagues
-from anyshot_platform.phases import description as phases
 from anyshot_platform.bundles.marked import Marked
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.described.parts import Part
+from anyshot_platform.leagues import description as leagues
+from anyshot_platform.phases import description as phases
+from tests.documentation.reference import phase_tables
 
 PAGE = Path(__file__).parents[3] / "docs" / "organizers" / "competition-file.md"
 
@@ -30,6 +31,11 @@ def test_every_key_is_documented_and_no_other() -> None:
     assert all(line.count("|") == 4 for line in PAGE.read_text().splitlines() if line.startswith("| `"))
     empty = re.findall(r"^\| `(\w+)` \| [^|]+ \|\s*\|$", PAGE.read_text(), re.MULTILINE)
     assert empty == []
+
+
+def test_the_tables_of_a_phase_are_those_of_the_code() -> None:
+    text = PAGE.read_text()
+    assert phase_tables(text) == text, "run python -m tests.documentation.reference"
 
 
 def test_the_example_of_the_documentation_is_valid() -> None:

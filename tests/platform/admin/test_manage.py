@@ -127,7 +127,7 @@ def phase_form(**changes: object) -> dict[str, object]:
         "accepts_uploads": "1",
         "tasks.meta_train": "small-train",
         "tasks.meta_test": "small-pool",
-        "tasks.protocol": '{"name": "any_way_any_shot"}',
+        "tasks.protocol.name": "any_way_any_shot",
         "tasks.count": "10",
         "scoring.runs": "1",
         "scoring.ranking": "worst_run",
@@ -189,7 +189,11 @@ def test_the_editor_shows_every_mistake_at_its_field(embedded_site: Site) -> Non
     owner = embedded_site.owner()
     wrong = {"end": "2025-01-01T00:00", "timezone": "Mars/Olympus", "budget.run": "soon", "tasks.count": "0"}
     answer = post(owner, f"{BASE}/phases/feedback", **phase_form(**wrong))
-    for words in ("There is no time zone Mars/Olympus", "write a duration", "greater than or equal to 1"):
+    for words in (
+        "There is no time zone Mars/Olympus",
+        "write a duration",
+        "At least 1 is wanted, found “0”",
+    ):
         assert words in answer.text
     forged = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"scoring.ranking": "by_beauty"}))
     assert "There is no such rule" in forged.text

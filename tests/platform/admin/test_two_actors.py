@@ -93,7 +93,7 @@ def test_what_a_form_does_not_show_is_kept(embedded_site: Site) -> None:
     site, owner = embedded_site, embedded_site.owner()
     secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6], "query_order": QueryOrder.TEST_SEEDS}
     site.set_version(**secret, protocol={"name": "within_domain", "split_seed": 12})
-    within = {"tasks.protocol": '{"name": "within_domain"}', "title": "Renamed"}
+    within = {"tasks.protocol.name": "within_domain", "title": "Renamed"}
     for runs in ("3", "2"):
         form = phase_form(**within, **{"scoring.runs": runs})
         assert flash(post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **form)) == "Saved."
@@ -216,9 +216,9 @@ def test_a_phase_does_not_train_on_what_it_tests(embedded_site: Site) -> None:
     assert "share alpha: what is trained on would be tested on" in refused.text
     refused = post(owner, f"{BASE}/phases/new", **{**leaking, "key": "more"})
     assert "share alpha" in refused.text
-    held_out = {"tasks.protocol": '{"name": "held_out_domains", "domains": ["paper"]}'}
+    held_out = {"tasks.protocol.name": "held_out_domains", "tasks.protocol.held_out_domains.domains": "paper"}
     assert "share alpha" in post(owner, FEEDBACK, **{**leaking, **held_out}).text
-    split = {"tasks.protocol": '{"name": "within_domain"}'}
+    split = {"tasks.protocol.name": "within_domain"}
     assert flash(post(owner, FEEDBACK, **{**leaking, **split})) == "Saved."
 
 

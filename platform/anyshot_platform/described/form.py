@@ -1,0 +1,158 @@
+"""A form for a description: its fields as a page shows them, and what was sent read back. No setting is named here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+from zoneinfo import ZoneInfo
+
+from pydantic import ValidationError
+
+from anyshot_platform.described.parts import Part
+from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, put, settings_of
+from anyshot_platform.web.forms import SentForm
+
+D = TypeVar("D", bound=Part)
+Options = Sequence[tuple[str, str]]
+_FORMAT = "%Y-%m-%dT%H:%M"
+_WORDS = {  # pydantic's kinds of error, as people say them
+    "int_parsing": "A whole number is wanted, found “{input}”.",
+    "int_from_float": "A whole number is wanted, found “{input}”.",
+    "float_parsing": "A number is wanted, found “{input}”.",
+    "greater_than": "A number above {gt} is wanted, found “{input}”.",
+    "greater_than_equal": "At least {ge} is wanted, found “{input}”.",
+    "less_than_equal": "At most {le} is wanted, found “{input}”.",
+}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A setting as a page shows it: `value` is text, `options` are those of a choice."""
+
+    setting: Setting
+    value: str
+    options: Options
+
+    @property
+    def needed(self) -> bool:
+        """Whether it may not be left empty."""
+        widget = self.setting.widget
+        typed = widget in (Widget.NUMBER, Widget.DURATION, Widget.SIZE)
+        return self.setting.info.is_required() or (typed and not self.setting.nullable)
+
+
+@dataclass(frozen=True)
+class Card:
+    """The settings of one part, under its title."""
+
+    key: str
+    title: str
+    words: str
+    fields: list[Field]
+
+
+def cards_of(
+    description: Part,
+    *,
+    title: str,
+    offered: Mapping[str, Options],
+    zone: str = "UTC",
+    leave_out: Collection[str] = (),
+) -> list[Card]:
+    """The form of a description, a card a part; `title` is that of what belongs to no part.
+
+    Args:
+        offered: for each kind of `Offered`, what there is.
+        zone: in which moments are shown.
+        leave_out: paths of settings that are not entered here.
+    """
+    model, grouped = type(description), dict[str, list[Setting]]()
+    for setting in settings_of(model):
+        if not setting.mark(Elsewhere) and setting.path not in leave_out:
+            grouped.setdefault(setting.path.rpartition(".")[0], []).append(setting)
+    cards: list[Card] = []
+    for part, settings in grouped.items():
+        info = model.model_fields.get(part)
+        fields = [_field(setting, description, offered, zone) for setting in settings]
+        cards.append(Card(part, (info.title or part) if info else title, _words(model, part), fields))
+    return cards
+
+
+def _words(model: type[Part], part: str) -> str:
+    kinds = [kind for kind in _parts_of(model, part) if kind.__doc__]
+    return " ".join(str(kinds[0].__doc__).split()) if kinds else ""
+
+
+def _parts_of(model: type[Part], part: str) -> list[type[Part]]:
+    info = model.model_fields.get(part)
+    kinds = getattr(info.annotation, "__args__", (info.annotation,)) if info else ()
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Part)]
+
+
+def _field(setting: Setting, description: Part, offered: Mapping[str, Options], zone: str) -> Field:
+    value: Any = setting.value(description)
+    if setting.widget == Widget.MOMENT:
+        return Field(setting, value.astimezone(ZoneInfo(zone)).strftime(_FORMAT) if value else "", ())
+    mark = setting.mark(Offered)
+    return Field(setting, setting.text(description), offered[mark.what] if mark else setting.choices)
+
+
+def read_form(
+    model: type[D], form: SentForm, given: Mapping[str, Any], *, zone: str = "UTC"
+) -> tuple[D | None, dict[str, str]]:
+    """The description that a form sent, or what is wrong with each field, by path.
+
+    Args:
+        given: settings that are known without the form, by path.
+        zone: of the moments in the form.
+    """
+    errors: dict[str, str] = {}
+    data: dict[str, Any] = {}
+    for setting in settings_of(model):
+        if setting.path in given:
+            value = given[setting.path]
+        elif setting.mark(Elsewhere):
+            continue
+        else:
+            value = _read(setting, form, zone, errors)
+        if value is not None or setting.nullable:
+            put(data, setting.path, value)
+    try:
+        return (None if errors else model.model_validate(data)), errors
+    except ValidationError as error:
+        return None, errors | problems_of(error)
+
+
+def _read(setting: Setting, form: SentForm, zone: str, errors: dict[str, str]) -> Any:
+    if setting.widget == Widget.TICK:
+        return form.flag(setting.path)
+    text = form.text(setting.path)
+    if setting.widget == Widget.MOMENT:
+        return read_moment(text, zone, setting.path, errors)
+    return text or None
+
+
+def read_moment(text: str, zone: str, name: str, errors: dict[str, str]) -> datetime | None:
+    """A moment of a `datetime-local` field in UTC; None for an empty one, or a message in `errors`."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    except ValueError:
+        errors[name] = f"This is no moment: {text}"
+        return None
+
+
+def problems_of(error: ValidationError) -> dict[str, str]:
+    """What a model found wrong, in words, by path."""
+    found: dict[str, str] = {}
+    for details in error.errors():
+        path = ".".join(str(part) for part in details["loc"])
+        words = _WORDS.get(details["type"])
+        message = str(details["msg"]).removeprefix("Value error, ")
+        if words:
+            message = words.format(input=str(details["input"])[:40], **details.get("ctx", {}))
+        found.setdefault(path, message)
+    return found

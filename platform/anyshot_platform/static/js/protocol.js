@@ -1,0 +1,39 @@
+// The form of a task protocol: only the chosen one's fields are open, and the example task follows them.
+// Without it all protocols can be opened by hand, and the example shows what was saved.
+
+const form = document.getElementById("tasks.protocol");
+const name = form?.querySelector('[name="tasks.protocol.name"]');
+const picture = form?.querySelector(".example img");
+const problem = form?.querySelector("[data-example-problem]");
+const next = form?.querySelector("[data-example-next]");
+let number = 0;
+
+function showChosen() {
+  for (const part of form.querySelectorAll("[data-protocol]")) part.open = part.dataset.protocol === name.value;
+}
+
+function draw() {
+  if (!picture) return;
+  const query = new URLSearchParams({ number });
+  for (const field of form.querySelectorAll("[name]")) query.set(field.name, field.value);
+  picture.src = picture.parentElement.href = `${form.dataset.example}?${query}`;
+}
+
+async function explain() {
+  picture.hidden = true;
+  const answer = await fetch(picture.src, { headers: { Accept: "application/json" } });
+  if (!answer.ok) problem.textContent = (await answer.json()).message ?? "No example can be drawn.";
+}
+
+if (form) {
+  name.addEventListener("change", showChosen);
+  form.addEventListener("change", draw);
+  showChosen();
+}
+if (picture) {
+  picture.addEventListener("error", explain);
+  picture.addEventListener("load", () => { picture.hidden = false; problem.textContent = ""; });
+  next.hidden = false;
+  next.addEventListener("click", () => { number += 1; draw(); });
+  if (picture.complete && !picture.naturalWidth) explain();
+}

@@ -1,0 +1,153 @@
+"""The editor of a phase: every setting and every protocol has fields of its own, and an example task beside it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.described.settings import Column, Elsewhere
+from anyshot_platform.phases.description import SETTINGS, decides_scores
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from tests.platform.admin.test_manage import flash, page, phase_form, post
+from tests.platform.site import Site
+
+FEEDBACK = "/competitions/small/manage/phases/feedback"
+# Columns that no setting keeps: identity, moments of acts, and what a description says in another way.
+NOT_DESCRIBED = {
+    Phase: {
+        "id",
+        "competition_id",
+        "position",
+        "time_zone",
+        "paused_at",
+        "closed_at",
+        "live_version",
+        "frozen_at",
+    }
+    | {
+        "published_at",
+        "key_published_at",
+        "smoke_pool_version_id",
+        "gate_phase_id",
+        "created_at",
+        "deleted_at",
+    },
+    PhaseVersion: {
+        "id",
+        "phase_id",
+        "number",
+        "state",
+        "rescore_mode",
+        "reason",
+        "created_by",
+        "created_at",
+        "live_at",
+    }
+    | {"meta_train_pool_version_id", "meta_test_pool_version_id", "train_seeds", "root"},
+}
+
+
+@pytest.mark.parametrize("table", [Phase, PhaseVersion])
+def test_every_column_is_a_setting_or_says_why_not(table: type[Phase] | type[PhaseVersion]) -> None:
+    columns = {column.name for column in table.__table__.columns}
+    marks = [mark for setting in SETTINGS if (mark := setting.mark(Column))]
+    kept = [mark.name for mark in marks if mark.table == table.__tablename__]
+    assert len(kept) == len(set(kept))
+    assert set(kept) | NOT_DESCRIBED[table] == columns
+
+
+def test_the_editor_shows_every_setting_in_words(embedded_site: Site) -> None:
+    text = page(embedded_site.owner(), FEEDBACK).text
+    for setting in SETTINGS:
+        if setting.mark(Elsewhere) or setting.path in ("key", "tasks.protocol"):
+            continue
+        assert f'name="{setting.path}"' in text, setting.path
+        assert setting.info.title, f"{setting.path} has no label"
+
+
+def test_what_decides_a_score_is_what_the_version_keeps() -> None:
+    deciding = {setting.path for setting in SETTINGS if decides_scores(setting)}
+    assert {
+        "tasks.meta_test",
+        "tasks.key",
+        "scoring.runs",
+        "scoring.ranking",
+        "budget.run",
+        "machine.memory",
+    } <= deciding
+    assert not {"scoring.board_shows", "quota.per_day", "shown.scores", "title", "end"} & deciding
+
+
+def test_every_protocol_has_fields_for_its_settings_but_for_secret_ones(embedded_site: Site) -> None:
+    text = page(embedded_site.owner(), FEEDBACK).text
+    for name, kind in PROTOCOLS.items():
+        for field in kind.setting_fields():
+            assert (f'name="tasks.protocol.{name}.{field.name}' in text) == (field.name not in SEEDS)
+
+
+def test_a_protocol_is_chosen_and_its_settings_are_saved(embedded_site: Site) -> None:
+    owner = embedded_site.owner()
+    form = phase_form(
+        **{
+            "tasks.protocol.name": "within_domain",
+            "tasks.protocol.within_domain.ways.low": "2",
+            "tasks.protocol.within_domain.ways.high": "3",
+            "tasks.protocol.within_domain.query": "5",
+            "tasks.protocol.within_domain.split": "70/15/15",
+            "tasks.protocol.fixed.query": "7",  # of a protocol that is not chosen
+        }
+    )
+    assert flash(post(owner, FEEDBACK, **form)) == "Saved."
+    shown = owner.call("GET", "/api/v1/competitions/small/manage/phases/feedback").json()["settings"]["tasks"]
+    assert shown["protocol"] == {"name": "within_domain", "ways": [2, 3], "query": 5, "split": "70/15/15"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        ({"tasks.protocol.fixed.query": "many"}, "query: a whole number is wanted, found “many”"),
+        (
+            {"tasks.protocol.fixed.ways.low": "2", "tasks.protocol.fixed.ways.high": "3"},
+            "takes one number of ways",
+        ),
+        ({"tasks.protocol.name": "gaussians"}, "there is no protocol “gaussians”"),
+    ],
+)
+def test_a_protocol_that_is_none_is_refused_beside_its_fields(
+    embedded_site: Site, sent: dict[str, str], words: str
+) -> None:
+    answer = post(embedded_site.owner(), FEEDBACK, **phase_form(**{"tasks.protocol.name": "fixed", **sent}))
+    assert words in answer.text
+
+
+def test_an_example_task_is_drawn_beside_the_form(embedded_site: Site, demo_packs: dict[str, Path]) -> None:
+    owner = embedded_site.owner()
+    unread = owner.call("GET", f"{FEEDBACK}/example.png")  # of data that are none
+    assert unread.status_code == 422 and "cannot be read" in unread.text
+    pack_id = add_pack(embedded_site.services, min(demo_packs.values())).id
+    with embedded_site.services.database.writing() as session:
+        pool = create_pool(session, slug="real", name="Real", owner_id=embedded_site.owner_id)
+        row = session.get_one(Pack, pack_id)
+        made = create_pool_version(session, pool, [row], created_by=embedded_site.owner_id)
+        session.get_one(Phase, embedded_site.phase_id).versions[0].meta_train_pool_version_id = made.id
+    query = {"tasks.protocol.name": "fixed", "tasks.protocol.fixed.query": "3"}
+    ends = [f"tasks.protocol.fixed.{name}.{end}" for name in ("ways", "shots") for end in ("low", "high")]
+    wide = query | dict.fromkeys(ends, "2")
+    answer = owner.call("GET", f"{FEEDBACK}/example.png", params=wide)
+    assert answer.status_code == 200, answer.text
+    picture = Image.open(io.BytesIO(answer.content))
+    assert picture.height < picture.width  # two classes, a row each
+    other = owner.call("GET", f"{FEEDBACK}/example.png", params={**wide, "number": 1})
+    assert other.content != answer.content
+    refused = owner.call(
+        "GET", f"{FEEDBACK}/example.png", params={**wide, "tasks.protocol.fixed.query": "9999"}
+    )
+    assert refused.status_code == 422 and "expected at least" in refused.text
+    assert "/" not in refused.json()["message"]  # where the file lies is nobody's business
