@@ -165,7 +165,7 @@ HELD = (
 
 
 def main() -> None:
-    """Print the table; with `--modules` what each module of the platform says it holds, with `--edges` who imports whom."""
+    """Print the table; `--modules`: what each module of the platform says it holds, `--edges`: who imports whom."""
     if "--modules" in sys.argv:
         for path in sources("platform"):
             if path.name != "__init__.py":
