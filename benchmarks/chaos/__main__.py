@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
 from benchmarks.chaos.mischief import Mischief

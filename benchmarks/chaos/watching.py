@@ -19,9 +19,9 @@ from anyshot_platform.database import now
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.web.services import Services
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
 from anyshot_worker.sandbox.janitor import own_containers

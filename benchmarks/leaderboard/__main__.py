@@ -17,6 +17,8 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.worker_api import JobKind, WorkerInfo
 from anyshot_platform.app import make_services
 from anyshot_platform.database import new_id, now
+from anyshot_platform.judging.leases import claim
+from anyshot_platform.judging.scores import combine_scores
 from anyshot_platform.leaderboards.reading import read_board, read_rank
 from anyshot_platform.leagues.models import League
 from anyshot_platform.migration import migrate
@@ -24,11 +26,9 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
-from anyshot_platform.scores.service import combine_scores
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.services import Services
-from anyshot_platform.workers.leases import claim
 from anyshot_platform.workers.models import WorkerToken
 from anyshot_platform.workers.tokens import create_worker_token
 from benchmarks.figures import Figure, figure, keep

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import CompetitionState
@@ -12,9 +13,8 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import create_user
-from anyshot_platform.web.services import Services
 
 SLUG = "load"
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.runs.models import Run
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.stage import submit
 

@@ -11,17 +11,19 @@ from importlib import import_module
 from fastapi import APIRouter, Depends, FastAPI
 from starlette.staticfiles import StaticFiles
 
-import anyshot_platform
+from anyshot_platform import site, web
 from anyshot_platform.artifacts.choice import make_storage
 from anyshot_platform.budgets.holding import hold_totals
-from anyshot_platform.budgets.routes import meet_budgets
 from anyshot_platform.database import Database
+from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.queue.doorbell import Doorbell
 from anyshot_platform.queue.loops import Loop
 from anyshot_platform.queue.outbox import send_due_rings
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.site.budgets.routes import meet_budgets
 from anyshot_platform.web.access import refuse_open_routes
 from anyshot_platform.web.admission import Admission
 from anyshot_platform.web.bodies import Bodies
@@ -30,8 +32,6 @@ from anyshot_platform.web.failures import install_error_handlers
 from anyshot_platform.web.headers import ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
-from anyshot_platform.web.services import Services
-from anyshot_platform.web.signing import Signer
 
 
 def make_services(settings: PlatformSettings) -> Services:
@@ -107,11 +107,9 @@ def _watch_loops(services: Services, began: float) -> None:
 
 
 def feature_routers() -> Iterator[APIRouter]:
-    """The `router` of each feature's modules `api`, `pages`, `*_api` and `*_pages`, in alphabetical order."""
-    for feature in pkgutil.iter_modules(anyshot_platform.__path__):
-        if not feature.ispkg:
-            continue
-        package = import_module(f"anyshot_platform.{feature.name}")
-        for module in pkgutil.iter_modules(package.__path__):
-            if module.name in ("api", "pages") or module.name.endswith(("_api", "_pages")):
-                yield import_module(f"{package.__name__}.{module.name}").router
+    """The `router` of each module `api`, `pages`, `*_api` and `*_pages` of the site, in alphabetical order."""
+    for package in (site, web):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            name = module.name.rpartition(".")[2]
+            if name in ("api", "pages") or name.endswith(("_api", "_pages")):
+                yield import_module(module.name).router

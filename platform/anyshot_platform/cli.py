@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from anyshot_platform.bundles.commands import COMMANDS as BUNDLE_COMMANDS
+from anyshot_platform import sweeper as sweeping
+from anyshot_platform.accounts import service as users
+from anyshot_platform.bundle_commands import COMMANDS as BUNDLE_COMMANDS
 from anyshot_platform.demo.command import demo
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.home import HomeOption, services_of, settings_of
@@ -17,11 +19,9 @@ from anyshot_platform.migration import migrate as migrate_database
 from anyshot_platform.migration import write_revision
 from anyshot_platform.operations import backup as backups
 from anyshot_platform.operations import set_aside as given_up
-from anyshot_platform.queue import sweeper as sweeping
 from anyshot_platform.serving import run_background
 from anyshot_platform.serving import serve as serve_site
-from anyshot_platform.users import service as users
-from anyshot_platform.web.access import find_competition
+from anyshot_platform.sight.access import find_competition
 from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token
 
 

@@ -9,8 +9,8 @@ from sqlalchemy.engine import make_url
 
 from anyshot_platform.app import make_services
 from anyshot_platform.errors import NotFound
+from anyshot_platform.services import Services
 from anyshot_platform.settings import Given, PlatformSettings, read_embedded_settings
-from anyshot_platform.web.services import Services
 
 HomeOption = click.option(
     "--home",

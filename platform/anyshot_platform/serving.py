@@ -20,18 +20,18 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import select
 
+from anyshot_platform.alerts.delivery import tell_operators
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.database import now
+from anyshot_platform.kernel.logs import configure_logging
 from anyshot_platform.migration import migrate
 from anyshot_platform.notifications.delivery import send_due_emails
-from anyshot_platform.operations.alerting import tell_operators
-from anyshot_platform.operations.logs import configure_logging
 from anyshot_platform.queue.dispatch import Dispatcher
-from anyshot_platform.queue.sweeper import Sweeper
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings, read_settings
+from anyshot_platform.sweeper import Sweeper
 from anyshot_platform.web.patience import LimitedPatience
-from anyshot_platform.web.services import Services
 from anyshot_platform.webhooks.delivery import send_due_deliveries
 from anyshot_platform.workers.models import WorkerToken
 from anyshot_platform.workers.tokens import Reach, create_worker_token

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from anyshot_platform.budgets.table import Budget, changed
+from anyshot_platform.kernel.budgets import Budget, changed
 
 
 class Given(BaseSettings):

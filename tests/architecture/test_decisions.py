@@ -32,7 +32,7 @@ HOMES = {
     "Rules": {"scoring/anyshot_scoring/rules.py", "scoring/anyshot_scoring/rankings.py"},
     "Sight": {
         f"platform/anyshot_platform/sight/{n}.py"
-        for n in ("phases", "submissions", "standing", "code", "faults", "names", "logs")
+        for n in ("access", "phases", "submissions", "smoke", "standing", "code", "faults", "names", "logs")
     },
     "Entry": {
         "platform/anyshot_platform/entries/choosing.py",
@@ -40,14 +40,14 @@ HOMES = {
         "platform/anyshot_platform/entries/eligibility.py",
         "platform/anyshot_platform/leagues/evidence.py",
         "platform/anyshot_platform/leaderboards/frozen.py",
-        "platform/anyshot_platform/submissions/withdrawing.py",
+        "platform/anyshot_platform/intake/withdrawing.py",
         "platform/anyshot_platform/baselines/gates.py",
-        "platform/anyshot_platform/phases/finals.py",
+        "platform/anyshot_platform/desk/phases/finals.py",
     },
     "Queue": {
         "platform/anyshot_platform/submissions/quota.py",
-        "platform/anyshot_platform/runs/settlement.py",
-        "platform/anyshot_platform/workers/leases.py",
+        "platform/anyshot_platform/judging/settlement.py",
+        "platform/anyshot_platform/judging/leases.py",
     },
     "Acts": {"platform/anyshot_platform/acts/service.py"},
 }

@@ -33,11 +33,11 @@ RUNS = {"run", "failed", "failure", "Run"}
 MAY_READ_FAULTS = {
     "sight/faults.py",
     "events/watching.py",  # sees that a text changed, sends none
-    "workers/results.py",  # writes what a worker tells
-    "phases/side_by_side.py",  # organizers compare versions
+    "judging/results.py",  # writes what a worker tells
+    "desk/phases/side_by_side.py",  # organizers compare versions
     "reports/announcing.py",  # runs of reports, told to the organizers who asked for them
-    "reports/api.py",
-    "submissions/results.py",
+    "site/reports/api.py",
+    "site/submissions/results.py",
 }
 
 

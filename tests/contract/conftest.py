@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from tests.contract.stage import Stage
 from tests.platform.conftest import embedded_site, migrated_sqlite, sqlite_services  # noqa: F401 - fixtures

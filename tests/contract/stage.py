@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Site as WorkerSite

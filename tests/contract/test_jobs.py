@@ -13,9 +13,9 @@ from anyshot_core.wire.jobs import Evaluate
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Progress
 from anyshot_core.wire.worker_api import Stage as RunStage
+from anyshot_platform.judging import results
 from anyshot_platform.phases.states import QueryOrder
-from anyshot_platform.submissions.words import blame
-from anyshot_platform.workers import results
+from anyshot_platform.site.submissions.words import blame
 from anyshot_worker import carry_out
 from anyshot_worker.attempt import Failed
 from tests.contract.stage import Stage

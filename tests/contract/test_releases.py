@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
+from anyshot_platform.judging import releases
 from anyshot_platform.phases.states import QueryOrder
-from anyshot_platform.workers import releases
 from tests.contract import release_1
 from tests.contract.stage import Stage, Wire
 from tests.platform.site import PaperWorker, Person, Site, make_zip, summary

@@ -21,10 +21,10 @@ from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import Complete, RunSummary
 from anyshot_platform.database import now
 from anyshot_platform.phases.states import QueryOrder
-from anyshot_platform.queue.sweeper import sweep
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
+from anyshot_platform.sweeper import sweep
 from anyshot_worker.client import StaleEpoch
 from tests.contract import release_1
 from tests.contract.stage import RealWorker, Stage, Wire

@@ -13,10 +13,10 @@ from pydantic_settings import BaseSettings
 from anyshot_core.command import main
 from anyshot_platform.described.quantities import write_number, write_size
 from anyshot_platform.described.settings import Setting, Widget, plain
+from anyshot_platform.kernel.filters import sentence
 from anyshot_platform.phases.description import SETTINGS as SETTINGS_OF_PHASE
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.filters import sentence
 from anyshot_worker.settings import WorkerSettings
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,9 +15,9 @@ from pathlib import Path
 from PIL import Image
 from selenium import webdriver
 
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.migration import migrate
-from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene

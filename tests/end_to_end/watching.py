@@ -10,13 +10,13 @@ from pathlib import Path
 from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.organizer import Stage
 from anyshot_platform.demo.participants import Entrant, entering
 from anyshot_platform.demo.server import Server
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.services.browsing import text_of, until
 from tests.services.material import zip_folder

@@ -12,8 +12,8 @@ import pytest
 from anyshot_platform.app import make_services
 from anyshot_platform.database import Database
 from anyshot_platform.migration import migrate
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.services import Services
 from tests.platform.site import Site
 from tests.services.databases import PostgresServer
 

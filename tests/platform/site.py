@@ -13,10 +13,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
+from anyshot_platform.accounts.service import create_token, create_user
 from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition
@@ -28,11 +29,10 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import create_token, create_user
-from anyshot_platform.web.services import Services
-from anyshot_platform.web.viewer import Scope
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_scoring.summary import Group, RunSummary
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyshot_platform.artifacts.s3 import S3Storage
-from anyshot_platform.artifacts.storage import FolderStorage, Storage
+from anyshot_platform.kernel.storage import FolderStorage, Storage
 from anyshot_platform.settings import PlatformSettings
 
 

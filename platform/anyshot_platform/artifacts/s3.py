@@ -10,7 +10,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from anyshot_platform.artifacts.storage import Hashing, WrongDigest
+from anyshot_platform.kernel.storage import Hashing, WrongDigest
 
 _PREFIX = "blobs/"
 _ABSENT = {"404", "NoSuchKey", "NotFound"}

@@ -14,10 +14,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import BlobRef
 from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden
-from anyshot_platform.web.services import Services
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.services import Services
 
 BLOB_PATH = "/api/worker/v1/blobs/"
 _PURPOSE = "blob"

@@ -8,8 +8,8 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.users.models import User
-from anyshot_platform.web.paging import Page, page_of
 
 PAGE_SIZE = 50
 

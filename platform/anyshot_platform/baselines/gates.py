@@ -22,7 +22,6 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.queue import priorities
@@ -31,13 +30,14 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
 from anyshot_platform.runs.planning import demands, require_evaluable
 from anyshot_platform.runs.records import OwnSeeds
+from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import RunScore
+from anyshot_platform.services import Services
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import User
-from anyshot_platform.web.services import Services
 
 GATE_SEEDS = 10
 

@@ -20,14 +20,14 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.service import Wishes, Zip, check_zip, create_submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
-from anyshot_platform.web.services import Services
 
 BUILTIN = (
     Path(__file__).parents[1] / "_baselines"

@@ -1,6 +1,6 @@
 """Totals hold at the moment of writing, however many requests of one person come at once.
 
-`budgets.routes` refuses early, before anything is read. Between that look and the row another request of the same
+`site.budgets.routes` refuses early, before anything is read. Between that look and the row another request of the same
 person may write one, so whoever writes a counted row takes a lock on its owner first and counts again afterwards.
 """
 
@@ -16,9 +16,9 @@ from anyshot_platform.budgets.service import refuse_beyond
 from anyshot_platform.budgets.totals import TOTALS
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.pools.models import PackKeeper, Pool
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.users.models import ApiToken, User
-from anyshot_platform.web.services import Services
 
 # What is counted, the column that says whose it is, and the budgets that it uses.
 COUNTED: dict[type[Any], tuple[str, tuple[str, ...]]] = {

@@ -7,12 +7,12 @@ import time
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.budgets.table import Budget
+from anyshot_platform.budgets.limits import count_hit
 from anyshot_platform.budgets.totals import TOTALS
 from anyshot_platform.errors import Conflict, TooMany
-from anyshot_platform.users.limits import count_hit
+from anyshot_platform.kernel.budgets import Budget
+from anyshot_platform.services import Services
 from anyshot_platform.users.models import RateHit
-from anyshot_platform.web.services import Services
 
 
 class OverBudget(Conflict):

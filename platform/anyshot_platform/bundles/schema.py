@@ -10,10 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from anyshot_platform.competitions.states import Registration
+from anyshot_platform.competitions.states import Due, Registration
 from anyshot_platform.described.parts import Digest, FileName, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
-from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
 

@@ -8,9 +8,8 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
+from anyshot_platform.competitions.states import CompetitionState, Due, MemberStatus, Registration, Role
 from anyshot_platform.database import Base, Word, new_id, now
-from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.users.models import User
 
 

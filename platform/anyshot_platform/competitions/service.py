@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
+from anyshot_platform.competitions.teams import make_solo_team
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
-from anyshot_platform.pools.service import check_slug
-from anyshot_platform.teams.service import make_solo_team
+from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.users.models import User
 
 

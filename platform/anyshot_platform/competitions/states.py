@@ -1,4 +1,4 @@
-"""Words for the states and roles of a competition."""
+"""Words for the states and roles of a competition, and for who owes a fact sheet in it."""
 
 from __future__ import annotations
 
@@ -44,3 +44,11 @@ class MemberStatus(StrEnum):
     BANNED = "banned"
     REJECTED = "rejected"  # by the organizers, who alone can admit after that
     WITHDRAWN = "withdrawn"
+
+
+class Due(StrEnum):
+    """From whom a competition wants a fact sheet."""
+
+    FINALISTS = "finalists"  # who has an entry in a final phase
+    EVERYBODY = "everybody"  # who has submitted
+    UPLOAD = "upload"  # with each upload, which is refused without it

@@ -47,7 +47,7 @@ class ConfinedFault(RuntimeError):
 
 
 def run_confined(task: str, **order: Any) -> dict[str, Any]:
-    """What a confined process answers to an order of `confined.child`.
+    """What a confined process answers to an order of `confined_program`.
 
     Raises:
         TooCostly: beyond `MEMORY` or `CPU_SECONDS`.
@@ -74,7 +74,7 @@ class _Child:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "anyshot_platform.confined.child", str(MEMORY)],
+            [sys.executable, "-m", "anyshot_platform.confined_program", str(MEMORY)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

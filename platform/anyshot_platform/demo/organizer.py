@@ -9,19 +9,19 @@ from pathlib import Path
 
 from sqlalchemy import select
 
+from anyshot_platform.accounts import service as users
 from anyshot_platform.acts.declaration import Consent, Deed
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.reading import read_bundle
-from anyshot_platform.bundles.service import import_competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
+from anyshot_platform.desk.bundles.service import import_competition
+from anyshot_platform.desk.pools.acts import PUBLISH
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.acts import PUBLISH
 from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.users import service as users
-from anyshot_platform.web.services import Services
-from anyshot_platform.web.viewer import Viewer
+from anyshot_platform.services import Services
+from anyshot_platform.users.viewer import Viewer
 
 BUNDLE = Path(__file__).parent / "competition"
 NAME = "organizer"

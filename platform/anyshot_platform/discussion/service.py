@@ -16,8 +16,8 @@ from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
 from anyshot_platform.notifications.service import notify
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import User
-from anyshot_platform.web.access import CompetitionAccess
 
 LONGEST_POST = 20_000
 

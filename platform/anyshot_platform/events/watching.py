@@ -27,8 +27,8 @@ from anyshot_platform.events.models import EventCount
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.services import Services
 
 P = ParamSpec("P")
 T = TypeVar("T")

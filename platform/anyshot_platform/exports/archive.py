@@ -7,21 +7,19 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.bundles.files import write_zip
-from anyshot_platform.bundles.service import export_competition
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.desk.bundles.service import export_competition
 from anyshot_platform.exports.tables import (
     BOARD_COLUMNS,
     SUBMISSION_COLUMNS,
-    Form,
     collect_results,
     list_boards,
     list_submissions,
-    write,
-    write_parquet,
 )
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.kernel.tables import Form, write, write_parquet
 
 _SCRIPT = Path(__file__).parent / "reproduce.txt"
 _README = """# {title}

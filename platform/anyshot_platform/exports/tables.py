@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from enum import StrEnum
 from itertools import groupby, zip_longest
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import NotFound
 from anyshot_platform.fact_sheets.service import table_rows
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.kernel.tables import Form, write, write_parquet
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, number_rows
 from anyshot_platform.leagues.models import League, LeagueEntry
@@ -34,20 +31,6 @@ from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
-
-class Form(StrEnum):
-    """How a table is written."""
-
-    CSV = "csv"
-    JSON = "json"
-    PARQUET = "parquet"
-
-
-MEDIA = {
-    Form.CSV: "text/csv; charset=utf-8",
-    Form.JSON: "application/json",
-    Form.PARQUET: "application/vnd.apache.parquet",
-}
 SUBMISSION_COLUMNS = (
     "id",
     "phase",
@@ -250,31 +233,6 @@ def collect_results(
 
 def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
-
-
-def write(rows: Sequence[dict[str, Any]], columns: Sequence[str], form: Form) -> bytes:
-    """Rows in one of the forms; an empty table keeps its columns."""
-    if form == Form.JSON:
-        return json.dumps(list(rows), ensure_ascii=False, indent=1).encode()
-    if form == Form.PARQUET:
-        return write_parquet(pa.table({name: pa.array([row[name] for row in rows]) for name in columns}))
-    target = io.StringIO()
-    writer = csv.DictWriter(target, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return target.getvalue().encode()
-
-
-def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "@", "\t")) else value
-
-
-def write_parquet(table: pa.Table) -> bytes:
-    """A table as a Parquet file."""
-    target = io.BytesIO()
-    pq.write_table(table, target, compression="zstd")
-    return target.getvalue()
 
 
 def table_of(session: Session, storage: Storage, competition: Competition, name: str, form: Form) -> bytes:

@@ -11,10 +11,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import Due
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.fact_sheets.states import Due, SheetState
+from anyshot_platform.fact_sheets.states import SheetState
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind

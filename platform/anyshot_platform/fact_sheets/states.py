@@ -1,16 +1,8 @@
-"""Who owes a fact sheet, when, and the states of one."""
+"""Where a team's fact sheet can stand."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-
-
-class Due(StrEnum):
-    """From whom a competition wants a fact sheet."""
-
-    FINALISTS = "finalists"  # who has an entry in a final phase
-    EVERYBODY = "everybody"  # who has submitted
-    UPLOAD = "upload"  # with each upload, which is refused without it
 
 
 class SheetState(StrEnum):

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.kernel.filters import duration
 from anyshot_platform.leaderboards.reading import Place
 from anyshot_platform.leagues.description import ColumnSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
-from anyshot_platform.web.filters import duration
 
 DURATION = "duration"
 

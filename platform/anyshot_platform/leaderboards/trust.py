@@ -8,12 +8,12 @@ from functools import lru_cache
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.judging.tables import counting_tables_of
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.submissions.tables import counting_tables_of
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.matrix import align
 from anyshot_scoring.reliability.resampling import resample

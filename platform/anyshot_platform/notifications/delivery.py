@@ -21,7 +21,7 @@ from sqlalchemy import select, update
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 
 log = logging.getLogger(__name__)
 _BATCH = 50

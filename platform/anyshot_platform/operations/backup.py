@@ -19,7 +19,7 @@ from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.artifacts.service import digest_file
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 
 FORMAT = 1
 _CHUNK = 1 << 20

@@ -8,9 +8,9 @@ from prometheus_client import CollectorRegistry, Gauge
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.alerts.models import Alert
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import now
-from anyshot_platform.operations.models import Alert
 from anyshot_platform.queue.models import OutboxRing
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState

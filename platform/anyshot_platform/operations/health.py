@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from anyshot_platform.migration import is_current
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import this_process
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 
 _NO_FILE = "0" * 64
 

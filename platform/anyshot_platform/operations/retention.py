@@ -17,9 +17,9 @@ from anyshot_platform.events.models import RunEvent
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.queue.isolation import each
 from anyshot_platform.runs.models import Run
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.web.services import Services
 
 log = logging.getLogger(__name__)
 _BATCH = 500

@@ -8,15 +8,15 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.alerts.models import Alert
+from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
-from anyshot_platform.operations.alerts import close_alert, open_alert
-from anyshot_platform.operations.models import Alert
 from anyshot_platform.operations.set_aside import count_set_aside
 from anyshot_platform.queue.loops import LoopState, read_loops
-from anyshot_platform.queue.places import count_workers
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.workers.places import count_workers
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"

@@ -110,7 +110,7 @@ class PhaseVersion(Base):
     )  # one a seeded run; the code of a run sees its own
     root: Mapped[str] = mapped_column(
         String(64), default=lambda: draw_root().hex()
-    )  # secret: see `phases.secrets`
+    )  # secret: see `runs.secrets`
     test_seeds: Mapped[list[int]] = mapped_column(
         default=list
     )  # small ones that replace the root's for the tasks

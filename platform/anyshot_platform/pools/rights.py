@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Invalid
 from anyshot_platform.pools.models import Pack, PackKeeper, Pool, PoolPack, PoolVersion
-from anyshot_platform.web.viewer import Viewer
+from anyshot_platform.users.viewer import Viewer
 
 
 class UnknownPacks(Invalid):
@@ -52,3 +52,8 @@ def _in_readable_pools(viewer: Viewer):
 
 def _brought_by(viewer: Viewer):
     return select(PackKeeper.pack_id).where(PackKeeper.user_id == viewer.id)
+
+
+def is_public(pool: PoolVersion | None) -> bool:
+    """Whether participants can download the packs of a pool."""
+    return pool is not None and pool.pool.published_at is not None and pool.pool.deleted_at is None

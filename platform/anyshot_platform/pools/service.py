@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,24 +13,16 @@ from anyshot_core.data import pack as packs
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.artifacts.service import digest_file, keep_file
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.rights import note_keeper
-from anyshot_platform.web.services import Services
-
-SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+from anyshot_platform.services import Services
 
 
 class BadPackFile(Invalid):
     """The file is no pack, or a damaged one."""
 
     code = "bad_pack"
-
-
-def check_slug(slug: str) -> str:
-    """Return a short name for addresses; raise `Invalid` if it breaks the rules."""
-    if SLUG.fullmatch(slug) is None:
-        raise Invalid("A short name has up to 64 lower-case letters, digits and hyphens.", field="slug")
-    return slug
 
 
 def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.queue.models import Trouble
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 
 log = logging.getLogger(__name__)
 TRIES = 8

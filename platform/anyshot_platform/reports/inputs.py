@@ -12,6 +12,7 @@ from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
+from anyshot_platform.judging.tables import PREDICTIONS
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
@@ -24,7 +25,6 @@ from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.tables import RESULTS
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.submissions.tables import PREDICTIONS
 from anyshot_platform.teams.models import Team
 
 

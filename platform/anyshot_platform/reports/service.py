@@ -16,6 +16,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, NotFound
+from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
@@ -32,7 +33,6 @@ from anyshot_platform.reports.inputs import (
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import ReportInputs, RunTable
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.service import cancel_run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.workers.models import Worker
 

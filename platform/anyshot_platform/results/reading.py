@@ -13,7 +13,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.leaderboards.reading import Place, number_rows, read_board
 from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.organizing import list_leagues
+from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.results.awards import divide_in_team, share_prizes

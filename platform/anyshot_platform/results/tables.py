@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anyshot_platform.exports.tables import Form, write
+from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.reading import LeagueResults, ResultRow
 

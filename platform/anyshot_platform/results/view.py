@@ -13,8 +13,8 @@ from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.certificates import Certificate
 from anyshot_platform.results.reading import LeagueResults, read_results
 from anyshot_platform.results.tables import as_latex
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.web.access import CompetitionAccess
 
 
 @dataclass(frozen=True)

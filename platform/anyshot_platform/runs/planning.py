@@ -12,10 +12,10 @@ from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks, goes_by_dataset
+from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus

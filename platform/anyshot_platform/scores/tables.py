@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.results import BadResultsFile, read_results
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.runs.models import Run
 from anyshot_scoring.table import TaskTable
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from anyshot_core.results import read_predictions, read_results
-from anyshot_platform.artifacts.storage import Storage
+from anyshot_platform.kernel.storage import Storage
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.summary import Group, RunSummary, summarize
 from anyshot_scoring.table import METRICS, TaskTable

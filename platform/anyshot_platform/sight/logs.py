@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.models import PoolVersion
-
-
-def is_public(pool: PoolVersion | None) -> bool:
-    """Whether participants can download the packs of a pool."""
-    return pool is not None and pool.pool.published_at is not None and pool.pool.deleted_at is None
+from anyshot_platform.pools.rights import is_public
 
 
 def wanted_logs(phase: Phase) -> LogPolicy:

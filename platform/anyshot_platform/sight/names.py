@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
-from anyshot_platform.sight.logs import is_public
+from anyshot_platform.pools.rights import is_public
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable

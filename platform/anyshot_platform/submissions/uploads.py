@@ -19,8 +19,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.service import digest_file
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
-from anyshot_platform.web.services import Services
 
 _WRITTEN_AT_ONCE = 1 << 20  # bytes; each write is handed to a thread, and chunks are small
 

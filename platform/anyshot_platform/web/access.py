@@ -12,24 +12,28 @@ What a viewer may not know of is answered 404, what they may know of but not do 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Path, Request
+from fastapi import Depends, Path, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
-from sqlalchemy import select
-from sqlalchemy.orm import Session, joinedload
 
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
-from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
-from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.phases import PhaseSight, look_at_phase
-from anyshot_platform.sight.submissions import Sight, look
-from anyshot_platform.submissions.models import Submission
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.sight.access import (
+    CompetitionAccess,
+    SubmissionAccess,
+    find_access,
+    find_competition,
+    find_submission_access,
+    require_role,
+    require_visible,
+)
+from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.services import SAFE_METHODS, ServicesDep, SessionDep
-from anyshot_platform.web.viewer import Scope, Viewer, ViewerDep
+from anyshot_platform.web.viewer import ViewerDep
+from anyshot_platform.workers.tokens import PREFIX as WORKER_PREFIX
+from anyshot_platform.workers.tokens import identify_worker
 
 _POLICY = "__access_policy__"
 
@@ -120,85 +124,6 @@ def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     return viewer
 
 
-@dataclass(frozen=True)
-class CompetitionAccess:
-    """A competition and what the viewer is in it."""
-
-    competition: Competition
-    viewer: Viewer
-    membership: Membership | None
-    role: Role | None  # None: neither member nor site administrator
-
-    def may(self, role: Role) -> bool:
-        """Whether the viewer has the role or one that includes it."""
-        return self.role is not None and self.role.includes(role)
-
-    def sight_of(self, phase: Phase) -> PhaseSight:
-        """What the viewer sees of one of the competition's phases."""
-        return look_at_phase(phase, self.role)
-
-
-def find_access(session: Session, viewer: Viewer, competition: Competition) -> CompetitionAccess:
-    """What the viewer is in the competition. Site administrators are owners everywhere.
-
-    A token without the scope `organize` is a participant's: no seed, hidden dataset or secret of others comes by it.
-    """
-    membership = None
-    if viewer.user_id is not None:
-        membership = session.scalars(
-            select(Membership).where(
-                Membership.competition_id == competition.id, Membership.user_id == viewer.user_id
-            )
-        ).one_or_none()
-    role = membership.role if membership is not None and membership.status == MemberStatus.APPROVED else None
-    role = Role.OWNER if viewer.is_site_admin else role
-    return CompetitionAccess(competition, viewer, membership, _as_scoped(role, viewer))
-
-
-def _as_scoped(role: Role | None, viewer: Viewer) -> Role | None:
-    return role if role is None or Scope.ORGANIZE in viewer.scopes else Role.PARTICIPANT
-
-
-def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) -> dict[str, Role]:
-    """The viewer's roles in these competitions, by their ids; as `find_access` tells them."""
-    if viewer.is_site_admin:
-        return dict.fromkeys(competitions, Role.OWNER)
-    rows = session.execute(
-        select(Membership.competition_id, Membership.role).where(
-            Membership.competition_id.in_(list(competitions)),
-            Membership.user_id == viewer.user_id,
-            Membership.status == MemberStatus.APPROVED,
-        )
-    )
-    return {row.competition_id: _as_scoped(row.role, viewer) or row.role for row in rows}
-
-
-def find_competition(session: Session, slug: str) -> Competition:
-    """The competition of that address; raises `NotFound`."""
-    competition = session.scalars(select(Competition).where(Competition.slug == slug)).one_or_none()
-    if competition is None:
-        raise NotFound("There is no such competition.")
-    return competition
-
-
-def require_visible(access: CompetitionAccess) -> None:
-    """Raise `NotFound` where the viewer may not know of the competition: drafts, and deleted ones."""
-    hidden = access.competition.state == CompetitionState.DRAFT or access.competition.deleted_at is not None
-    if hidden and not access.may(Role.REVIEWER):
-        raise NotFound("There is no such competition.")
-
-
-def require_role(access: CompetitionAccess, role: Role) -> None:
-    """Raise unless the viewer may know of the competition and has the role."""
-    require_visible(access)
-    if not access.may(role):
-        if not access.viewer.is_signed_in:
-            raise NotSignedIn("Please sign in.")
-        if Scope.ORGANIZE not in access.viewer.scopes:
-            raise Forbidden("This API token lacks the scope “organize”.")
-        raise Forbidden(f"Only those with the role “{role}” in this competition may do this.")
-
-
 SlugParam = Annotated[str, Path(max_length=64, description="The competition's short name in addresses.")]
 
 
@@ -222,37 +147,6 @@ def competition_role(role: Role, scope: Scope | None = None) -> Callable[..., Co
         return access
 
     return guard
-
-
-@dataclass(frozen=True)
-class SubmissionAccess:
-    """A submission, what the viewer is to it, and what they see of it."""
-
-    submission: Submission
-    access: CompetitionAccess
-    is_own: bool  # of the viewer's team
-    sight: Sight
-
-    @property
-    def viewer(self) -> Viewer:
-        """The one who asks."""
-        return self.access.viewer
-
-
-def find_submission_access(session: Session, viewer: Viewer, submission_id: str) -> SubmissionAccess:
-    """The submission, if the viewer's team owns it or the viewer may review; else `NotFound`."""
-    around = (Submission.competition, Submission.phase, Submission.team)
-    submission = session.get(Submission, submission_id, options=[joinedload(one) for one in around])
-    if submission is None:
-        raise NotFound("There is no such submission.")
-    access = find_access(session, viewer, submission.competition)
-    own = access.membership is not None and (
-        access.membership.team_id == submission.team_id or submission.user_id == viewer.user_id
-    )
-    sight = look(submission, access.role, own=own)
-    if sight is None:
-        raise NotFound("There is no such submission.")
-    return SubmissionAccess(submission, access, own, sight)
 
 
 SubmissionParam = Annotated[str, Path(max_length=32)]
@@ -283,3 +177,15 @@ def submission_owner(
         raise Forbidden("You are banned from this competition.")
     require_scope(request, viewer, Scope.SUBMIT)
     return found
+
+
+@policy("worker")
+def worker_token(request: Request, services: ServicesDep) -> str:
+    """Policy: a worker with a valid token; returns the token's id."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not secret.startswith(WORKER_PREFIX):
+        raise NotSignedIn("This needs a worker's token.")
+    return identify_worker(services, secret)
+
+
+WorkerTokenDep = Annotated[str, Depends(worker_token)]

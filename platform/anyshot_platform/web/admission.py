@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anyshot_platform.operations.metrics import REFUSED
+from anyshot_platform.kernel.metrics import REFUSED
 
 FREE = ("/static/", "/health")
 FOR_MACHINES = ("/api/worker/", "/ready", "/metrics")  # have places of their own: visitors cannot take them

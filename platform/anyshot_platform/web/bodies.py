@@ -18,8 +18,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.services import SAFE_METHODS, Services
+from anyshot_platform.web.services import SAFE_METHODS
 from anyshot_platform.web.viewer import find_viewer
 
 ANYBODY = 64 << 10  # bytes that anyone may send
@@ -120,7 +121,7 @@ class Bodies:
 
 
 def _is_known(request: Request, services: Services) -> bool:
-    from anyshot_platform.workers.tokens import worker_token
+    from anyshot_platform.web.access import worker_token
 
     try:
         if request.url.path.startswith("/api/worker/"):

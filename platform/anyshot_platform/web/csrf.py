@@ -12,8 +12,9 @@ from starlette.responses import Response
 
 from anyshot_platform.database import is_storable
 from anyshot_platform.errors import Forbidden, Invalid
-from anyshot_platform.web.services import SAFE_METHODS, Services, ServicesDep
-from anyshot_platform.web.signing import new_secret
+from anyshot_platform.kernel.signing import new_secret
+from anyshot_platform.services import Services
+from anyshot_platform.web.services import SAFE_METHODS, ServicesDep
 from anyshot_platform.web.viewer import SESSION_COOKIE
 
 CSRF_COOKIE = "anyshot_csrf"

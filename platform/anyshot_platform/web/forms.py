@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid
-from anyshot_platform.web.numbers import MOST, small_number
+from anyshot_platform.kernel.numbers import MOST, small_number
 
 E = TypeVar("E", bound=StrEnum)
 

@@ -16,9 +16,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.models import Notification
+from anyshot_platform.services import Services
+from anyshot_platform.users.viewer import NOBODY, Viewer
 from anyshot_platform.web.csrf import csrf_token
-from anyshot_platform.web.services import Services
-from anyshot_platform.web.viewer import NOBODY, Viewer, get_viewer
+from anyshot_platform.web.viewer import get_viewer
 from anyshot_platform.workers.unconfined import unconfined_worker
 
 FLASH_COOKIE = "anyshot_flash"

@@ -9,8 +9,8 @@ import time
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from anyshot_platform.operations.logs import request_id
-from anyshot_platform.operations.metrics import REQUEST_SECONDS
+from anyshot_platform.kernel.logs import request_id
+from anyshot_platform.kernel.metrics import REQUEST_SECONDS
 
 log = logging.getLogger("anyshot.request")
 SECURITY_HEADERS = {

@@ -11,10 +11,10 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
-from anyshot_platform.web.filters import FILTERS
 from anyshot_platform.web.frame import FLASH_COOKIE, frame, pack_flash
 from anyshot_platform.web.markdown import markdown
 

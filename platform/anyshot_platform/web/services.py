@@ -1,31 +1,19 @@
-"""What one web process owns, made once by the app factory and handed to endpoints as dependencies."""
+"""What one web process owns, as dependencies of endpoints: its services, its settings, a session for a request."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
-from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.database import Database
+from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.signing import Signer
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
-@dataclass(frozen=True)
-class Services:
-    """Everything that lives as long as the process."""
-
-    settings: PlatformSettings
-    database: Database
-    storage: Storage
-    signer: Signer
 
 
 # What does not wait for anything is `async`: FastAPI hands every other dependency to a thread, which costs more.

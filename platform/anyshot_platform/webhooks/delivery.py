@@ -28,9 +28,9 @@ from sqlalchemy import Select, func, select, update
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.signing import Signer
 from anyshot_platform.queue.isolation import TRIES, back_off, describe_error
-from anyshot_platform.web.services import Services
-from anyshot_platform.web.signing import Signer
+from anyshot_platform.services import Services
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 
 log = logging.getLogger(__name__)

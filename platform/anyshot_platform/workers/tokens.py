@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
 
-from fastapi import Depends, Request
 from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
-from anyshot_platform.web.access import policy
-from anyshot_platform.web.services import Services, ServicesDep
-from anyshot_platform.web.signing import digest_secret, new_secret
+from anyshot_platform.kernel.signing import digest_secret, new_secret
+from anyshot_platform.services import Services
 from anyshot_platform.workers.models import WorkerToken
 
 PREFIX = "anyworker_"
@@ -62,12 +59,8 @@ def revoke_worker_token(session: Session, token_id: str) -> None:
     token.revoked_at = token.revoked_at or now()
 
 
-@policy("worker")
-def worker_token(request: Request, services: ServicesDep) -> str:
-    """Policy: a worker with a valid token; returns the token's id."""
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not secret.startswith(PREFIX):
-        raise NotSignedIn("This needs a worker's token.")
+def identify_worker(services: Services, secret: str) -> str:
+    """The id of the token with this text; raises `NotSignedIn` for one that opens nothing (any more)."""
     with services.database.reading() as session:
         token = session.scalars(
             select(WorkerToken).where(
@@ -102,6 +95,3 @@ def reach_of(session: Session, token_id: str, info: WorkerInfo) -> str | None:
             f"This token is for workers of class “{token.hardware_class}”; this worker says “{info.hardware_class}”."
         )
     return token.competition_id
-
-
-WorkerTokenDep = Annotated[str, Depends(worker_token)]

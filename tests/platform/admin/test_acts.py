@@ -19,10 +19,10 @@ from sqlalchemy import select
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip
 from anyshot_platform.database import now
+from anyshot_platform.desk.pools.organizing import pools_to_publish, publish_if_over
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.organizing import pools_to_publish, publish_if_over
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.admin.results import draw_table, finish_with_results

@@ -13,14 +13,14 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, Consent, Deed
 from anyshot_platform.acts.service import NeedsConsent, Refused, carry_out, preview
 from anyshot_platform.audit.models import AuditEntry
-from anyshot_platform.competitions import acts as competition_acts
-from anyshot_platform.competitions import member_acts
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.competitions import acts as competition_acts
+from anyshot_platform.desk.competitions import member_acts
+from anyshot_platform.desk.phases.acts import ACTS
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.phases.acts import ACTS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
 from tests.platform.admin.test_guarded_acts import log

@@ -18,12 +18,12 @@ from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
 from anyshot_core.data.pack import pack_dataset
+from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session, create_user
-from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.zips import zipped

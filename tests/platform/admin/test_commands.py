@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.cli import admin
 from anyshot_platform.database import Database
-from anyshot_platform.users.service import create_user
 
 
 @pytest.fixture

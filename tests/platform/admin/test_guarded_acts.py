@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.database import now
+from anyshot_platform.desk.pools.organizing import publish_if_over
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.organizing import publish_if_over
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.site import SLUG, Person, Site, make_zip

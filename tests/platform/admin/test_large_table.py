@@ -11,8 +11,8 @@ from sqlalchemy import insert, select
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import new_id, now
+from anyshot_platform.desk.submissions.organizing import PAGE_SIZE, Wanted, find_submissions, pick
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.organizing import PAGE_SIZE, Wanted, find_submissions, pick
 from tests.platform.site import Site
 
 ROWS = 100_000

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 import pyarrow.parquet as pq
 import pytest
-from httpx import Response
+from httpx2 import Response
 from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session

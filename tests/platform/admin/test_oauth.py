@@ -13,10 +13,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
+from anyshot_platform.accounts import oauth
 from anyshot_platform.app import create_app
-from anyshot_platform.users import oauth
+from anyshot_platform.services import Services
 from anyshot_platform.users.models import OAuthIdentity, User
-from anyshot_platform.web.services import Services
 
 
 class FakeGitHub(BaseHTTPRequestHandler):

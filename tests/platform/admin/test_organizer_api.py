@@ -13,7 +13,7 @@ from anyshot_core.protocols.keys import PhaseSecrets, Seed
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.secrets import secrets_of
+from anyshot_platform.runs.secrets import secrets_of
 from tests.platform.admin.test_manage import acts, finish, post
 from tests.platform.site import SLUG, Person, Site, make_zip
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.storage import FolderStorage
 from anyshot_platform.bundles.reading import Bundle, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made
-from anyshot_platform.bundles.service import AddressTaken, export_competition, import_competition
 from anyshot_platform.database import Database
+from anyshot_platform.desk.bundles.service import AddressTaken, export_competition, import_competition
+from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.migration import migrate
 from anyshot_platform.users.models import User
-from anyshot_platform.web.viewer import Viewer
+from anyshot_platform.users.viewer import Viewer
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VERSION_15
 from tests.platform.admin.zips import zipped

@@ -6,15 +6,15 @@ import html
 import re
 
 import pytest
-from httpx import Response
+from httpx2 import Response
 
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.pools.organizing import put_packs
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool
-from anyshot_platform.pools.organizing import put_packs
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post

@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute
 from anyshot_platform.app import feature_routers
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import policies_of, public, refuse_open_routes
-from anyshot_platform.web.viewer import Scope
 from tests.platform.site import Person, Site
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}

@@ -7,12 +7,12 @@ import re
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.accounts import service
+from anyshot_platform.accounts.passwords import check_password
+from anyshot_platform.budgets.limits import count_hit
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.users import service
-from anyshot_platform.users.limits import count_hit
+from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import ApiToken, LoginSession, User
-from anyshot_platform.users.pages import safe_next
-from anyshot_platform.users.passwords import check_password
 from tests.platform.site import PASSWORD, Site
 
 BROWSER = {"accept": "text/html"}

@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import event, select
 
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.people import set_role
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.competitions.people import set_role
 from anyshot_platform.leaderboards import memo
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.service import note_team

@@ -15,12 +15,12 @@ import pytest
 from fastapi.routing import APIRoute
 
 from anyshot_platform.app import feature_routers
-from anyshot_platform.budgets.routes import SPENDING
-from anyshot_platform.budgets.table import BUDGETS
 from anyshot_platform.budgets.totals import TOTALS
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.budgets import BUDGETS
 from anyshot_platform.pools.models import Pack, PackKeeper, Pool
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.site.budgets.routes import SPENDING
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.users.models import ApiToken
 from anyshot_platform.web import patience
@@ -145,7 +145,7 @@ def test_every_budget_is_met_somewhere_and_every_row_is_a_route() -> None:
         "links_asked",
         "links_sent",
         "streams",
-    }  # users.limiting, events.watching
+    }  # accounts.limiting, events.watching
     assert {name for names in SPENDING.values() for name in names} | elsewhere == set(BUDGETS)
     assert {name for name, budget in BUDGETS.items() if budget.seconds is None} - {"streams"} == set(TOTALS)
 

@@ -16,7 +16,7 @@ from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.ready import _FOLDER as FOLDER
 from anyshot_platform.bundles.ready import ready_made
 from anyshot_platform.confined import service
-from anyshot_platform.submissions.service import check_zip
+from anyshot_platform.intake.service import check_zip
 from tests.platform.site import Site
 
 

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select, update
 
 from anyshot_platform.database import ReadsOnly
+from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
-from anyshot_platform.web.services import Services
 from tests.platform.site import Site
 from tests.services.processes import wait_until
 

@@ -18,8 +18,8 @@ from anyshot_platform.phases.description import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version
-from anyshot_platform.queue.sweeper import sweep
 from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.sweeper import sweep
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from tests.platform.core.test_shards import make_predictions, make_table, rescore, store

@@ -7,13 +7,13 @@ import json
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.faults import NOT_YOURS, TRIED_AGAIN
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.site import Person, Site
 

@@ -1,4 +1,4 @@
-"""Who holds a run, and who may claim: the rules of `workers.leases` and `workers.choosing`, one by one."""
+"""Who holds a run, and who may claim: the rules of `judging.leases` and `judging.choosing`, one by one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import update
 
 from anyshot_platform.database import now
-from anyshot_platform.queue.sweeper import take_back_lost
+from anyshot_platform.judging.leases import back_off_seconds
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.runs.transitions import StaleEpoch, write_state
-from anyshot_platform.workers.leases import back_off_seconds
+from anyshot_platform.sweeper import take_back_lost
 from anyshot_platform.workers.models import Worker
 from tests.platform.site import PaperWorker, Site
 

@@ -10,10 +10,12 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from anyshot_platform.alerts.service import list_open
 from anyshot_platform.database import now
-from anyshot_platform.operations.alerts import list_open
 from anyshot_platform.queue.models import OutboxRing, Sweep
-from anyshot_platform.queue.sweeper import (
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.sweeper import (
     FORGIVEN_SECONDS,
     Sweeper,
     forgive_lost,
@@ -22,8 +24,6 @@ from anyshot_platform.queue.sweeper import (
     take_back_lost,
     take_duty,
 )
-from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
 from tests.platform.site import Site, make_zip
 from tests.services.processes import wait_until
 

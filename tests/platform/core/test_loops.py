@@ -16,23 +16,23 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from anyshot_platform import cli
+from anyshot_platform.alerts.delivery import tell_operators
+from anyshot_platform.alerts.models import Alert
+from anyshot_platform.alerts.service import list_open
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.notifications import delivery as mails
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import send_email
-from anyshot_platform.operations.alerting import tell_operators
-from anyshot_platform.operations.alerts import list_open
-from anyshot_platform.operations.models import Alert
 from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue import isolation
 from anyshot_platform.queue.loops import Loop
 from anyshot_platform.queue.models import LoopRound, Trouble
 from anyshot_platform.queue.outbox import send_due_rings
-from anyshot_platform.queue.sweeper import Sweeper, keep_house, sweep
 from anyshot_platform.runs.models import Run
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
+from anyshot_platform.sweeper import Sweeper, keep_house, sweep
 from anyshot_platform.webhooks import delivery
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.core.test_operations import Receiver, receiver  # noqa: F401 - a fixture
@@ -309,7 +309,7 @@ def test_one_competitions_bad_rule_keeps_no_other_from_its_housekeeping(site: Si
 def test_a_duty_that_fails_keeps_no_other_from_its_turn(
     embedded_site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anyshot_platform.queue import sweeper
+    from anyshot_platform import sweeper
 
     def fail(services: Services) -> int:
         raise IndexError("no such thing")
@@ -327,7 +327,7 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(
 def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anyshot_platform.queue import sweeper
+    from anyshot_platform import sweeper
 
     for name in ("alice", "bob"):
         site.member(name).submit()

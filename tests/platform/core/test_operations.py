@@ -21,10 +21,10 @@ from anyshot_platform.app import make_services
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.artifacts.storage import FolderStorage, Storage
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.audit.service import record
 from anyshot_platform.database import now
+from anyshot_platform.kernel.storage import FolderStorage, Storage
 from anyshot_platform.notifications.delivery import send_due_emails
 from anyshot_platform.operations.backup import BackupFailed, back_up, restore
 from anyshot_platform.operations.retention import collect_garbage, foreign_keys_to_blobs, measure_storage
@@ -32,7 +32,7 @@ from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.queue.doorbell import Doorbell
 from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.runs.models import Run
-from anyshot_platform.web.services import Services
+from anyshot_platform.services import Services
 from anyshot_platform.webhooks.delivery import (
     ForbiddenAddress,
     resolve,
@@ -466,7 +466,7 @@ def test_quota_holds_against_uploads_at_once(site: Site) -> None:
 def test_json_logs_carry_what_is_known() -> None:
     import logging
 
-    from anyshot_platform.operations.logs import JsonFormatter
+    from anyshot_platform.kernel.logs import JsonFormatter
 
     stream = io.StringIO()
     handler = logging.StreamHandler(stream)

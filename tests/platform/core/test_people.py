@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.accounts.service import create_token
 from anyshot_platform.app import make_services
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
@@ -18,8 +19,7 @@ from anyshot_platform.notifications.models import Email
 from anyshot_platform.serving import keep_private
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import create_token
-from anyshot_platform.web.viewer import Scope
+from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.models import WorkerToken
 from anyshot_platform.workers.tokens import Reach, create_worker_token
 from tests.platform.site import PASSWORD, SLUG, PaperWorker, Person, Site

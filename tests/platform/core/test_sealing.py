@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_platform.artifacts.storage import FolderStorage, WrongDigest
+from anyshot_platform.kernel.storage import FolderStorage, WrongDigest
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.uploads import sealed_upload, upload_path
 from tests.platform.site import SLUG, Site, make_zip

@@ -27,8 +27,8 @@ from anyshot_core.taskserver.tasks import query_order
 from anyshot_platform.database import Database, now
 from anyshot_platform.migration import migrate
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.secrets import secrets_of
 from anyshot_platform.pools.models import Pool
+from anyshot_platform.runs.secrets import secrets_of
 from anyshot_starting_kit.cli.verify_key import verify_key
 from tests.core.data.factory import bare_pool
 from tests.platform.site import Person, Site, make_zip

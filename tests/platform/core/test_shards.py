@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.results import write_predictions, write_results
-from anyshot_platform.queue.sweeper import sweep
-from anyshot_platform.submissions import organizing
+from anyshot_platform.desk.submissions import organizing
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.sweeper import sweep
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable

@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from httpx import Response
+from httpx2 import Response
 
 from anyshot_core.command import main
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -28,7 +29,6 @@ from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.admin.test_manage import flash, page, post
 from tests.platform.site import PaperWorker, Person, Site, make_paper_pack, make_zip

@@ -172,8 +172,8 @@ def test_answers_are_the_organizers_alone_and_go_with_the_account(site: Site) ->
     scored(worker, ada, 0.5, leagues=["women"])
     ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
     assert ada.call("GET", f"{MANAGE}/teams").status_code == 403
+    from anyshot_platform.accounts.service import erase_user
     from anyshot_platform.users.models import User
-    from anyshot_platform.users.service import erase_user
 
     with site.services.database.writing() as session:
         erase_user(session, session.get_one(User, ada.id))
@@ -198,7 +198,7 @@ def join_team(site: Site, captain: Person, other: Person) -> None:
     from sqlalchemy import select
 
     from anyshot_platform.competitions.models import Membership
-    from anyshot_platform.teams import joining
+    from anyshot_platform.desk.teams import joining
     from anyshot_platform.teams.models import Team
 
     with site.services.database.writing() as session:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import MetaData, select
 
+from anyshot_platform.competitions.states import Due
 from anyshot_platform.database import Database
 from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.fact_sheets.states import Due
 from anyshot_platform.migration import migrate
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import page

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 from selenium import webdriver
 
+from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import create_app, make_services
 from anyshot_platform.leaderboards.memo import forget_all
+from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session
-from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import make_settings
 from tests.platform.web.scene import Scene, make_scene

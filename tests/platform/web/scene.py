@@ -16,15 +16,16 @@ from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.results import write_predictions, write_results
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance, Stage, Usage
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.artifacts.service import digest_file
-from anyshot_platform.artifacts.storage import Storage
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.events.models import RunEvent
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import Admission
@@ -39,7 +40,6 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import create_user
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable

@@ -96,9 +96,9 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     """Queue, stages, progress, log lines and the end, without a reload by hand; then the row on the board."""
     from anyshot_core.wire.worker_api import Event, Stage
     from anyshot_platform.events.service import keep_events
+    from anyshot_platform.judging.scores import combine_scores, record_score
     from anyshot_platform.runs.states import RunState
     from anyshot_platform.runs.transitions import write_state
-    from anyshot_platform.scores.service import combine_scores, record_score
     from anyshot_scoring.summary import RunSummary
 
     live.sign_in(browser, live.scene.ada)

@@ -11,14 +11,14 @@ from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 import pytest
 from sqlalchemy import select
 
+from anyshot_platform.accounts.service import create_user
 from anyshot_platform.artifacts.service import store_bytes
-from anyshot_platform.artifacts.storage import FolderStorage
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import create_user
 from tests.core.tinydata import write_pack
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import PASSWORD, Scene

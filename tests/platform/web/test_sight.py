@@ -14,34 +14,34 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from httpx import Response
+from httpx2 import Response
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.submissions.organizing import Act, act_on
 from anyshot_platform.entries.service import stand
+from anyshot_platform.intake import service
+from anyshot_platform.intake.withdrawing import withdraw
+from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.settlement import settle
 from anyshot_platform.scores.models import RunScore, SubmissionScore
-from anyshot_platform.submissions import service
+from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.organizing import Act, act_on
 from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.submissions.withdrawing import withdraw
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
-from anyshot_platform.users.service import begin_session, create_user
-from anyshot_platform.web.services import Services
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.web.scene import DATASETS, Scene

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.leaderboards.board_view import find_brackets
+from anyshot_platform.kernel.filters import count, duration, interval, ordinal, score, size, when
+from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import Place
-from anyshot_platform.submissions.failures import is_own_file, mark_traceback
-from anyshot_platform.submissions.training import summarize_rows
-from anyshot_platform.submissions.words import blame
-from anyshot_platform.web.filters import count, duration, interval, ordinal, score, size, when
+from anyshot_platform.site.leaderboards.board_view import find_brackets
+from anyshot_platform.site.submissions.failures import is_own_file, mark_traceback
+from anyshot_platform.site.submissions.training import summarize_rows
+from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.web.markdown import markdown
-from anyshot_platform.web.paging import page_of
 from tests.platform.web.scene import TRACEBACK
 
 

@@ -1,0 +1,1 @@
+"""What people do with their accounts: sign up, log in, confirm, reset, sign in elsewhere."""

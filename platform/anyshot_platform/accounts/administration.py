@@ -1,0 +1,55 @@
+"""What site administrators do to accounts."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, or_, select, update
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.users.models import ApiToken, LoginSession, User
+
+
+def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[User], Page]:
+    """Accounts by name or e-mail, newest first."""
+    query = select(User)
+    if text.strip():
+        pattern = f"%{text.strip().casefold()}%"
+        query = query.where(or_(User.username_key.like(pattern), func.lower(User.email).like(pattern)))
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    page = page_of(number, 50, total)
+    found = query.order_by(User.created_at.desc(), User.id).offset(page.offset).limit(page.size)
+    return list(session.scalars(found)), page
+
+
+def change_user(session: Session, user_id: str, deed: str, actor_id: str) -> User:
+    """Block, unblock, make administrator, take that back, or end all sessions and tokens."""
+    user = session.get(User, user_id)
+    if user is None or user.deleted_at is not None:
+        raise NotFound("There is no such user.")
+    if user.id == actor_id and deed in ("block", "demote"):
+        raise Conflict("You cannot do this to yourself.")
+    if deed == "block":
+        user.blocked_at = now()
+        _end_everything(session, user)
+    elif deed == "unblock":
+        user.blocked_at = None
+    elif deed in ("promote", "demote"):
+        user.is_site_admin = deed == "promote"
+    elif deed in ("let-organize", "stop-organizing"):
+        user.may_organize = deed == "let-organize"
+    elif deed == "sign-out":
+        _end_everything(session, user)
+    else:
+        raise Invalid("There is no such act.")
+    audit.record(session, actor_id=actor_id, action=f"user.{deed}", object_type="user", object_id=user.id)
+    return user
+
+
+def _end_everything(session: Session, user: User) -> None:
+    for table in (LoginSession, ApiToken):
+        session.execute(
+            update(table).where(table.user_id == user.id, table.revoked_at.is_(None)).values(revoked_at=now())
+        )

@@ -1,0 +1,80 @@
+"""Confirmation of e-mail addresses: a link that is sent there. Until it is used, nothing else is sent there."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.accounts import service
+from anyshot_platform.budgets.service import spend
+from anyshot_platform.errors import Conflict, NotFound, TooMany
+from anyshot_platform.notifications.service import send_email
+from anyshot_platform.services import Services
+from anyshot_platform.users.models import User
+
+PURPOSE = "email_confirm"
+HOURS = 48.0
+
+
+def may_mail(services: Services, address: str) -> bool:
+    """Whether one more mail may go to an address that somebody typed: no mailbox is flooded, and no answer tells."""
+    try:
+        spend(services, "links_sent", f"address {address.strip().casefold()}")
+    except TooMany:
+        return False
+    return True
+
+
+def ask_to_confirm(services: Services, session: Session, user: User) -> None:
+    """Send the link, or to the owner of a known address a notice; does nothing where the address is confirmed."""
+    if user.email is None or user.email_verified_at is not None:
+        return
+    owner = service.find_by_address(session, user.email)
+    if owner is not None and owner is not user:
+        _tell_owner(services, session, owner)
+        return
+    secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS, subject=user.email)
+    send_email(
+        session,
+        to=user.email,
+        subject=f"Confirm your address on {services.settings.site_name}",
+        body=f"Somebody, probably you, made the account {user.username} with this address.\n\n"
+        f"{services.settings.base_url}/confirm/{secret}\n\n"
+        "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
+    )
+
+
+def _tell_owner(services: Services, session: Session, owner: User) -> None:
+    assert owner.email is not None
+    send_email(
+        session,
+        to=owner.email,
+        subject=f"You have an account on {services.settings.site_name} already",
+        body=f"Somebody, perhaps you, made another account with this address. It belongs to your account "
+        f"{owner.username}; the other one cannot use it.\n\n"
+        f"Log in as {owner.username}: {services.settings.base_url}/login\n"
+        f"If you forgot the password: {services.settings.base_url}/reset\n\n"
+        "If it was not you, nothing has changed, and there is nothing to do.\n",
+    )
+
+
+def send_again(services: Services, user_id: str) -> None:
+    """Send the link once more; raises `TooMany`, or `Conflict` where there is nothing to confirm."""
+    spend(services, "links_sent", user_id)
+    with services.database.reading() as session:
+        address = session.get_one(User, user_id).email
+    welcome = may_mail(services, address or "")
+    with services.database.writing() as session:
+        user = session.get_one(User, user_id)
+        if user.email is None or user.email_verified_at is not None:
+            raise Conflict("There is no address to confirm.")
+        if welcome:
+            ask_to_confirm(services, session, user)
+
+
+def confirm(session: Session, secret: str) -> User:
+    """Mark the address as its owner's; raises `NotFound` for a link that does not work any more, or `NameTaken`."""
+    user, address = service.redeem_one_time_token(session, secret, PURPOSE)
+    if address != user.email:
+        raise NotFound("This link is for an address that the account has no longer.")
+    service.own_address(session, user)
+    return user

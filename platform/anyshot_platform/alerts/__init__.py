@@ -1,0 +1,1 @@
+"""What operators have to know, opened and closed by the platform."""

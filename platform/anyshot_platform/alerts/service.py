@@ -1,0 +1,43 @@
+"""Alerts: opened once, told once by e-mail and webhook, closed when their condition is over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.alerts.models import Alert
+from anyshot_platform.database import now
+from anyshot_platform.queue.outbox import mark_outbox
+from anyshot_platform.webhooks.service import emit
+
+
+def open_alert(session: Session, kind: str, subject: str, message: str) -> Alert:
+    """Open an alert, unless the same one is open; operators are told after the commit."""
+    known = session.scalars(
+        select(Alert).where(Alert.kind == kind, Alert.subject == subject, Alert.until.is_(None))
+    ).first()
+    if known is not None:
+        known.message = message
+        return known
+    alert = Alert(kind=kind, subject=subject, message=message)
+    session.add(alert)
+    session.flush()
+    emit(session, None, "alert.opened", {"kind": kind, "subject": subject, "message": message})
+    mark_outbox(session)
+    return alert
+
+
+def close_alert(session: Session, kind: str, subject: str) -> None:
+    """Close an alert whose condition is over."""
+    for alert in session.scalars(
+        select(Alert).where(Alert.kind == kind, Alert.subject == subject, Alert.until.is_(None))
+    ):
+        alert.until = now()
+        emit(session, None, "alert.closed", {"kind": kind, "subject": subject, "message": alert.message})
+
+
+def list_open(session: Session) -> Sequence[Alert]:
+    """The alerts that are open, oldest first."""
+    return session.scalars(select(Alert).where(Alert.until.is_(None)).order_by(Alert.since)).all()

@@ -1,0 +1,34 @@
+"""Rate limits, counted in the database so that they hold over all web processes."""
+
+from __future__ import annotations
+
+import time
+
+from sqlalchemy import delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from anyshot_platform.kernel.signing import digest_secret
+from anyshot_platform.users.models import RateHit
+
+
+def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int, times: int = 1) -> int:
+    """Count uses of `what` by `who`; the seconds to wait if they are beyond `limit` in a window, else 0."""
+    window = int(time.time()) // seconds * seconds
+    key = f"{what}:{digest_secret(who)[:40]}"  # addresses of people are not kept
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    statement = insert(RateHit).values(key=key, window_start=window, count=times)
+    session.execute(
+        statement.on_conflict_do_update(
+            index_elements=[RateHit.key, RateHit.window_start], set_={"count": RateHit.count + times}
+        )
+    )
+    count = session.scalar(select(RateHit.count).where(RateHit.key == key, RateHit.window_start == window))
+    if (count or 0) <= limit:
+        return 0
+    return max(window + seconds - int(time.time()), 1)
+
+
+def forget_old_hits(session: Session) -> None:
+    """Remove the counts of windows that are long over."""
+    session.execute(delete(RateHit).where(RateHit.window_start < int(time.time()) - 86_400))

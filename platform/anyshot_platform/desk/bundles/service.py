@@ -1,0 +1,103 @@
+"""Import and export of whole competitions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.naming import unique
+from anyshot_platform.bundles.reading import Bundle
+from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.bundles.writing import write_bundle
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.desk.bundles.giving_out import describe
+from anyshot_platform.desk.bundles.naming_pools import find_pools
+from anyshot_platform.desk.bundles.taking_in import Intake
+from anyshot_platform.errors import Conflict
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.users.viewer import Viewer
+
+
+class AddressTaken(Conflict):
+    """Another competition has this short name."""
+
+    code = "address_taken"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A new competition, and what its organizer should know about the import."""
+
+    competition: Competition
+    notices: list[str]
+
+
+def import_competition(
+    session: Session,
+    storage: Storage,
+    bundle: Bundle,
+    actor: Viewer,
+    *,
+    slug: str | None = None,
+    start: datetime | None = None,
+) -> Imported:
+    """Make a competition, as a draft owned by the actor, from a bundle.
+
+    `start` moves all phases so that the first one starts then; `slug` replaces the bundle's short name.
+
+    Raises:
+        AddressTaken: the short name is in use; a foreign bundle, which has none, gets a free one instead.
+    """
+    if start is not None:
+        bundle = Bundle(_shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent)
+    address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
+    pools = find_pools(session, bundle.spec, actor.id, any_owner=actor.is_site_admin)
+    notices = [str(notice) for notice in bundle.without_equivalent]
+    waiting = sorted(version.pool.slug for version in pools.values() if not version.entries)
+    notices += [
+        f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting
+    ]
+    intake = Intake(session, storage, bundle, actor.id, pools, notices)
+    competition = intake.make_competition(address)
+    audit.record(
+        session,
+        actor_id=actor.id,
+        action="competition.import",
+        object_type="competition",
+        object_id=competition.id,
+        competition_id=competition.id,
+        after={"slug": address, "format": bundle.format, "notices": len(notices)},
+    )
+    return Imported(competition, notices)
+
+
+def export_competition(
+    session: Session, storage: Storage, competition: Competition, *, secrets: bool
+) -> bytes:
+    """The competition as the zip of a bundle; `secrets` puts the seeds of hidden tasks into it."""
+    spec, files = describe(session, storage, competition)
+    return write_bundle(spec, files, secrets=secrets)
+
+
+def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:
+    """The same competition with its first phase starting at `start` and all others as much later as before."""
+    by = start - min((phase.start for phase in spec.phases), default=start)
+    phases = [
+        phase.model_copy(update={"start": phase.start + by, "end": phase.end + by if phase.end else None})
+        for phase in spec.phases
+    ]
+    return spec.model_copy(update={"phases": phases})
+
+
+def _free_address(session: Session, wanted: str, *, exact: bool) -> str:
+    taken = set(session.scalars(select(Competition.slug).where(Competition.slug.startswith(wanted))))
+    if wanted in taken and exact:
+        free = unique(wanted, taken)
+        raise AddressTaken(
+            f"There is a competition “{wanted}” already; give another short name, e.g. {free}.", free=free
+        )
+    return unique(wanted, taken)

@@ -1,0 +1,119 @@
+"""What a description of a phase must fulfil beyond its form, on the pages and over JSON alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.bundles.crosschecks import is_zone
+from anyshot_platform.bundles.sense import judge_phase
+from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.users.viewer import Viewer
+from anyshot_scoring.rules import RULES
+
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+
+def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
+    """A protocol without its secret seeds; left out when it is saved, the secrets stay."""
+    return {key: value for key, value in protocol.items() if key not in SEEDS}
+
+
+def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:
+    """Short names and titles of the pools that this organizer may assign, and of those that `spec` has assigned."""
+    used = {spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool} if spec else set()
+    pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None)).order_by(Pool.slug))
+    return [
+        (pool.slug, pool.name)
+        for pool in pools
+        if pool.slug in used
+        or viewer.is_site_admin
+        or pool.owner_id == viewer.user_id
+        or pool.published_at is not None
+    ]
+
+
+def foreign_pools(
+    session: Session, viewer: Viewer, spec: PhaseSpec | None, old: PhaseSpec | None
+) -> dict[str, str]:
+    """By field, pools of other people, whose hidden data a name alone must not open."""
+    if spec is None:
+        return {}
+    allowed = {slug for slug, _ in usable_pools(session, viewer, old)}
+    named = {
+        "tasks.meta_train": spec.tasks.meta_train,
+        "tasks.meta_test": spec.tasks.meta_test,
+        "smoke.pool": spec.smoke.pool,
+    }
+    return {
+        field: f"There is no pool {pool} that you may use."
+        for field, pool in named.items()
+        if pool and pool not in allowed
+    }
+
+
+def require_sound(
+    session: Session,
+    viewer: Viewer,
+    spec: PhaseSpec,
+    phase: Phase | None = None,
+    old: PhaseSpec | None = None,
+) -> PhaseSpec:
+    """The description with its moments in UTC.
+
+    Raises:
+        Invalid: with all that is wrong, by field, in `problems`.
+    """
+    problems = foreign_pools(session, viewer, spec, old) | dict(problems_of(spec, phase))
+    if problems:
+        field, first = next(iter(problems.items()))
+        listed = [{"where": where, "problem": problem} for where, problem in problems.items()]
+        raise Invalid(f"{field}: {first}", field=field, problems=listed)
+    zone = ZoneInfo(spec.timezone or "UTC")
+    end = _place(spec.end, zone) if spec.end else None
+    return spec.model_copy(update={"start": _place(spec.start, zone), "end": end})
+
+
+def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:
+    """What is wrong with a description by itself, by field."""
+    if phase is not None and spec.key != phase.slug:
+        yield "key", f"A phase keeps its short name, which is {phase.slug}."
+    if spec.timezone and not is_zone(spec.timezone):
+        yield "timezone", f"There is no time zone {spec.timezone}; write one like Europe/Paris."
+        return
+    zone = ZoneInfo(spec.timezone or "UTC")
+    for name, moment in (("start", spec.start), ("end", spec.end)):
+        if moment and not _FIRST.year < moment.year < _LAST.year:
+            yield name, "A moment between 1971 and 8999 is wanted."
+            return
+    if spec.end and _place(spec.end, zone) <= _place(spec.start, zone):
+        yield "end", "The phase ends before it starts."
+    if spec.scoring.ranking not in RULES:
+        yield "scoring.ranking", f"There is no such rule; there are {', '.join(RULES)}."
+    for name in ("train_seeds", "test_seeds"):
+        seeds = getattr(spec.tasks, name)
+        if seeds and len(seeds) != spec.scoring.runs:
+            yield (
+                f"tasks.{name}",
+                f"{spec.scoring.runs} seeded runs need as many seeds, or none: then they are drawn.",
+            )
+    yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)
+    if spec.tasks.protocol:
+        try:
+            protocol_from_dict(spec.tasks.protocol)
+        except (ProtocolError, ValueError, TypeError, KeyError) as error:
+            yield "tasks.protocol", f"Not a task protocol: {error}"
+
+
+def _place(moment: datetime, zone: ZoneInfo) -> datetime:
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

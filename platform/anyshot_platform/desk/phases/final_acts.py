@@ -1,0 +1,211 @@
+"""Acts on a final phase: launching it, publishing its results, taking the publication back."""
+
+from __future__ import annotations
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.worker_api import JobKind
+from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.desk.phases import finals, publication
+from anyshot_platform.leaderboards.reading import read_board
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.code import hides_code
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.standing import counting, kept, standing_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+
+PODIUM = 3
+
+
+def phase_target(session: Session, phase: Phase) -> Target:
+    """A phase, by its short name."""
+    return Target("phase", phase.id, phase.slug, f"“{phase.name}”", (phase.competition_id,))
+
+
+def open_runs(session: Session, phase: Phase) -> int:
+    """Runs of a phase's live version that have not ended; smoke tests and reports count for nothing."""
+    query = (
+        select(func.count(Run.id))
+        .join(Submission, Submission.id == Run.submission_id)
+        .where(
+            Run.phase_version_id == live_version(session, phase).id,
+            Run.kind.not_in([JobKind.ANALYSE, JobKind.SMOKE]),
+            Run.state.not_in(ENDED),
+            counting(),
+        )
+    )
+    return session.scalar(query) or 0
+
+
+def podium(session: Session, phase: Phase) -> list[str]:
+    """The best of each league, as sentences."""
+    version = live_version(session, phase)
+    found = []
+    for league in session.scalars(_leagues(phase.competition_id)):
+        places = [place for place in read_board(session, version, league, limit=PODIUM).places if place.rank]
+        names = [f"{place.rank}. {place.team} ({place.row.value:.3f})" for place in places]
+        found.append(f"{league.name}: {', '.join(names) or 'nobody is on the board'}.")
+    return found
+
+
+def _leagues(competition_id: str) -> Select[League]:
+    wanted = (League.competition_id == competition_id, League.deleted_at.is_(None))
+    return select(League).where(*wanted).order_by(League.position)
+
+
+def _members(session: Session, phase: Phase) -> int:
+    query = select(func.count(Membership.id)).where(
+        Membership.competition_id == phase.competition_id, Membership.status == MemberStatus.APPROVED
+    )
+    return session.scalar(query) or 0
+
+
+def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
+    query = select(func.count(Submission.id)).where(
+        Submission.phase_id == phase.id,
+        Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
+        *conditions,
+    )
+    return session.scalar(query) or 0
+
+
+def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
+    winners = int(deed.options.get("winners", 0))
+    codes = publication.best_of_leagues(session, phase, winners)
+    public = publication_of(phase).published is not None
+    if public and all(standing_of(row).code_published for row in codes):
+        return Findings(done="The results are public already; nobody is told again.")
+    waiting, missing = (
+        open_runs(session, phase),
+        _count_entries(session, phase, counting(), Submission.score.is_(None)),
+    )
+    blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
+    if not _count_entries(session, phase, kept()):
+        blocked.append("Nobody has an entry in this phase: the boards are empty.")
+    unscored = (
+        f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
+    )
+    return Findings(
+        blocked=blocked,
+        warnings=[unscored] if missing and not waiting else [],
+        does=[
+            "Everybody sees the boards. As they stand now:",
+            *podium(session, phase),
+            *_codes(codes),
+        ],
+        told=0 if public else _members(session, phase),
+    )
+
+
+def _codes(winners: list[Submission]) -> list[str]:
+    """What becomes of the winners' code."""
+    hidden = sorted({row.team.name for row in winners if hides_code(row.team)})
+    shown = sum(not hides_code(row.team) for row in winners)
+    words = [f"Everybody can download the code of {shown} submissions."] if shown else []
+    return words + [f"The code of “{name}” stays hidden, as you decided." for name in hidden]
+
+
+def _runs(number: int, of: str) -> str:
+    return f"One run of {of} has" if number == 1 else f"{number} runs of {of} have"
+
+
+def _publish(session: Session, phase: Phase, deed: Deed) -> Done:
+    before = publication_of(phase).published is not None
+    shown = publication.publish(session, phase, winners=int(deed.options.get("winners", 0)))
+    return Done(
+        f"The results are public; the code of {len(shown)} submissions too.",
+        before={"public": before},
+        after={"public": True, "code_of": [row.id for row in shown], "podium": podium(session, phase)},
+        result=shown,
+    )
+
+
+def _look_hide(session: Session, phase: Phase, deed: Deed) -> Findings:
+    if publication_of(phase).published is None:
+        return Findings(done="The results are hidden already.")
+    return Findings(
+        does=["Only organizers see the boards and scores again.", "No code is published any more."],
+        warnings=["The messages that went out cannot be called back."],
+    )
+
+
+def _hide(session: Session, phase: Phase, deed: Deed) -> Done:
+    publication.unpublish(session, phase)
+    return Done("The results are hidden again.", before={"public": True}, after={"public": False})
+
+
+def _look_launch(session: Session, phase: Phase, deed: Deed) -> Findings:
+    rows = finals.preview(session, phase)
+    waiting = finals.to_launch(rows, deed.options.get("replace", ()))
+    entered = sum(row.entered for row in rows)
+    if not waiting and entered:
+        return Findings(done=f"All {entered} entries are launched already.")
+    version = live_version(session, phase)
+    runs = len(waiting) * version.seeded_runs
+    return Findings(
+        blocked=why_too_early(session, finals.source_of(session, phase)),
+        does=[
+            f"{len(waiting)} entries are queued, each {version.seeded_runs} times: {runs} runs of "
+            f"{version.tasks:,} tasks, at most {version.run_seconds / 3600:.3g} h each.",
+            f"{sum(not row.enters for row in rows)} teams do not enter; the preview says why.",
+        ],
+    )
+
+
+def why_too_early(session: Session, source: Phase) -> list[str]:
+    """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
+    found = []
+    if status_of(source) != PhaseStatus.CLOSED:
+        until = f"{source.ends_at:%Y-%m-%d %H:%M} UTC" if source.ends_at else "it is closed"
+        found.append(
+            f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
+        )
+    waiting = open_runs(session, source)
+    if waiting:
+        found.append(
+            f"{_runs(waiting, f'“{source.name}”')} not ended yet: their teams would enter with an earlier "
+            "submission, or not at all."
+        )
+    return found
+
+
+def _launch(session: Session, phase: Phase, deed: Deed) -> Done:
+    expected, replace = deed.options.get("expected"), deed.options.get("replace", ())
+    entered = finals.launch(session, phase, deed.actor_id, expected=expected, replace=replace)
+    return Done(f"{len(entered)} entries are queued.", after={"entries": len(entered)}, result=entered)
+
+
+PUBLISH = Act(
+    key="final.publish",
+    title="Publish the results of {}",
+    target=phase_target,
+    look=_look_publish,
+    do=_publish,
+    undo="The publication can be taken back, except for the messages.",
+    dangerous=True,
+)
+HIDE = Act(
+    key="final.unpublish",
+    title="Hide the results of {} again",
+    target=phase_target,
+    look=_look_hide,
+    do=_hide,
+    undo="Publish them again: everybody gets a message again.",
+)
+LAUNCH = Act(
+    key="final.launch",
+    title="Launch {}",
+    target=phase_target,
+    look=_look_launch,
+    do=_launch,
+    undo="Cancel or delete the entries under Submissions.",
+)

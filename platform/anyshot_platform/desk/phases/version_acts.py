@@ -1,0 +1,114 @@
+"""Acts on a version of a phase: making it live, discarding it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.desk.phases import versions
+from anyshot_platform.desk.phases.side_by_side import Compared, compare, progress_of
+from anyshot_platform.judging.joining import not_queued, still_running, without_score
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.submissions.models import Submission
+
+_NAMED = 5
+
+
+def _target(session: Session, version: PhaseVersion) -> Target:
+    phase = version.phase
+    title = f"version {version.number} of “{phase.name}”"
+    return Target("phase", phase.id, phase.slug, title, (phase.competition_id,))
+
+
+def _names(submissions: Sequence[Submission]) -> str:
+    shown = ", ".join(f"{row.team.name} (no. {row.number})" for row in submissions[:_NAMED])
+    more = len(submissions) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _look_live(session: Session, version: PhaseVersion, deed: Deed) -> Findings:
+    phase = version.phase
+    if version.number == phase.live_version:
+        return Findings(done="This version is live already.")
+    live, progress = live_version(session, phase), progress_of(session, version)
+    untried = not_queued(session, phase, version)
+    known = {row.id for row in untried}
+    lost = [row for row in without_score(session, phase, version) if row.id not in known]
+    refused: list[str] = []
+    if progress.ended < progress.total:
+        refused.append(f"{progress.total - progress.ended} runs of this version have not ended yet.")
+    if untried:
+        refused.append(
+            f"{len(untried)} scored submissions were never scored under this version and would leave the boards: "
+            f"{_names(untried)}. Press “Score what is missing” on the version's page first."
+        )
+    losing = f"{len(lost)} submissions have a score now and failed under this version: {_names(lost)}. "
+    return Findings(
+        refused=refused,
+        blocked=[losing + "They would leave the boards."] if lost and not refused else [],
+        does=_differences(compare(session, phase, live, version)),
+        warnings=_underway(still_running(session, phase, live)),
+    )
+
+
+def _underway(number: int) -> list[str]:
+    if not number:
+        return []
+    return [
+        f"{number} submissions are being scored under the live version; they join this one when they end."
+    ]
+
+
+def _differences(rows: Sequence[Compared]) -> list[str]:
+    both = [row for row in rows if row.old is not None and row.new is not None]
+    moved = [row for row in both if row.old_rank != row.new_rank]
+    largest = max((abs((row.new or 0.0) - (row.old or 0.0)) for row in both), default=0.0)
+    first = min(both, key=lambda row: row.new_rank or 0, default=None)
+    leader = [f"First is then {first.team} with {first.new:.3f}."] if first is not None else []
+    return [
+        f"{len(both)} submissions get the score of this version; the largest change is {largest:.3f}.",
+        f"{len(moved)} of them change their place.",
+        *leader,
+    ]
+
+
+def _make_live(session: Session, version: PhaseVersion, deed: Deed) -> Done:
+    old = versions.make_live(session, version.phase, version)
+    return Done(
+        f"Version {version.number} is live.",
+        before={"live version": old.number},
+        after={"live version": version.number},
+    )
+
+
+def _look_discard(session: Session, version: PhaseVersion, deed: Deed) -> Findings:
+    if version.number == version.phase.live_version:
+        return Findings(refused=["The live version cannot be discarded."])
+    return Findings(does=["Its boards go; its scores are kept."])
+
+
+def _discard(session: Session, version: PhaseVersion, deed: Deed) -> Done:
+    versions.discard(session, version.phase, version)
+    return Done(f"Version {version.number} is discarded.", after={"version": version.number})
+
+
+MAKE_LIVE = Act(
+    key="version.make_live",
+    title="Make {} live",
+    target=_target,
+    look=_look_live,
+    do=_make_live,
+    undo="The version before is kept and can be made live again.",
+    dangerous=True,
+)
+DISCARD = Act(
+    key="version.discard",
+    title="Discard {}",
+    target=_target,
+    look=_look_discard,
+    do=_discard,
+    undo="Score what is missing under it, and make it live.",
+)

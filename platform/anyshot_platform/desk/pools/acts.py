@@ -1,0 +1,92 @@
+"""Acts on pools: publishing one, hiding it again, deleting it."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.desk.pools.uses import competitions_using, phases_testing_on, uses_of
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool, PoolVersion
+
+
+def _target(session: Session, pool: Pool) -> Target:
+    return Target("pool", pool.id, pool.slug, f"“{pool.name}”", competitions_using(session, pool))
+
+
+def _newest(session: Session, pool: Pool) -> PoolVersion | None:
+    query = select(PoolVersion).where(PoolVersion.pool_id == pool.id).order_by(PoolVersion.number.desc())
+    return next((version for version in session.scalars(query) if version.entries), None)
+
+
+def _tests(session: Session, pool: Pool, phase: Phase) -> str:
+    """Whose secret it is, named where the owner of the pool can know of it."""
+    competition = session.get_one(Competition, phase.competition_id)
+    own = (competition.title, phase.name) in {(title, name) for title, name, _ in uses_of(session, pool)}
+    public = competition.state != CompetitionState.DRAFT
+    whose = f"“{phase.name}” of “{competition.title}”" if own or public else "A phase in preparation"
+    return (
+        f"{whose} has not ended and tests on datasets of this pool: publishing it would give its labels away."
+    )
+
+
+def _look_publish(session: Session, pool: Pool, deed: Deed) -> Findings:
+    version = _newest(session, pool)
+    if pool.published_at is not None:
+        return Findings(done="The pool is public already.")
+    if version is None:
+        return Findings(refused=["The pool has no packs yet."])
+    images = sum(entry.pack.images for entry in version.entries)
+    return Findings(
+        refused=[_tests(session, pool, phase) for phase in phases_testing_on(session, pool)],
+        does=[
+            f"Everybody with an account can download {len(version.entries)} datasets with {images:,} images, "
+            "labels included."
+        ],
+        warnings=["What somebody has downloaded cannot be called back."],
+    )
+
+
+def _publish(session: Session, pool: Pool, deed: Deed) -> Done:
+    pool.published_at = now()
+    return Done("Participants can download it.", after={"pool": pool.slug, "public": True})
+
+
+def _look_hide(session: Session, pool: Pool, deed: Deed) -> Findings:
+    if pool.published_at is None:
+        return Findings(done="The pool is hidden already.")
+    return Findings(does=["Nobody but you can download it any more."])
+
+
+def _hide(session: Session, pool: Pool, deed: Deed) -> Done:
+    pool.published_at = None
+    return Done("It is hidden again.", after={"pool": pool.slug, "public": False})
+
+
+def _look_delete(session: Session, pool: Pool, deed: Deed) -> Findings:
+    if pool.deleted_at is not None:
+        return Findings(done="The pool is deleted already.")
+    uses = uses_of(session, pool)
+    return Findings(refused=[f"{phase} of {title} uses this pool." for title, phase, _ in uses[:1]])
+
+
+def _delete(session: Session, pool: Pool, deed: Deed) -> Done:
+    pool.deleted_at = now()
+    return Done("The pool is deleted; you can restore it.", after={"pool": pool.slug})
+
+
+PUBLISH = Act(
+    key="pool.publish",
+    title="Publish the pool {}",
+    target=_target,
+    look=_look_publish,
+    do=_publish,
+    undo="It can be hidden again, but what was downloaded until then stays with those who have it.",
+    dangerous=True,
+)
+HIDE = Act("pool.unpublish", "Hide the pool {}", _target, _look_hide, _hide, "Publish it again.")
+DELETE = Act("pool.delete", "Delete the pool {}", _target, _look_delete, _delete, "Restore it.")

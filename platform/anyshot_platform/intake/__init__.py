@@ -1,0 +1,1 @@
+"""What participants do with a submission: hand it in, withdraw it."""

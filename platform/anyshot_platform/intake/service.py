@@ -1,0 +1,193 @@
+"""Submissions: from a checked zip to queued runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.bundle.report import BundleReport, Check, Outcome
+from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import require_participant, require_terms
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.confined.service import run_confined
+from anyshot_platform.database import now
+from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
+from anyshot_platform.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
+from anyshot_platform.kernel.metrics import UPLOADS
+from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version, require_open
+from anyshot_platform.queue import priorities
+from anyshot_platform.runs.planning import Urgency, queue_runs
+from anyshot_platform.services import Services
+from anyshot_platform.sight.smoke import require_smoke_pool
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.quota import lock_team, read_quota, require_quota
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.webhooks.service import emit
+
+
+class BadArchive(Invalid):
+    """The zip fails a check; `checks` say which and what to do. Costs no quota."""
+
+    code = "bad_archive"
+
+
+class NotTrusted(Forbidden):
+    """This site has no sandbox and takes only what its operator trusts."""
+
+    code = "not_trusted"
+
+
+@dataclass(frozen=True)
+class Zip:
+    """A zip that lies in the storage and passed its checks."""
+
+    filename: str
+    digest: str
+    size: int
+    checks: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What comes with a zip: the leagues (short names) it stands in, besides those that take all."""
+
+    comment: str = ""
+    leagues: tuple[str, ...] = ()
+    fact_sheet: dict[str, Any] = field(default_factory=dict)  # answers, for the team's fact sheet
+    smoke: bool = False
+
+
+def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
+    """Check a zip without unpacking, importing or running anything of it, in a confined process."""
+    found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
+    checks = tuple(Check(**{**one, "outcome": Outcome(one["outcome"])}) for one in found["checks"])
+    return BundleReport(checks, found["entries"], found["unpacked_bytes"])
+
+
+def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:
+    """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
+    trusted = services.settings.trusted_digests
+    if trusted is not None and digest not in trusted:
+        UPLOADS.labels("not_trusted").inc()
+        raise NotTrusted(
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
+        )
+    report = check_zip(path)
+    checks: list[Any] = list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
+    if not report.ok:
+        UPLOADS.labels("refused").inc()
+        failure = report.failures[0]
+        raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
+    keep_file(services, path, digest)
+    return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def submit(
+    session: Session,
+    competition: Competition,
+    phase: Phase,
+    membership: Membership | None,
+    archive: Zip,
+    wishes: Wishes,
+) -> Submission:
+    """Make a submission of a stored zip and queue its runs, all in the caller's transaction.
+
+    Raises `CannotJoin`, `PhaseNotOpen`, `NoSmokeTest`, `QuotaUsedUp`, `NotEvaluable` or `Invalid`.
+    """
+    membership = require_participant(membership)
+    require_terms(competition, membership)
+    if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
+        raise Conflict("This competition takes no submissions now.")
+    require_open(phase)
+    if wishes.smoke:
+        require_smoke_pool(session, phase)
+    team = lock_team(session, membership.team_id or "")
+    require_quota(read_quota(session, team, phase), smoke=wishes.smoke)
+    if not wishes.smoke:
+        require_at_upload(session, competition, team, wishes.fact_sheet)
+        leagues = chosen_leagues(session, competition.id, wishes.leagues)
+        require_open_leagues(session, leagues, team, phase.id)
+    submission = create_submission(
+        session,
+        phase,
+        team_id=team.id,
+        user_id=membership.user_id,
+        archive=archive,
+        kind=SubmissionKind.SMOKE if wishes.smoke else SubmissionKind.ENTRY,
+        wishes=wishes,
+    )
+    if not wishes.smoke:
+        keep_upload_answers(session, competition, membership, wishes.fact_sheet, submission.id)
+    UPLOADS.labels("accepted").inc()
+    return submission
+
+
+def create_submission(
+    session: Session,
+    phase: Phase,
+    *,
+    team_id: str,
+    user_id: str,
+    archive: Zip,
+    kind: SubmissionKind,
+    wishes: Wishes,
+    origin_id: str | None = None,
+) -> Submission:
+    """Write a submission, its leagues and its runs; who may do this, and how often, the caller has checked."""
+    version = live_version(session, phase)
+    own = select(func.max(Submission.number)).where(
+        Submission.team_id == team_id, Submission.phase_id == phase.id
+    )
+    submission = Submission(
+        competition_id=phase.competition_id,
+        phase_id=phase.id,
+        team_id=team_id,
+        user_id=user_id,
+        kind=kind,
+        number=(session.scalar(own) or 0) + 1,
+        filename=archive.filename,
+        comment=wishes.comment,
+        digest=archive.digest,
+        size=archive.size,
+        checks=archive.checks,
+        origin_id=origin_id,
+        quota_day=now().date(),
+        counts_quota=kind == SubmissionKind.ENTRY,
+    )
+    session.add(submission)
+    session.flush()
+    if kind != SubmissionKind.SMOKE:
+        enter(session, submission, chosen_leagues(session, phase.competition_id, wishes.leagues))
+    queue_runs(session, submission, version, urgency_of(kind, phase))
+    session.flush()
+    emit(
+        session,
+        phase.competition_id,
+        "submission.queued",
+        {"submission": submission.id, "phase": phase.slug, "status": submission.status.value},
+    )
+    return submission
+
+
+def urgency_of(kind: SubmissionKind, phase: Phase) -> Urgency:
+    """How urgent the runs of a new submission are."""
+    urgencies = {
+        SubmissionKind.SMOKE: Urgency(priorities.SMOKE),
+        SubmissionKind.FINAL: Urgency(priorities.FINAL),
+        SubmissionKind.BASELINE: Urgency(priorities.RERUN),
+    }
+    return urgencies.get(kind, Urgency(phase.priority))
+
+
+def refresh_boards(session: Session, submission: Submission) -> None:
+    """Bring the boards in line after a submission was withdrawn, disqualified, deleted, or restored."""
+    for version in submission.phase.versions:
+        refresh_team(session, version, submission.team_id)

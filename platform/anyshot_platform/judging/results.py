@@ -1,0 +1,231 @@
+"""What an attempt hands in: artifacts, then one final word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Progress, Usage
+from anyshot_platform.alerts.service import open_alert
+from anyshot_platform.artifacts.models import Artifact, Blob
+from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid
+from anyshot_platform.judging.leases import back_off_seconds, end_attempt, end_cancelled, fail_run, requeue
+from anyshot_platform.judging.scores import record_score
+from anyshot_platform.judging.settlement import settle
+from anyshot_platform.leagues.evidence import weigh_evidence
+from anyshot_platform.reports.models import Report
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.records import StageTimes
+from anyshot_platform.runs.states import RunState, state_of_stage
+from anyshot_platform.runs.transitions import write_state
+from anyshot_platform.scores.verification import WrongResult, verify
+from anyshot_platform.services import Services
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.workers.models import Worker
+from anyshot_scoring.summary import RunSummary
+
+ARTIFACT_NAMES = frozenset(
+    (
+        "results.parquet",
+        "predictions.parquet",
+        "log.txt",
+        "logger.zip",
+        "learner.bin",
+        "page.html",
+        "result.json",
+        "table.parquet",
+    )
+)
+
+
+class UnknownArtifact(Invalid):
+    """A name that is not among those agreed, or a file that was not uploaded."""
+
+    code = "unknown_artifact"
+
+
+def add_artifact(session: Session, run: Run, name: str, digest: str, size: int) -> None:
+    """Note a stored file as an artifact of the run's present attempt; sending it again replaces it."""
+    if name not in ARTIFACT_NAMES:
+        raise UnknownArtifact(f"“{name}” is no name of an artifact.")
+    artifact = session.scalars(
+        select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch, Artifact.name == name)
+    ).one_or_none()
+    if artifact is None:
+        artifact = Artifact(run_id=run.id, epoch=run.epoch, name=name)
+        session.add(artifact)
+    artifact.digest, artifact.size = digest, size
+    session.flush()
+
+
+def complete(services: Services, session: Session, run: Run, result: Complete) -> None:
+    """The attempt succeeded: score, artifacts and state change together, the state last.
+
+    A result that cannot be true is a failure of ours: the run is tried again, and operators are told.
+    """
+    if run.cancel_requested_at is not None and run.kind != JobKind.ANALYSE:
+        # The user's wish came first; a result that crossed it on the way does not count.
+        end_cancelled(session, run, "Cancelled.")
+        return
+    _keep_artifacts(session, run, result.artifacts)
+    try:
+        _accept(services, session, run, result)
+    except WrongResult as problem:
+        _refuse(services, session, run, result, problem)
+        return
+    end_attempt(session, run, outcome=Verdict.OK.value)
+    write_state(
+        session,
+        run,
+        RunState.FINISHED,
+        verdict=Verdict.OK,
+        cause=None,
+        message="",
+        finished_at=now(),
+        lease_expires_at=None,
+        usage=(usage := _usage_of(session, run, result.usage)),
+        provenance=result.provenance,
+        evidence=result.evidence,
+        seconds_used=usage.participant_seconds,
+        tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
+        stage_times=run.times.at(RunState.FINISHED, now()),
+    )
+    if run.submission_id is not None and run.kind != JobKind.SCORE:  # scoring again opens no zip
+        weigh_evidence(session, run.submission_id, result.evidence)
+    settle(session, run)
+
+
+def _accept(services: Services, session: Session, run: Run, result: Complete) -> None:
+    """Take over what was found: a report's numbers, or a score that was verified. Raises `WrongResult`."""
+    summary = result.summary
+    if run.kind == JobKind.ANALYSE:
+        if not isinstance(summary, ReportSummary):
+            raise WrongResult("A report was asked for, and a score came.")
+        session.scalars(select(Report).where(Report.run_id == run.id)).one().answer = summary
+        return
+    if not isinstance(summary, RunSummary):
+        raise WrongResult("A score was asked for, and a report came.")
+    files = {reference.name: reference.digest for reference in result.artifacts}
+    verify(summary, _expected_tasks(run), files, services.storage)
+    if run.shard_index is None:  # judging.shards puts parts together
+        record_score(session, run, summary)
+
+
+def _refuse(services: Services, session: Session, run: Run, result: Complete, problem: WrongResult) -> None:
+    worker = session.get_one(Worker, run.worker_id)
+    words = f"Worker {worker.name} sent a result of run {run.id} that cannot be true: {problem}"
+    open_alert(session, "wrong_result", worker.id, words)
+    message = "The result that the worker sent cannot be right; this is not your fault."
+    failure = Fail(
+        epoch=run.epoch,
+        verdict=Verdict.TASK_SERVER_BUG,
+        message=message,
+        private=str(problem),
+        usage=result.usage,
+        provenance=result.provenance,
+    )
+    fail(session, services.settings, run, failure)
+
+
+def fail(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> None:
+    """The attempt failed: for good where it is the participant's or organizer's doing, else tried again."""
+    _keep_artifacts(session, run, failure.artifacts)
+    if failure.verdict == Verdict.OK:
+        raise Invalid("A failure cannot have the verdict OK.")
+    verdict, cause = failure.verdict, failure.verdict.cause
+    if verdict == Verdict.CANCELLED or run.cancel_requested_at is not None:
+        end_cancelled(session, run, "Cancelled.")
+        return
+    if cause in (Cause.INFRASTRUCTURE, Cause.UNCLEAR) and _try_again(session, settings, run, failure):
+        return
+    if cause == Cause.UNCLEAR:
+        verdict = Verdict.RUNTIME_ERROR
+    if cause == Cause.INFRASTRUCTURE:
+        open_alert(session, "run_lost", run.id, f"Run {run.id} failed for good: {verdict}: {failure.message}")
+    fail_run(
+        session,
+        run,
+        verdict,
+        failure.message[:4000],
+        detail=failure.detail[:200_000],
+        private=failure.private[:200_000],
+        quarantined=run.workers_lost >= 2,
+        task_index=failure.task_index,
+        task_ways=failure.ways,
+        task_shots=failure.shots,
+        usage=failure.usage,
+        provenance=failure.provenance,
+        **_reached(run, failure.progress),
+        seconds_used=failure.usage.participant_seconds,
+    )
+
+
+def _reached(run: Run, progress: Progress | None) -> dict[str, StageTimes | int]:
+    """Where the attempt stood when it failed, as it says itself: heartbeats come too late for quick failures."""
+    if progress is None:
+        return {}
+    return {
+        "stage_times": run.times.at(state_of_stage(progress.stage), now()),
+        "tasks_done": progress.tasks_done,
+    }
+
+
+def _usage_of(session: Session, run: Run, told: Usage) -> Usage:
+    """What the participant's code used: predictions that are scored again took what they took when they were made."""
+    source = session.get(Run, run.source_run_id) if run.source_run_id else None
+    if run.kind != JobKind.SCORE or source is None or source.usage is None:
+        return told
+    return source.usage.model_copy(update={"platform_seconds": told.platform_seconds})
+
+
+def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> bool:
+    unclear = failure.verdict.cause == Cause.UNCLEAR
+    column = Run.unclear_failures if unclear else Run.infrastructure_failures
+    session.execute(
+        update(Run)
+        .where(Run.id == run.id)
+        .values({column: column + 1})
+        .execution_options(synchronize_session=False)
+    )
+    session.refresh(run)
+    if unclear and run.unclear_failures > 1:
+        return False
+    if not unclear and run.infrastructure_failures >= settings.infrastructure_attempts:
+        return False
+    requeue(
+        session,
+        settings,
+        run,
+        outcome=failure.verdict.value,
+        message=f"{failure.message} It will be tried again."[:500],
+        back_off=back_off_seconds(settings, run.infrastructure_failures + run.unclear_failures),
+    )
+    return True
+
+
+def _keep_artifacts(session: Session, run: Run, named: Sequence[ArtifactRef]) -> None:
+    """Mark the artifacts that the final word names; raises `UnknownArtifact` if one was not uploaded."""
+    rows = session.scalars(
+        select(Artifact).where(Artifact.run_id == run.id, Artifact.epoch == run.epoch)
+    ).all()
+    uploaded = {(row.name, row.digest): row for row in rows}
+    for reference in named:
+        row = uploaded.get((reference.name, reference.digest))
+        if row is None or session.get(Blob, reference.digest) is None:
+            raise UnknownArtifact(f"“{reference.name}” was not uploaded by this attempt.")
+        row.final = True
+    session.flush()
+
+
+def _expected_tasks(run: Run) -> int:
+    if run.shard_index is not None:
+        return run.tasks_total
+    if run.kind == JobKind.SMOKE:
+        assert run.submission is not None  # smoke tests are of submissions
+        return run.submission.phase.smoke_tasks
+    return run.phase_version.tasks

@@ -1,0 +1,1 @@
+"""What everything else stands on and knows no competition: words, lists, signing, storage."""

@@ -1,0 +1,1 @@
+"""Pages and the JSON API: parse, authorize, call one function, show."""

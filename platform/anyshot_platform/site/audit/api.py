@@ -1,0 +1,75 @@
+"""The audit log over JSON."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit.service import read_entries
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.site.shell.manage_frame import AsReviewer
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(tags=["organizing: audit log"])
+Word = Annotated[str, Query(max_length=64)]
+
+
+class EntryOut(BaseModel):
+    """Who did what to which object; `who` is null for the platform itself."""
+
+    id: int
+    at: datetime
+    who: str | None
+    action: str
+    object_type: str
+    object_id: str
+    reason: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class EntryPage(BaseModel):
+    """One page of the log, newest first, 50 entries each."""
+
+    total: int
+    page: int
+    pages: int
+    items: list[EntryOut]
+
+
+@router.get("/api/v1/competitions/{slug}/manage/audit")
+def read_competition_log(
+    access: AsReviewer, session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1
+) -> EntryPage:
+    """Every act of an organizer in the competition; of one action, or of one user."""
+    return _show(session, access.competition.id, action, who, page)
+
+
+@router.get("/api/v1/admin/audit", dependencies=[Depends(site_admin)])
+def read_site_log(session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1) -> EntryPage:
+    """Every act on the site."""
+    return _show(session, None, action, who, page)
+
+
+def _show(session: Session, competition_id: str | None, action: str, who: str, number: int) -> EntryPage:
+    rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
+    items = [
+        EntryOut(
+            id=row.id,
+            at=row.at,
+            who=name,
+            action=row.action,
+            object_type=row.object_type,
+            object_id=row.object_id,
+            reason=row.reason,
+            before=row.before,
+            after=row.after,
+        )
+        for row, name in rows
+    ]
+    return EntryPage(total=page.total, page=page.number, pages=page.pages, items=items)

@@ -1,0 +1,101 @@
+"""The organizers' page of baselines and gates."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.baselines import gates, service
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues.models import Gate
+from anyshot_platform.leagues.service import find_league, list_leagues
+from anyshot_platform.phases.service import find_phase, list_phases
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/baselines", include_in_schema=False)
+
+
+@router.get("")
+def show_baselines(
+    request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep
+) -> Response:
+    """Baselines, measurements, gates."""
+    phases = list_phases(session, access.competition)
+    baselines = service.list_baselines(session, access.competition)
+    gated = [phase for phase in phases if phase.gate_phase_id]
+    set_gates = session.scalars(select(Gate).where(Gate.phase_id.in_([phase.id for phase in gated])))
+    return render_manage(
+        request,
+        session,
+        access,
+        "baselines.html",
+        "baselines",
+        heading="Baselines and gates",
+        baselines=baselines,
+        not_run={row.id: service.why_not_run(services, row) for row in baselines},
+        measurements=gates.list_measurements(session, access.competition),
+        phases=[phase for phase in phases if phase.kind.value != "public"],
+        gated=gated,
+        leagues=list_leagues(session, access.competition),
+        gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
+        seeds=gates.GATE_SEEDS,
+    )
+
+
+@router.post("")
+def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
+    """Keep a zip as a baseline."""
+
+    def deed() -> None:
+        uploaded = form.file("file")
+        if uploaded is None:
+            raise Invalid("Choose the baseline's zip.", field="file")
+        service.add_baseline(
+            session,
+            services,
+            access.competition,
+            name=form.text("name"),
+            content=uploaded[1],
+            leagues=form.all("leagues"),
+            actor_id=access.viewer.id,
+        )
+
+    return act(session, manage_path(access, "/baselines"), "The baseline is kept.", deed)
+
+
+@router.post("/gates")
+def set_gate(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Set or remove a gate."""
+
+    def deed() -> None:
+        phase = find_phase(session, access.competition, form.text("phase"))
+        league = find_league(session, access.competition, form.text("league"))
+        gates.set_gate(session, phase, league, form.decimal("score"), form.text("note"), access.viewer.id)
+
+    return act(session, manage_path(access, "/baselines#gates"), "The gate is set.", deed)
+
+
+@router.post("/{baseline}/{deed}")
+def act_on_baseline(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline: str, deed: str, form: FormDep
+) -> Response:
+    """Run a baseline in a phase, measure a gate with it, or remove it."""
+    row = service.find_baseline(session, access.competition, baseline)
+
+    def work() -> str:
+        if deed == "remove":
+            service.remove_baseline(session, row, access.viewer.id)
+            return f"{row.name} is removed."
+        phase = find_phase(session, access.competition, form.text("phase"))
+        if deed == "run":
+            service.run_baseline(session, services, phase, row, access.viewer.id)
+            return f"{row.name} is queued in {phase.name}."
+        if deed == "measure":
+            gates.measure_gate(session, services, phase, row, access.viewer.id)
+            return f"{gates.GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
+        raise Invalid("There is no such act.")
+
+    return act(session, manage_path(access, "/baselines"), "", work)

@@ -1,0 +1,169 @@
+"""The page on which a competition is begun: a bundle, or one that ships with Anyshot."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
+from anyshot_platform.bundles.confined_reading import read_sent_bundle
+from anyshot_platform.bundles.files import BundleUnreadable
+from anyshot_platform.bundles.naming import key_from
+from anyshot_platform.bundles.reading import Bundle, BundleInvalid
+from anyshot_platform.bundles.ready import read_ready_made, ready_made
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import create_competition
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.desk.bundles.service import export_competition, import_competition
+from anyshot_platform.desk.competitions.acts import TAKE_SECRETS
+from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, manage_path
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(include_in_schema=False)
+InBrowser = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Beginner = Annotated[Viewer, Depends(may_organize)]
+
+
+@router.get("/organize")
+def show_organize(request: Request, session: SessionDep, viewer: InBrowser) -> Response:
+    """The viewer's competitions, and how to begin another."""
+    return _show(request, session, viewer)
+
+
+def _show(
+    request: Request,
+    session: Session,
+    viewer: Viewer,
+    *,
+    status: int = 200,
+    problems: list[str] | None = None,
+) -> Response:
+    organized = select(Membership.competition_id).where(
+        Membership.user_id == viewer.id,
+        Membership.status == MemberStatus.APPROVED,
+        Membership.role != Role.PARTICIPANT,
+    )
+    query = select(Competition).where(Competition.id.in_(organized)).order_by(Competition.created_at.desc())
+    return render(
+        request,
+        "manage/organize.html",
+        status_code=status,
+        section="competitions",
+        mine=list(session.scalars(query)),
+        ready=ready_made(),
+        problems=problems or [],
+    )
+
+
+@router.post("/organize/import")
+def import_bundle(
+    request: Request, session: SessionDep, services: ServicesDep, viewer: Beginner, form: FormDep
+) -> Response:
+    """Import an uploaded zip or a ready-made competition, or show everything that is wrong with it."""
+    try:
+        bundle = _read(form)
+        start = form.text("start")
+        made = import_competition(
+            session,
+            services.storage,
+            bundle,
+            viewer,
+            slug=form.text("slug") or None,
+            start=datetime.fromisoformat(start).replace(tzinfo=UTC) if start else None,
+        )
+        session.flush()
+    except BundleInvalid as error:
+        session.rollback()
+        return _show(
+            request, session, viewer, status=422, problems=[str(problem) for problem in error.problems]
+        )
+    except (BundleUnreadable, ValueError) as error:
+        session.rollback()
+        return _show(request, session, viewer, status=422, problems=[str(error)])
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, session, viewer, status=error.status, problems=[error.message])
+    return render(
+        request,
+        "manage/imported.html",
+        section="competitions",
+        competition=made.competition,
+        notices=made.notices,
+        format=bundle.format,
+    )
+
+
+def _read(form: SentForm) -> Bundle:
+    name = form.text("ready")
+    if name:
+        try:
+            return read_ready_made(name)
+        except KeyError:
+            raise NotFound("There is no such ready-made competition.") from None
+    uploaded = form.file("bundle")
+    if uploaded is None:
+        raise BundleUnreadable("Choose the zip of a competition first.")
+    return read_sent_bundle(uploaded[1])
+
+
+@router.post("/organize/new")
+def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: FormDep) -> Response:
+    """Begin with an empty draft."""
+    title = form.text("title")
+    try:
+        owner = session.get_one(User, viewer.id)
+        slug = form.text("slug") or key_from(title, "competition")
+        made = create_competition(session, owner, slug=slug, title=title or slug)
+        session.flush()
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, session, viewer, status=error.status, problems=[error.message])
+    return redirect(f"/competitions/{made.slug}/manage", flash="The draft is there. Add a phase next.")
+
+
+@router.get("/competitions/{slug}/manage/bundle.zip")
+def download_bundle(access: AsOrganizer, session: SessionDep, services: ServicesDep) -> Response:
+    """The competition as a bundle, without the seeds of hidden tasks."""
+    return _zip(
+        export_competition(session, services.storage, access.competition, secrets=False),
+        access.competition.slug,
+    )
+
+
+@router.get("/competitions/{slug}/manage/bundle-with-seeds")
+def ask_for_secrets(request: Request, access: AsOwner, session: SessionDep) -> Response:
+    """What it means to take the secrets, and the field for the name."""
+    shown = preview(session, TAKE_SECRETS, access.competition, Deed(access.viewer.id))
+    return show_preview(request, shown, manage_path(access, "/exports"))
+
+
+@router.post("/competitions/{slug}/manage/bundle-with-seeds")
+def download_whole_bundle(
+    request: Request, access: AsOwner, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """The competition as a bundle with its keys and seeds, for owners who type its name."""
+    wish, consent = Deed(access.viewer.id, form.text("reason")), consent_of(form)
+    try:
+        carry_out(session, TAKE_SECRETS, access.competition, wish, consent)
+    except NeedsConsent as error:
+        return ask(request, form, error, manage_path(access, "/exports"))
+    content = export_competition(session, services.storage, access.competition, secrets=True)
+    return _zip(content, access.competition.slug)
+
+
+def _zip(content: bytes, name: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
+    return Response(content, media_type="application/zip", headers=headers)

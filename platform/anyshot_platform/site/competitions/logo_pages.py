@@ -1,0 +1,54 @@
+"""The logo of a competition, and what browsers and crawlers ask every site for."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import FileResponse, PlainTextResponse
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.web.access import public, visible_competition
+from anyshot_platform.web.rendering import STATIC_FOLDER
+from anyshot_platform.web.services import ServicesDep
+
+router = APIRouter(include_in_schema=False)
+# A logo is drawn, never run: an SVG that somebody opens by itself gets no scripts, no origin and no network.
+_HARMLESS = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
+_ROBOTS = "User-agent: *\nDisallow: /api/\nDisallow: /admin\nDisallow: /organize\nDisallow: /submissions\n"
+
+
+@router.get("/competitions/{slug}/logo")
+def show_logo(
+    access: Annotated[CompetitionAccess, Depends(visible_competition)], services: ServicesDep, v: str = ""
+) -> Response:
+    """The picture itself. With its digest in the address it may be kept for good."""
+    competition = access.competition
+    if competition.logo_digest is None:
+        raise NotFound("This competition has no logo.")
+    try:
+        with services.storage.open(competition.logo_digest) as stream:
+            content = stream.read()
+    except FileNotFoundError as error:
+        raise NotFound("The logo is no longer kept.") from error
+    named = bool(v) and competition.logo_digest.startswith(v)
+    headers = {
+        "content-security-policy": _HARMLESS,
+        "cache-control": "private, max-age=31536000, immutable" if named else "private, no-cache",
+    }
+    return Response(content, media_type=competition.logo_media_type, headers=headers)
+
+
+@router.get("/favicon.ico", dependencies=[Depends(public)])
+def show_icon() -> Response:
+    """The site's mark, for browsers that ask without reading the page."""
+    headers = {"cache-control": "public, max-age=86400"}
+    return FileResponse(STATIC_FOLDER / "img" / "logo.svg", media_type="image/svg+xml", headers=headers)
+
+
+@router.get("/robots.txt", dependencies=[Depends(public)])
+def show_robots() -> Response:
+    """What crawlers may read: the public pages."""
+    return PlainTextResponse(_ROBOTS, headers={"cache-control": "public, max-age=86400"})

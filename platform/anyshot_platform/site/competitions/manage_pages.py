@@ -1,0 +1,217 @@
+"""The organizers' first page, settings and texts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from fastapi import APIRouter, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.merging import Stale, changes, seal, unseal
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState, Due, Registration
+from anyshot_platform.desk.competitions import acts, organizing
+from anyshot_platform.desk.phases.organizing import count_submissions
+from anyshot_platform.errors import Invalid
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ask_which, perform
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsOwner,
+    AsReviewer,
+    act,
+    manage_path,
+    render_manage,
+)
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
+TONES = {"open": "good", "upcoming": "info", "paused": "warn", "closed": ""}
+
+
+def phase_rows(session: Session, access: CompetitionAccess) -> list[dict[str, object]]:
+    """The phases with what their buttons need."""
+    return [_phase_row(session, phase) for phase in list_phases(session, access.competition)]
+
+
+def _phase_row(session: Session, phase: Phase) -> dict[str, object]:
+    status = status_of(phase).value
+    return {
+        "phase": phase,
+        "status": status,
+        "tone": TONES[status],
+        "submissions": count_submissions(session, phase),
+    }
+
+
+@router.get("")
+def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """State, what is missing, the phases with their buttons."""
+    return render_manage(
+        request,
+        session,
+        access,
+        "overview.html",
+        "overview",
+        heading="Overview",
+        rows=phase_rows(session, access),
+        missing=organizing.what_is_missing(session, access.competition),
+        odd=organizing.what_is_odd(session, access.competition),
+        figures=organizing.figures(session, access.competition),
+    )
+
+
+@router.post("/state")
+def change_state(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+    """Publish, archive, take back."""
+    return _perform(request, access, session, form, acts.STATES[form.choice("state", CompetitionState)])
+
+
+@router.post("/delete")
+def delete(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+    """Delete, if the name was typed."""
+    return _perform(request, access, session, form, acts.DELETE)
+
+
+@router.post("/restore")
+def restore(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
+    """Undo a deletion."""
+    return _perform(request, access, session, form, acts.RESTORE)
+
+
+def _perform(
+    request: Request, access: AsOwner, session: SessionDep, form: SentForm, done: Act[Competition]
+) -> Response:
+    wish = Deed(access.viewer.id, form.text("reason"))
+    return perform(request, session, form, done, access.competition, wish, manage_path(access))
+
+
+@router.get("/settings")
+def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """The form of the settings, and the pages of text."""
+    return render_manage(
+        request,
+        session,
+        access,
+        "settings.html",
+        "settings",
+        heading="Settings and texts",
+        fact_sheet_text=_questions(access.competition.fact_sheet),
+        seen=seal(organizing.settings_of(access.competition)),
+        page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
+    )
+
+
+def _questions(fact_sheet: list[dict[str, object]]) -> str:
+    """The questions as the form writes them: `key: question`, a star where an answer is required."""
+    return "\n".join(f"{q['key']}: {q['label']}{' *' if q.get('required') else ''}" for q in fact_sheet)
+
+
+@router.post("/settings")
+def save_settings(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Save what was changed; where somebody changed the same meanwhile, show both."""
+    competition = access.competition
+
+    def deed() -> None:
+        sent = _settings(form, competition.fact_sheet_by)
+        mine = changes(
+            session,
+            ("competition", competition.id),
+            unseal(form.text("seen")),
+            {name: organizing.plain(value) for name, value in sent.items()},
+            organizing.settings_of(competition),
+            unseal(form.text("insist")),
+        )
+        values = {name: sent[name] for name in mine}
+        organizing.change_settings(session, competition, values, access.viewer.id)
+        logo = form.file("logo")
+        if logo is not None:
+            organizing.set_logo(session, services.storage, access.competition, *logo, access.viewer.id)
+
+    back = manage_path(access, "/settings")
+    try:
+        return act(session, back, "Saved.", deed)
+    except Stale as error:
+        return ask_which(request, form, error, back)
+
+
+def _settings(form: SentForm, due: datetime | None) -> dict[str, object]:
+    questions = []
+    for line in form.text("fact_sheet").splitlines():
+        key, _, label = line.partition(":")
+        if label.strip():
+            required = label.rstrip().endswith("*")
+            questions.append({"key": key.strip(), "label": label.strip().rstrip("* "), "required": required})
+    return {
+        "title": form.text("title"),
+        "summary": form.text("summary"),
+        "contact_email": form.text("contact_email"),
+        "terms": form.text("terms"),
+        "registration": form.choice("registration", Registration, "open"),
+        "email_domains": [
+            name.strip().lower() for name in form.text("email_domains").split(",") if name.strip()
+        ],
+        "team_size": form.number("team_size") or 1,
+        "discussion_open": form.flag("discussion_open"),
+        "prizes": form.text("prizes"),
+        "fact_sheet": questions,
+        "fact_sheet_from": Due(form.text("fact_sheet_from") or "finalists"),
+        "fact_sheet_by": _moment(form.text("fact_sheet_by"), due),
+    }
+
+
+def _moment(text: str, before: datetime | None) -> datetime | None:
+    """The moment of a field, which knows minutes only: seconds stay as they were."""
+    try:
+        found = datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
+    except ValueError:
+        raise Invalid(f"This is no moment: {text[:40]}", field="fact_sheet_by") from None
+    return before if before and found == before.replace(second=0, microsecond=0) else found
+
+
+@router.post("/pages")
+def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a page of text; where somebody changed the same meanwhile, show both."""
+    competition = access.competition
+
+    def deed() -> None:
+        page_id = form.text("page_id") or None
+        fields = {"title": form.text("title"), "body": form.text("body")}
+        if page_id:
+            now_there = organizing.page_fields(organizing.find_page(competition, page_id))
+            seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
+            fields = now_there | changes(session, ("page", page_id), seen, fields, now_there, insist)
+        organizing.save_page(session, competition, fields["title"], fields["body"], access.viewer.id, page_id)
+
+    back = manage_path(access, "/settings#pages")
+    try:
+        return act(session, back, "The page is saved.", deed)
+    except Stale as error:
+        return ask_which(request, form, error, back)
+
+
+@router.post("/pages/{page_id}/move")
+def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
+    """Move a page up or down."""
+    by = -1 if form.text("by") == "-1" else 1
+    deed = lambda: organizing.move_page(session, access.competition, page_id, by)  # noqa: E731
+    return act(session, manage_path(access, "/settings#pages"), "", deed)
+
+
+@router.post("/pages/{page_id}/delete")
+def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
+    """Remove a page."""
+    deed = lambda: organizing.delete_page(session, access.competition, page_id, access.viewer.id)  # noqa: E731
+    return act(
+        session,
+        manage_path(access, "/settings#pages"),
+        "The page is removed; its text is in the audit log.",
+        deed,
+    )

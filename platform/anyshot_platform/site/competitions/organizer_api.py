@@ -1,0 +1,225 @@
+"""A competition's settings, texts and state over JSON, for its organizers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.bundles.schema import QuestionSpec
+from anyshot_platform.competitions.models import Competition, CompetitionPage
+from anyshot_platform.competitions.states import CompetitionState, Due, Registration
+from anyshot_platform.desk.competitions import acts, organizing
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
+from anyshot_platform.submissions.uploads import take_upload
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: settings and texts"])
+PageParam = Annotated[str, Path(max_length=32)]
+Line = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=1_000_000)]
+
+
+class Settings(BaseModel):
+    """What belongs to a competition as a whole. New terms are shown to everybody again."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    summary: Annotated[str, Field(max_length=10_000)] = ""
+    contact_email: Annotated[str, Field(max_length=320)] = ""
+    terms: Text = ""
+    registration: Registration = Registration.OPEN
+    email_domains: Annotated[list[Line], Field(max_length=1000)] = []
+    team_size: int = Field(default=1, ge=1, le=100)
+    discussion_open: bool = True
+    prizes: Annotated[str, Field(max_length=10_000)] = ""
+    fact_sheet: Annotated[list[QuestionSpec], Field(max_length=100)] = []
+    fact_sheet_from: Due = Due.FINALISTS
+    fact_sheet_by: AwareDatetime | None = None
+
+
+class PageIn(BaseModel):
+    """A page of text, in Markdown."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Annotated[str, Field(min_length=1, max_length=200)]
+    body: Text = ""
+
+
+class PageOut(PageIn):
+    """A page of text at its place."""
+
+    id: str
+    key: str
+    tag: str
+
+
+class MoveIn(BaseModel):
+    """To which place a page moves, from 0."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    place: int = Field(ge=0, le=10_000)
+
+
+class FileIn(BaseModel):
+    """A complete upload of one's own (`POST /api/v1/uploads`)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    upload_id: str = Field(max_length=32)
+
+
+class StateIn(ConsentIn):
+    """Who shall see the competition. What others would lose sight of is confirmed by the competition's short name."""
+
+    state: CompetitionState
+
+
+class StateOut(BaseModel):
+    """Where a competition stands; `missing` keeps it from being published, `odd` is worth a look."""
+
+    slug: str
+    state: CompetitionState
+    deleted: bool
+    missing: list[str]
+    odd: list[str]
+
+
+@router.get("/settings")
+def show_settings(access: AsReviewer, response: Response) -> Settings:
+    """The settings of the competition; their ETag belongs into the `If-Match` of a change."""
+    response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
+    return _settings(access.competition)
+
+
+@router.put("/settings")
+def change_settings(
+    access: AsOrganizer, session: SessionDep, body: Settings, response: Response, if_match: IfMatch = None
+) -> Settings:
+    """Replace the settings; what is left out gets its default."""
+    values = {**body.model_dump(), "fact_sheet": [question.model_dump() for question in body.fact_sheet]}
+    current = organizing.settings_of(access.competition)
+    sent = {name: organizing.plain(value) for name, value in values.items()}
+    require_tag(session, ("competition", access.competition.id), if_match, sent, current)
+    organizing.change_settings(session, access.competition, values, access.viewer.id)
+    response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
+    return _settings(access.competition)
+
+
+@router.put("/logo", status_code=204)
+def set_logo(access: AsOrganizer, session: SessionDep, services: ServicesDep, body: FileIn) -> None:
+    """Show an uploaded image as the logo."""
+    upload, content = take_upload(services, session, access.viewer.id, body.upload_id)
+    organizing.set_logo(
+        session, services.storage, access.competition, upload.filename, content, access.viewer.id
+    )
+
+
+@router.get("/pages")
+def list_pages(access: AsReviewer) -> list[PageOut]:
+    """The pages of text in their order."""
+    return [_page(page) for page in access.competition.pages]
+
+
+@router.post("/pages", status_code=201)
+def add_page(access: AsOrganizer, session: SessionDep, body: PageIn) -> PageOut:
+    """Add a page behind the others."""
+    return _page(organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id))
+
+
+@router.put("/pages/{page_id}")
+def change_page(
+    access: AsOrganizer, session: SessionDep, page_id: PageParam, body: PageIn, if_match: IfMatch = None
+) -> PageOut:
+    """Replace a page's title and text; `If-Match` takes the `tag` that it was listed with."""
+    current = organizing.page_fields(organizing.find_page(access.competition, page_id))
+    require_tag(session, ("page", page_id), if_match, body.model_dump(), current)
+    return _page(
+        organizing.save_page(session, access.competition, body.title, body.body, access.viewer.id, page_id)
+    )
+
+
+@router.post("/pages/{page_id}/move")
+def move_page(access: AsOrganizer, session: SessionDep, page_id: PageParam, body: MoveIn) -> list[PageOut]:
+    """Move a page to a place among the others."""
+    page = organizing.find_page(access.competition, page_id)
+    organizing.move_page(session, access.competition, page_id, body.place - page.position)
+    return [_page(page) for page in sorted(access.competition.pages, key=lambda page: page.position)]
+
+
+@router.delete("/pages/{page_id}", status_code=204)
+def delete_page(access: AsOrganizer, session: SessionDep, page_id: PageParam) -> None:
+    """Remove a page; its text stays in the audit log."""
+    organizing.delete_page(session, access.competition, page_id, access.viewer.id)
+
+
+@router.get("/state")
+def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
+    """Where the competition stands, and what is missing."""
+    return _state(session, access.competition)
+
+
+@router.put("/state")
+def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> StateOut:
+    """Publish, take back to draft, archive, bring back."""
+    return _do(access, session, acts.STATES[body.state], body)
+
+
+@router.post("/delete")
+def delete(access: AsOwner, session: SessionDep, body: ConsentIn) -> StateOut:
+    """Hide the competition with all that is in it; its short name confirms it, and it can be undone."""
+    return _do(access, session, acts.DELETE, body)
+
+
+@router.post("/restore")
+def restore(access: AsOwner, session: SessionDep) -> StateOut:
+    """Undo a deletion."""
+    return _do(access, session, acts.RESTORE, ConsentIn())
+
+
+def _do(access: CompetitionAccess, session: Session, act: Act[Competition], body: ConsentIn) -> StateOut:
+    carry_out(session, act, access.competition, Deed(access.viewer.id, body.reason), body.consent())
+    return _state(session, access.competition)
+
+
+def _settings(row: Competition) -> Settings:
+    return Settings(
+        title=row.title,
+        summary=row.summary,
+        contact_email=row.contact_email,
+        terms=row.terms,
+        registration=row.registration,
+        email_domains=row.email_domains,
+        team_size=row.team_size,
+        discussion_open=row.discussion_open,
+        prizes=row.prizes,
+        fact_sheet=[QuestionSpec.model_validate(question) for question in row.fact_sheet],
+        fact_sheet_from=row.fact_sheet_from,
+        fact_sheet_by=row.fact_sheet_by,
+    )
+
+
+def _page(page: CompetitionPage) -> PageOut:
+    return PageOut(
+        id=page.id, key=page.slug, title=page.title, body=page.body, tag=tag_of(organizing.page_fields(page))
+    )
+
+
+def _state(session: SessionDep, row: Competition) -> StateOut:
+    return StateOut(
+        slug=row.slug,
+        state=row.state,
+        deleted=row.deleted_at is not None,
+        missing=organizing.what_is_missing(session, row),
+        odd=organizing.what_is_odd(session, row),
+    )

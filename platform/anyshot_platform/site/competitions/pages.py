@@ -1,0 +1,247 @@
+"""The pages of competitions that participants see: list, overview, texts, terms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Query, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.competitions import service
+from anyshot_platform.competitions.models import CompetitionPage
+from anyshot_platform.competitions.states import MemberStatus, Registration
+from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import Admission
+from anyshot_platform.phases.service import list_phases, status_of
+from anyshot_platform.results.awards import prizes_of
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.competitions.listing import Filter, find_competitions
+from anyshot_platform.site.shell.heads import TONES, join_state, read_cards, read_head
+from anyshot_platform.site.submissions.rows import recent_rows
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import browser_session, public, visible_competition
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.viewer import ViewerDep
+
+router = APIRouter(include_in_schema=False)
+Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
+ADMISSION_WORDS = {
+    Admission.ALL: "open to all",
+    Admission.DECLARED: "declared with the submission",
+    Admission.APPROVAL: "organizers approve",
+    Admission.FROM_SCRATCH: "no pretrained weights",
+}
+_FIELDS = {
+    "accepts_terms": "accept",
+    "pseudonym": "team_name",
+    "name": "team_name",
+}  # service's words → the form's
+_REFUSALS = {
+    "pending": "The organizers have your request; you get a message when they have answered.",
+    "banned": "The organizers have closed this competition to you.",
+    "closed": "This competition takes no new participants.",
+}
+
+
+@router.get("/", dependencies=[Depends(public)])
+def show_home(request: Request, session: SessionDep, viewer: ViewerDep) -> Response:
+    """What is open, and what is the viewer's own."""
+    mine, _ = find_competitions(session, viewer, which="mine", size=6) if viewer.is_signed_in else ([], None)
+    own = {competition.id for competition in mine}
+    found, _ = find_competitions(session, viewer, which="open", size=12)
+    return render(
+        request,
+        "home.html",
+        mine=read_cards(session, mine),
+        open=read_cards(session, [competition for competition in found if competition.id not in own]),
+        recent=recent_rows(session, viewer, 5) if viewer.is_signed_in else [],
+    )
+
+
+@router.get("/competitions", dependencies=[Depends(public)])
+def show_competitions(
+    request: Request,
+    session: SessionDep,
+    viewer: ViewerDep,
+    q: Annotated[str, Query(max_length=200)] = "",
+    state: Filter = "",
+    page: PageParam = 1,
+) -> Response:
+    """The list, searched and filtered."""
+    found, place = find_competitions(session, viewer, which=state, text=q, number=page)
+    return render(
+        request,
+        "competitions/list.html",
+        section="competitions",
+        cards=read_cards(session, found),
+        query=q,
+        state=state,
+        page=place,
+    )
+
+
+@router.get("/competitions/{slug}")
+def show_overview(request: Request, access: Visible, session: SessionDep) -> Response:
+    """The first page of a competition, with phases, leagues and the latest announcements."""
+    pages = access.competition.pages
+    first = pages[0] if pages else None
+    return _show_text(request, access, session, first, announcements=_latest_announcements(session, access))
+
+
+@router.get("/competitions/{slug}/pages/{page_slug}")
+def show_page(request: Request, access: Visible, session: SessionDep, page_slug: str) -> Response:
+    """Another page of text."""
+    for page in access.competition.pages:
+        if page.slug == page_slug:
+            return _show_text(request, access, session, page, announcements=[])
+    raise NotFound("This competition has no such page.")
+
+
+def _show_text(
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    page: CompetitionPage | None,
+    *,
+    announcements: list[Any],
+) -> Response:
+    competition = access.competition
+    every = list_phases(session, competition)
+    phases = [
+        {
+            "slug": phase.slug,
+            "name": phase.name,
+            "status": (status := status_of(phase)).value,
+            "tone": TONES[status],
+            "starts_at": phase.starts_at,
+            "ends_at": phase.ends_at,
+        }
+        for phase in every
+    ]
+    return render(
+        request,
+        "competitions/overview.html",
+        section="competitions",
+        head=read_head(session, access, every),
+        tab="overview",
+        announcements=announcements,
+        pages=competition.pages,
+        page_slug=page.slug if page else "",
+        body=page.body if page else "",
+        leagues=_leagues(session, competition.id),
+        phases=phases,
+        facts=_facts(access),
+    )
+
+
+def _facts(access: CompetitionAccess) -> list[tuple[str, Any]]:
+    competition = access.competition
+    ways = {
+        Registration.OPEN: "open to everyone",
+        Registration.APPROVAL: "organizers approve",
+        Registration.CLOSED: "closed",
+    }
+    facts: list[tuple[str, Any]] = [
+        ("Registration", ways[competition.registration]),
+        (
+            "Teams",
+            "single participants" if competition.team_size < 2 else f"up to {competition.team_size} people",
+        ),
+    ]
+    if competition.prizes:
+        facts.append(("Prizes", competition.prizes))
+    if competition.contact_email:
+        facts.append(("Contact", competition.contact_email))
+    return facts
+
+
+def _leagues(session: SessionDep, competition_id: str) -> list[dict[str, Any]]:
+    leagues = session.scalars(
+        select(League)
+        .where(League.competition_id == competition_id, League.deleted_at.is_(None))
+        .order_by(League.position)
+    )
+    return [
+        {
+            "name": league.name,
+            "description": league.description,
+            "prizes": prizes_of(league),
+            "admission_words": ADMISSION_WORDS[league.admission],
+        }
+        for league in leagues
+    ]
+
+
+def _latest_announcements(session: SessionDep, access: CompetitionAccess) -> list[Announcement]:
+    query = (
+        select(Announcement)
+        .where(Announcement.competition_id == access.competition.id, Announcement.deleted_at.is_(None))
+        .order_by(Announcement.created_at.desc())
+        .limit(2)
+    )
+    return list(session.scalars(query))
+
+
+@router.get("/competitions/{slug}/join")
+def show_join(request: Request, access: Visible, session: SessionDep) -> Response:
+    """The terms, and the form that accepts them."""
+    return _show_join(request, access, session)
+
+
+def _show_join(
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    problem: PlatformError | None = None,
+    **values: str,
+) -> Response:
+    membership = access.membership
+    standing = join_state(access)
+    return render(
+        request,
+        "competitions/join.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_head(session, access),
+        tab="terms",
+        terms=access.competition.terms,
+        terms_version=access.competition.terms_version if access.competition.terms else "",
+        accepted_version=membership.terms_version if membership else None,
+        accepted_at=membership.terms_accepted_at if membership else None,
+        join_refusal=_REFUSALS.get(standing),
+        errors={_FIELDS.get(problem.details.get("field", ""), ""): problem.message} if problem else {},
+        values=values,
+    )
+
+
+@router.post("/competitions/{slug}/join")
+def join(
+    request: Request,
+    access: Visible,
+    session: SessionDep,
+    viewer: Annotated[Viewer, Depends(browser_session)],
+    accept: Annotated[str, Form(max_length=8)] = "",
+    team_name: Annotated[str, Form(max_length=100)] = "",
+) -> Response:
+    """Accept the terms and become a participant."""
+    user = session.get_one(User, viewer.id)
+    try:
+        with session.begin_nested():
+            membership = service.join(
+                session,
+                access.competition,
+                user,
+                accepts_terms=bool(accept),
+                pseudonym=team_name.strip() or None,
+            )
+    except PlatformError as error:
+        return _show_join(request, access, session, error, team_name=team_name)
+    taken = membership.status == MemberStatus.APPROVED
+    words = "You take part now. Good luck!" if taken else "The organizers will answer your request."
+    return redirect(f"/competitions/{access.competition.slug}", flash=words)

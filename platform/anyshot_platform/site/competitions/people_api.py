@@ -1,0 +1,224 @@
+"""People and teams of a competition over JSON, for its organizers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, Deed, Options
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.desk.competitions import member_acts, people
+from anyshot_platform.desk.competitions.member_acts import Invitation
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/people", tags=["organizing: people"])
+MemberParam = Annotated[str, Path(max_length=32)]
+Word = Annotated[str, Query(max_length=100)]
+MOST_EXTRA = 1_000_000
+
+
+class TeamOut(BaseModel):
+    """A member's team; the quotas come on top of the phases'."""
+
+    id: str
+    name: str
+    extra_quota_day: int
+    extra_quota_phase: int
+    out_of_ranking: bool
+
+
+class MemberOut(BaseModel):
+    """A member as organizers see them; reviewers see no `email`."""
+
+    id: str
+    username: str
+    email: str | None
+    role: Role
+    status: MemberStatus
+    reason: str
+    notes: str
+    team: TeamOut | None
+    joined_at: datetime
+
+
+class MemberPage(BaseModel):
+    """One page of the members, those that wait for a decision first."""
+
+    total: int
+    page: int
+    pages: int
+    items: list[MemberOut]
+
+
+class InviteIn(ConsentIn):
+    """An existing user, by name; who becomes more than a participant is confirmed by name."""
+
+    username: str = Field(max_length=320)
+    role: Role
+
+
+class MemberIn(BaseModel):
+    """What changes; what is left out stays. Only owners give roles."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    notes: str = Field(max_length=20_000)
+
+
+class RoleIn(ConsentIn):
+    """A role that may more than before is confirmed by the person's name."""
+
+    role: Role
+
+
+class QuotaIn(BaseModel):
+    """What a team may submit beyond the phases' quotas; negative numbers take away."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    day: int = Field(default=0, ge=-MOST_EXTRA, le=MOST_EXTRA)
+    phase: int = Field(default=0, ge=-MOST_EXTRA, le=MOST_EXTRA)
+    out_of_ranking: bool = False
+    reason: str = Field(default="", max_length=2000)
+
+
+@router.get("")
+def list_people(
+    access: AsReviewer,
+    session: SessionDep,
+    q: Word = "",
+    status: Word = "",
+    role: Word = "",
+    page: PageParam = 1,
+) -> MemberPage:
+    """Members, filtered by name, e-mail or team, by status and by role."""
+    found, place = people.list_people(session, access, text=q, status=status, role=role, number=page)
+    return MemberPage(
+        total=place.total,
+        page=place.number,
+        pages=place.pages,
+        items=[_show(access, person.membership, person.user, person.team) for person in found],
+    )
+
+
+@router.post("", status_code=201)
+def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
+    """Invite a user as organizer, reviewer or participant, by name; a member gets the role at once."""
+    user = people.find_user(session, body.username)
+    wish = Deed(access.viewer.id, body.reason, {"role": body.role})
+    carry_out(session, member_acts.INVITE, Invitation(access.competition, user), wish, body.consent())
+    membership = find_membership(session, access.competition.id, user.id)
+    assert membership is not None
+    return _show_member(access, session, membership)
+
+
+@router.post("/{membership_id}/approve")
+def approve(
+    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn | None = None
+) -> MemberOut:
+    """Let somebody take part; lifts a ban too."""
+    return _do(access, session, membership_id, member_acts.APPROVE, body or ConsentIn())
+
+
+@router.post("/{membership_id}/reject")
+def reject(
+    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn
+) -> MemberOut:
+    """Reject a registration; the person is told the reason."""
+    return _do(access, session, membership_id, member_acts.REJECT, body)
+
+
+@router.post("/{membership_id}/ban")
+def ban(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn) -> MemberOut:
+    """Close the competition to somebody; the person is told the reason, and `approve` lifts the ban.
+
+    Who has submissions is banned by name.
+    """
+    return _do(access, session, membership_id, member_acts.BAN, body)
+
+
+def _do(
+    access: CompetitionAccess,
+    session: Session,
+    membership_id: str,
+    act: Act[Membership],
+    body: ConsentIn,
+    options: Options | None = None,
+) -> MemberOut:
+    membership = people.find_member(session, access.competition, membership_id)
+    wish = Deed(access.viewer.id, body.reason, options or {})
+    carry_out(session, act, membership, wish, body.consent())
+    return _show_member(access, session, membership)
+
+
+@router.put("/{membership_id}/notes")
+def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: MemberIn) -> MemberOut:
+    """Keep a note that only organizers see."""
+    membership = people.find_member(session, access.competition, membership_id)
+    people.note(session, membership, body.notes, access.viewer.id)
+    return _show_member(access, session, membership)
+
+
+@router.put("/{membership_id}/role")
+def set_role(access: AsOwner, session: SessionDep, membership_id: MemberParam, body: RoleIn) -> MemberOut:
+    """Give a role; the last owner keeps theirs."""
+    return _do(access, session, membership_id, member_acts.ROLE, body, {"role": body.role})
+
+
+@router.put("/{membership_id}/quota")
+def set_quota(
+    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: QuotaIn
+) -> MemberOut:
+    """Give the person's team more (or less) quota than others, or take it out of the ranking."""
+    membership = people.find_member(session, access.competition, membership_id)
+    people.change_team(
+        session,
+        people.find_team(session, access.competition, membership.team_id or ""),
+        day=body.day,
+        phase=body.phase,
+        out_of_ranking=body.out_of_ranking,
+        reason=body.reason,
+        actor_id=access.viewer.id,
+    )
+    return _show_member(access, session, membership)
+
+
+def _show_member(access: CompetitionAccess, session: Session, membership: Membership) -> MemberOut:
+    session.flush()
+    team = session.get(Team, membership.team_id) if membership.team_id else None
+    return _show(access, membership, session.get_one(User, membership.user_id), team)
+
+
+def _show(access: CompetitionAccess, membership: Membership, user: User, team: Team | None) -> MemberOut:
+    return MemberOut(
+        id=membership.id,
+        username=user.username,
+        email=people.address_of(access, membership, user),
+        role=membership.role,
+        status=membership.status,
+        reason=membership.status_reason,
+        notes=membership.notes,
+        joined_at=membership.created_at,
+        team=TeamOut(
+            id=team.id,
+            name=team.name,
+            extra_quota_day=team.extra_quota_day,
+            extra_quota_phase=team.extra_quota_phase,
+            out_of_ranking=team.out_of_ranking,
+        )
+        if team
+        else None,
+    )

@@ -1,0 +1,81 @@
+"""Entries and leagues over JSON, for participants."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.entries import acts
+from anyshot_platform.leagues.service import find_league
+from anyshot_platform.phases.service import find_phase
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.entries.shown import EntryOut, show_entries
+from anyshot_platform.site.entries.views import EligibilityOut, show_leagues
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}", tags=["entries"])
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+SlugPart = Annotated[str, Path(max_length=64)]
+
+
+class AnswersIn(BaseModel):
+    """Answers to a league's questions, by key; "yes" confirms."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    answers: dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=4000)]] = Field(
+        max_length=20
+    )
+
+
+class ChoiceIn(BaseModel):
+    """The submission that shall stand in the league; null leaves the choice to the phase's rule."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    submission: str | None = Field(default=None, max_length=32)
+
+
+def _member(access: CompetitionAccess) -> Membership:
+    return require_participant(access.membership)
+
+
+@router.get("/leagues")
+def list_leagues(access: Participant, session: SessionDep) -> list[EligibilityOut]:
+    """What each league asks, one's own answers, and whether one's team may have an entry in it."""
+    return show_leagues(session, access.competition, _member(access))
+
+
+@router.put("/leagues/{league_slug}/answers")
+def answer(
+    access: Participant, session: SessionDep, league_slug: SlugPart, body: AnswersIn
+) -> EligibilityOut:
+    """Answer a league's questions, for oneself; the entries of the team follow."""
+    league = find_league(session, access.competition, league_slug)
+    acts.answer(session, access.competition, league, _member(access), body.answers)
+    shown = show_leagues(session, access.competition, _member(access))
+    return next(row for row in shown if row.league == league.slug)
+
+
+@router.get("/phases/{phase_slug}/entries")
+def list_entries(access: Participant, session: SessionDep, phase_slug: SlugPart) -> list[EntryOut]:
+    """The entries of one's team in a phase, one a league: score, rank, what an upload would replace, history."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return show_entries(session, phase, _member(access), access.sight_of(phase))
+
+
+@router.put("/phases/{phase_slug}/entries/{league_slug}")
+def choose(
+    access: Participant, session: SessionDep, phase_slug: SlugPart, league_slug: SlugPart, body: ChoiceIn
+) -> list[EntryOut]:
+    """Choose which submission stands in a league, where the phase lets teams choose."""
+    phase = find_phase(session, access.competition, phase_slug)
+    league = find_league(session, access.competition, league_slug)
+    acts.choose_by_hand(session, phase, league, _member(access), body.submission)
+    return show_entries(session, phase, _member(access), access.sight_of(phase))

@@ -1,0 +1,81 @@
+"""The organizers' page of entries."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from anyshot_platform.desk.entries import moderating
+from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
+from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/entries", include_in_schema=False)
+Word = Annotated[str, Query(max_length=64)]
+
+
+@router.get("")
+def show_entries(
+    request: Request,
+    access: AsReviewer,
+    session: SessionDep,
+    phase: Word = "",
+    league: Word = "",
+    state: Word = "",
+    q: Word = "",
+    page: PageParam = 1,
+) -> Response:
+    """All entries by phase, league and team, with their history."""
+    wanted = moderating.Wanted(phase, league, state, q.strip())
+    rows, place = moderating.find_entries(session, access.competition, wanted, page)
+    kept = {"phase": phase, "league": league, "state": state, "q": q}
+    return render_manage(
+        request,
+        session,
+        access,
+        "entries.html",
+        "entries",
+        heading="Entries",
+        rows=rows,
+        page=place,
+        wanted=wanted,
+        page_href=lambda number: f"{manage_path(access, '/entries')}?{urlencode({**kept, 'page': number})}",
+        phases=[(one.slug, one.name) for one in list_phases(session, access.competition)],
+        leagues=[(one.slug, one.name) for one in list_leagues(session, access.competition)],
+        state_words=STATE_WORDS,
+        choice_words=CHOICE_WORDS,
+    )
+
+
+@router.post("")
+def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Admit, refuse, disqualify the ticked entries, or undo a disqualification."""
+
+    def deed() -> str:
+        chosen = form.all("entry")
+        if not chosen:
+            raise Invalid("Tick the entries first.")
+        if form.text("deed") not in set(moderating.Deed):
+            raise Invalid("There is no such act.")
+        found = moderating.act_on(
+            session,
+            access.competition,
+            chosen,
+            moderating.Deed(form.text("deed")),
+            access.viewer.id,
+            form.text("reason"),
+        )
+        skipped = "; ".join(sorted({f"one {why}" for why in found.skipped.values()}))
+        return f"{len(found.done)} of {len(chosen)} entries changed." + (
+            f" Not: {skipped}." if skipped else ""
+        )
+
+    return act(session, manage_path(access, "/entries"), "", deed)

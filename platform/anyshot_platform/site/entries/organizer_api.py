@@ -1,0 +1,107 @@
+"""Entries over JSON, for organizers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_platform.desk.entries import moderating
+from anyshot_platform.desk.entries.moderating import Deed, EntryRow, Wanted
+from anyshot_platform.entries.states import Choice, EntryState
+from anyshot_platform.site.entries.shown import ChangeOut, show_change
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/entries", tags=["organizing: leagues"])
+
+
+class FilterIn(BaseModel):
+    """Which entries: short names, a state, a part of the team's name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    phase: str = Field(default="", max_length=64)
+    league: str = Field(default="", max_length=64)
+    state: EntryState | None = None
+    text: str = Field(default="", max_length=100)
+    page: int = Field(default=1, ge=1, le=1_000_000)
+
+
+class ManagedEntryOut(BaseModel):
+    """The entry of a team in a league of a phase, with its history."""
+
+    id: str
+    phase: str
+    league: str
+    team: str
+    team_id: str
+    submission: str
+    number: int
+    score: float | None
+    state: EntryState
+    choice: Choice
+    reason: str
+    updated_at: datetime
+    history: list[ChangeOut]
+
+
+class EntryPage(BaseModel):
+    """One page of the list."""
+
+    total: int
+    page: int
+    pages: int
+    items: list[ManagedEntryOut]
+
+
+class DeedIn(BaseModel):
+    """What is done to these entries."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    deed: Deed
+    ids: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
+    reason: str = Field(default="", max_length=2000, description="a refusal or disqualification needs one")
+
+
+class DoneOut(BaseModel):
+    """What was done; `skipped` says why not, by the entry's id."""
+
+    done: list[str]
+    skipped: dict[str, str]
+
+
+@router.get("")
+def list_entries(access: AsReviewer, session: SessionDep, wanted: Annotated[FilterIn, Query()]) -> EntryPage:
+    """All entries by phase, league and team, 50 a page."""
+    chosen = Wanted(wanted.phase, wanted.league, wanted.state or "", wanted.text)
+    rows, page = moderating.find_entries(session, access.competition, chosen, wanted.page)
+    return EntryPage(total=page.total, page=page.number, pages=page.pages, items=[_show(row) for row in rows])
+
+
+@router.post("/acts")
+def act_on_entries(access: AsOrganizer, session: SessionDep, body: DeedIn) -> DoneOut:
+    """Admit, refuse, disqualify, or undo a disqualification."""
+    found = moderating.act_on(session, access.competition, body.ids, body.deed, access.viewer.id, body.reason)
+    return DoneOut(done=list(found.done), skipped=found.skipped)
+
+
+def _show(row: EntryRow) -> ManagedEntryOut:
+    return ManagedEntryOut(
+        id=row.entry.id,
+        phase=row.phase.slug,
+        league=row.league.slug,
+        team=row.team.name,
+        team_id=row.team.id,
+        submission=row.submission.id,
+        number=row.submission.number,
+        score=row.submission.score,
+        state=row.entry.state,
+        choice=row.entry.choice,
+        reason=row.entry.reason,
+        updated_at=row.entry.updated_at,
+        history=[show_change(one) for one in row.history],
+    )

@@ -1,0 +1,97 @@
+"""The page of leagues for participants: what each asks, my answers, my team's entries and their history."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response
+
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.entries import acts
+from anyshot_platform.entries import eligibility
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.leagues.service import find_league
+from anyshot_platform.phases.service import find_phase, list_phases
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.entries.shown import show_entries
+from anyshot_platform.site.entries.views import show_leagues
+from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/leagues", include_in_schema=False)
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+SlugPart = Annotated[str, Path(max_length=64)]
+
+
+@router.get("")
+def show(request: Request, access: Participant, session: SessionDep) -> Response:
+    """Leagues, questions, entries."""
+    return _show(request, access, session)
+
+
+def _show(
+    request: Request, access: CompetitionAccess, session: SessionDep, problem: PlatformError | None = None
+) -> Response:
+    membership = require_participant(access.membership)
+    phases = [
+        {
+            "phase": phase,
+            "entries": show_entries(session, phase, membership, access.sight_of(phase)),
+        }
+        for phase in list_phases(session, access.competition)
+    ]
+    return render(
+        request,
+        "competitions/leagues.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_head(session, access),
+        tab="leagues",
+        leagues=show_leagues(session, access.competition, membership),
+        phases=[row for row in phases if row["entries"]],
+        problem=problem.message if problem else "",
+    )
+
+
+@router.post("/{league_slug}/answers")
+def answer(
+    request: Request, access: Participant, session: SessionDep, league_slug: SlugPart, form: FormDep
+) -> Response:
+    """Answer a league's questions."""
+    league = find_league(session, access.competition, league_slug)
+    answers = {
+        question.key: form.text(f"{league.slug}_{question.key}", 4000)
+        for question in eligibility.questions_of(league)
+    }
+    try:
+        acts.answer(session, access.competition, league, require_participant(access.membership), answers)
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, access, session, error)
+    return _back(access, f"Your answers for {league.name} are saved.")
+
+
+@router.post("/{league_slug}/choose")
+def choose(
+    request: Request, access: Participant, session: SessionDep, league_slug: SlugPart, form: FormDep
+) -> Response:
+    """Choose which submission stands; an empty choice goes back to the phase's rule."""
+    phase = find_phase(session, access.competition, form.text("phase", 64))
+    league = find_league(session, access.competition, league_slug)
+    chosen = form.text("submission", 32) or None
+    try:
+        acts.choose_by_hand(session, phase, league, require_participant(access.membership), chosen)
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, access, session, error)
+    words = "Your choice stands" if chosen else "The rule of the phase decides again"
+    return _back(access, f"{words} in {league.name}.")
+
+
+def _back(access: CompetitionAccess, words: str) -> Response:
+    return redirect(f"/competitions/{access.competition.slug}/leagues", flash=words)

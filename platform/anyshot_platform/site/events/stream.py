@@ -1,0 +1,129 @@
+"""Server-sent events: one submission's state and log, live, resumable by the last id seen.
+
+A stream looks at the database only when `events.watching` says that its submission changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+
+from fastapi import Request
+from sqlalchemy.orm import Session
+
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.events.models import RunEvent
+from anyshot_platform.events.service import read_events
+from anyshot_platform.events.watching import Watching, changes
+from anyshot_platform.judging.service import list_runs
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset, run_budget
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.workers.places import find_place
+
+BATCH = 500
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look at the database found."""
+
+    state: dict[str, object]
+    ended: bool
+    lines: list[RunEvent]
+
+
+def look(session: Session, sight: Sight, after: int, limit: int = BATCH) -> Look:
+    """The submission's state, and its log lines after an id, as far as the viewer sees them."""
+    submission = sight.submission
+    runs = [
+        run
+        for run in list_runs(session, submission)
+        if run.phase_version.number == submission.phase.live_version
+    ]
+    newest = max((run.generation for run in runs), default=0)
+    current = [run for run in runs if run.generation == newest]
+    lines = read_events(session, [run.id for run in current], policy=sight.logs, after=after, limit=limit)
+    return Look(describe(session, sight, current), all(run.state in ENDED for run in current), lines)
+
+
+def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, object]:
+    """The state of a submission for the page: overall, and of each run."""
+    submission = sight.submission
+    places = [place for run in runs if (place := find_place(session, run)) is not None]
+    first = min(places, key=lambda place: place.ahead, default=None)
+    return {
+        "status": submission.status.value,
+        "verdict": submission.verdict.value if submission.verdict else None,
+        "queue_place": first.ahead if first else None,
+        "workers": first.workers if first else None,
+        "expected_start": first.expected_start.isoformat() if first and first.expected_start else None,
+        "tasks_done": sum(run.tasks_done for run in runs),
+        "tasks_total": sum(run.tasks_total for run in runs),
+        "seconds_used": round(sum(run.seconds_used for run in runs), 1),
+        "budget_seconds": sum(run_budget(run) for run in runs if not run.shard_index or goes_by_dataset(run)),
+        "runs": [
+            {
+                "id": run.id,
+                "state": run.state.value,
+                "attempt": run.attempt,
+                "seed_index": run.seed_index,
+                "shard_index": run.shard_index,
+                "tasks_done": run.tasks_done,
+                "tasks_total": run.tasks_total,
+                "seconds_used": round(run.seconds_used, 1),
+                "budget_seconds": run_budget(run),
+                "message": sight.fault(run).message or sight.progress(run),
+                "cancelling": run.cancel_requested_at is not None and run.state not in ENDED,
+            }
+            for run in runs
+        ],
+    }
+
+
+async def stream(
+    request: Request,
+    watching: Watching,
+    submission_id: str,
+    user_id: str,
+    look: Callable[[int], Look],
+    after: int,
+) -> AsyncIterator[str]:
+    """The events of a submission until it ends and its log is through, or the browser leaves.
+
+    `look` gives the state and the lines after an id; it raises a `PlatformError` once the viewer may no longer read.
+    """
+    last_state: dict[str, object] | None = None
+    yield "retry: 1000\n\n"
+    may_read = partial(look, 2**62)
+    async for changed in changes(request, watching, submission_id, user_id, may_read):
+        if not changed:
+            yield ": still here\n\n"
+        full = changed
+        while full:
+            try:
+                found = await watching.look(look, after)
+            except PlatformError:
+                return
+            full = len(found.lines) == BATCH
+            if found.lines:
+                after = found.lines[-1].id
+                yield _format("log", [_line(line) for line in found.lines], identity=after)
+            if found.state != last_state:
+                last_state = found.state
+                yield _format("state", found.state)
+            if found.ended and not full:
+                yield _format("end", {})
+                return
+
+
+def _line(line: RunEvent) -> list[object]:
+    return [line.id, line.at.timestamp(), line.stream, line.stage.value, line.text]
+
+
+def _format(event: str, data: object, *, identity: int | None = None) -> str:
+    head = f"id: {identity}\n" if identity is not None else ""
+    return f"{head}event: {event}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"

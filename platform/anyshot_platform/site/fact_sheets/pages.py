@@ -1,0 +1,69 @@
+"""The page of one's team's fact sheet."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.fact_sheets import service
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.fact_sheets.api import show_sheet
+from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.teams.models import Team
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/fact-sheet", include_in_schema=False)
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+
+
+@router.get("")
+def show(request: Request, access: Participant, session: SessionDep) -> Response:
+    """The form, as it was saved."""
+    return _show(request, access, session)
+
+
+def _show(
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    problem: PlatformError | None = None,
+    sent: dict[str, str] | None = None,
+) -> Response:
+    team = session.get_one(Team, require_participant(access.membership).team_id)
+    return render(
+        request,
+        "competitions/fact_sheet.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_head(session, access),
+        tab="team",
+        sheet=show_sheet(access.competition, service.sheet_of(session, access.competition, team)),
+        sent=sent,
+        problem=problem.message if problem else "",
+    )
+
+
+@router.post("")
+def save(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
+    """Keep a draft, or hand it in."""
+    membership = require_participant(access.membership)
+    keys = [str(question["key"]) for question in access.competition.fact_sheet]
+    answers = {key: form.text(f"fact_{key}", 10_000) for key in keys}
+    hand_in = form.text("act") == "hand_in"
+    try:
+        service.save(
+            session, access.competition, membership, answers, hand_in=hand_in, public=form.flag("public")
+        )
+    except PlatformError as error:
+        session.rollback()
+        return _show(request, access, session, error, answers)
+    words = "The fact sheet is handed in." if hand_in else "The draft is saved; it is not handed in yet."
+    return redirect(f"/competitions/{access.competition.slug}/fact-sheet", flash=words)

@@ -1,0 +1,201 @@
+"""All that a page of a board shows: who may see it, its rows, what is around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.charts import HistoryPoint, draw_history
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leaderboards.extra_columns import read_extra_columns
+from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
+from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
+from anyshot_platform.leaderboards.sorting import sort_board
+from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
+from anyshot_platform.leagues.models import Gate, League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.names import name_datasets
+from anyshot_platform.site.leaderboards.board_shape import BoardView, HistoryRow, PhaseChoice
+from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
+from anyshot_platform.site.shell.heads import Tab
+
+PAGE_SIZE = 50
+
+
+def read_board_view(
+    session: Session,
+    storage: Storage,
+    access: CompetitionAccess,
+    phases: Sequence[Phase],
+    phase: Phase,
+    league_slug: str,
+    *,
+    sort: str,
+    text: str,
+    number: int,
+) -> BoardView:
+    """All that the page shows; `phases` are all of the competition's, to choose from."""
+    leagues = session.scalars(
+        select(League)
+        .where(League.competition_id == access.competition.id, League.deleted_at.is_(None))
+        .order_by(League.position)
+    ).all()
+    league = next((one for one in leagues if one.slug == league_slug), leagues[0] if leagues else None)
+    if league is None or (league_slug and league.slug != league_slug):
+        raise NotFound("There is no such league.")
+    version = live_version(session, phase)
+    base = f"/competitions/{access.competition.slug}/leaderboard"
+    sight = access.sight_of(phase)
+    hidden = sight.board_hidden
+    state = read_state(session, version, league)
+    names = name_datasets(session, sight, version)
+    places, page = (
+        ([], page_of(1, PAGE_SIZE, 0))
+        if hidden
+        else _read(session, version, league, state, names.reveal_sort(sort), text, number)
+    )
+    gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
+    columns = make_columns(places, names)
+    scale = make_scale(places, gate)
+    team_id = access.membership.team_id if access.membership else None
+    rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
+    at_front = sort == "rank" and not text and page.number == 1
+    history = () if hidden or not at_front else read_history(session, version, league, state)
+    chosen = (("phase", phase.slug), ("league", league.slug))
+    return BoardView(
+        subtitle=f"{phase.name}, {league.name} league"
+        + (f": {page.total} ranked" if sort == "rank" and not text else ""),
+        phases=_phase_choices(phases, phase, league, base),
+        leagues=tuple(
+            Tab(one.slug, one.name, f"{base}?{urlencode({'phase': phase.slug, 'league': one.slug})}", "")
+            for one in leagues
+        ),
+        league_key=league.slug,
+        league_name=league.name,
+        note=sight.board_note,
+        hidden=hidden,
+        rows=make_rows(
+            places,
+            columns,
+            scale,
+            own_team=team_id,
+            hrefs=_hrefs(places, access, team_id),
+            gate=gate,
+            in_rank_order=sort == "rank" and not text and not version.rule.relative,
+        ),
+        datasets=columns,
+        extra=read_extra_columns(session, version, league, places),
+        low=scale.low,
+        high=scale.high,
+        gate=gate,
+        gate_x=_gate_x(scale, gate),
+        page=page,
+        sort=sort,
+        query=text,
+        keep=(*chosen, ("sort", sort)),
+        clear_href=f"{base}?{urlencode(chosen)}",
+        own_href=_own_href(base, chosen, rank, team_id),
+        own_words=_own_words(session, version, league, state, rank) if rank else "",
+        neighbours=_neighbours(session, storage, version, league, state, rank)
+        if rank and sight.scores
+        else (),
+        updated_at=state.at if not hidden else None,
+        score_title="Score",
+        bracket_words="their difference lies within its 95 % interval, taken as unpaired",
+        rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
+        history_svg=_draw_history(history) if len(history) > 1 else None,
+        history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
+        exports=(),
+    )
+
+
+def _read(
+    session: Session,
+    version: PhaseVersion,
+    league: League,
+    state: BoardState,
+    sort: str,
+    text: str,
+    number: int,
+) -> tuple[list[Place], Page]:
+    """The places of a page; in rank order, unranked rows come on top of the page's size."""
+    if sort == "rank" and not text:
+        first = read_board(
+            session, version, league, offset=(number - 1) * PAGE_SIZE, limit=PAGE_SIZE, state=state
+        )
+        page = page_of(number, PAGE_SIZE, first.total)
+        if page.number != number:
+            first = read_board(session, version, league, offset=page.offset, limit=PAGE_SIZE, state=state)
+        return list(first.places), page
+    start = (number - 1) * PAGE_SIZE
+    found, total = sort_board(
+        session, version, league, state, sort=sort, text=text, offset=start, limit=PAGE_SIZE
+    )
+    return found, page_of(number, PAGE_SIZE, total)
+
+
+def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
+    ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
+    return f"Your team is on rank {rank:,} of {ranked:,}."
+
+
+def _neighbours(
+    session: Session, storage: Storage, version: PhaseVersion, league: League, state: BoardState, rank: int
+) -> tuple[Neighbour, ...]:
+    key = ("neighbours", rank)
+    return recall(state, key, lambda: read_neighbours(session, storage, version, league, rank))
+
+
+def _phase_choices(
+    phases: Sequence[Phase], current: Phase, league: League, base: str
+) -> tuple[PhaseChoice, ...]:
+    return tuple(
+        PhaseChoice(
+            phase.name,
+            f"{base}?{urlencode({'phase': phase.slug, 'league': league.slug})}",
+            phase.id == current.id,
+        )
+        for phase in phases
+        if phase.kind != PhaseKind.PUBLIC
+        and (status_of(phase) != PhaseStatus.UPCOMING or phase.id == current.id)
+    )
+
+
+def _hrefs(places: list[Place], access: CompetitionAccess, team_id: str | None) -> dict[str, str]:
+    """Links to the submissions that the viewer may open."""
+    sees_all = access.may(Role.REVIEWER)
+    return {
+        place.row.submission_id: f"/submissions/{place.row.submission_id}"
+        for place in places
+        if sees_all or (team_id is not None and place.row.team_id == team_id)
+    }
+
+
+def _gate_x(scale: Scale, gate: float | None) -> float | None:
+    return scale.x(gate) if gate is not None and scale.low < gate < scale.high else None
+
+
+def _own_href(
+    base: str, chosen: tuple[tuple[str, str], ...], rank: int | None, team_id: str | None
+) -> str | None:
+    if rank is None or team_id is None:
+        return None
+    page = (rank - 1) // PAGE_SIZE + 1
+    return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
+
+
+@lru_cache(maxsize=128)
+def _draw_history(history: tuple[TopValue, ...]) -> Markup:
+    points = [HistoryPoint(top.at, top.value) for top in history]
+    return Markup(draw_history({"Best so far": points}, "History of the top").svg)

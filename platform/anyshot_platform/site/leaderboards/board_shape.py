@@ -1,0 +1,67 @@
+"""What a page of a leaderboard holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from markupsafe import Markup
+
+from anyshot_platform.kernel.paging import Page
+from anyshot_platform.leaderboards.extra_columns import ExtraColumn
+from anyshot_platform.leaderboards.trust import Neighbour
+from anyshot_platform.site.leaderboards.board_view import Column, RowView
+from anyshot_platform.site.shell.heads import Tab
+
+
+@dataclass(frozen=True)
+class PhaseChoice:
+    """A phase whose board can be chosen."""
+
+    name: str
+    href: str
+    current: bool
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """A new top of the board."""
+
+    at: datetime
+    team: str
+    value: float
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """A page of a board, with all around it."""
+
+    subtitle: str
+    phases: tuple[PhaseChoice, ...]
+    leagues: tuple[Tab, ...]
+    league_key: str
+    league_name: str
+    note: str
+    hidden: str
+    rows: tuple[RowView, ...]
+    datasets: tuple[Column, ...]
+    extra: tuple[ExtraColumn, ...]
+    low: float
+    high: float
+    gate: float | None
+    gate_x: float | None
+    page: Page
+    sort: str
+    query: str
+    keep: tuple[tuple[str, str], ...]
+    clear_href: str
+    own_href: str | None
+    own_words: str
+    neighbours: tuple[Neighbour, ...]
+    updated_at: datetime | None
+    score_title: str
+    bracket_words: str
+    rule_words: str
+    history_svg: Markup | None
+    history_rows: tuple[HistoryRow, ...]
+    exports: tuple[tuple[str, str], ...]

@@ -1,0 +1,62 @@
+"""The leaderboard page: one board a league and phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.leaderboards.board_page import read_board_view
+from anyshot_platform.site.shell.heads import open_for_uploads, read_head
+from anyshot_platform.web.access import visible_competition
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(include_in_schema=False)
+Sort = Annotated[str, Query(max_length=200, pattern=r"^-?(rank|score|seconds|submitted|d:.{1,190})$")]
+
+
+@router.get("/competitions/{slug}/leaderboard")
+def show_board(
+    request: Request,
+    access: Annotated[CompetitionAccess, Depends(visible_competition)],
+    session: SessionDep,
+    services: ServicesDep,
+    phase: Annotated[str, Query(max_length=64)] = "",
+    league: Annotated[str, Query(max_length=64)] = "",
+    sort: Sort = "rank",
+    q: Annotated[str, Query(max_length=100)] = "",
+    page: PageParam = 1,
+) -> Response:
+    """One page of the board of a phase and league."""
+    phases = list_phases(session, access.competition)
+    chosen = find_phase(session, access.competition, phase) if phase else _default_phase(phases)
+    if chosen is None:
+        raise NotFound("This competition has no phases yet.")
+    board = read_board_view(
+        session, services.storage, access, phases, chosen, league, sort=sort, text=q.strip(), number=page
+    )
+    return render(
+        request,
+        "leaderboards/show.html",
+        section="competitions",
+        page_class="page--wide" if len(board.datasets) > 4 else "",
+        head=read_head(session, access, phases),
+        tab="leaderboard",
+        board=board,
+    )
+
+
+def _default_phase(every: Sequence[Phase]) -> Phase | None:
+    """The phase that is open, else the last that began, else the first to begin."""
+    phases = [phase for phase in every if phase.kind != PhaseKind.PUBLIC]
+    begun = [phase for phase in phases if status_of(phase) != PhaseStatus.UPCOMING]
+    return open_for_uploads(phases) or next(iter([*begun[-1:], *phases]), None)

@@ -1,0 +1,141 @@
+"""The organizers' page of leagues: editing, approvals with evidence."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from anyshot_platform.desk.entries import acts
+from anyshot_platform.desk.leagues import organizing
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues.description import LeagueSpec
+from anyshot_platform.leagues.questions import read_questions, write_questions
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.site.entries.views import list_decisions
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_schema=False)
+
+
+@router.get("")
+def show_leagues(request: Request, access: AsReviewer, session: SessionDep, status: str = "") -> Response:
+    """Leagues and the entries that wait for a decision."""
+    wanted = EntryStatus(status) if status in set(EntryStatus) else None
+    return render_manage(
+        request,
+        session,
+        access,
+        "leagues.html",
+        "leagues",
+        heading="Leagues",
+        write_questions=write_questions,
+        leagues=organizing.list_leagues(session, access.competition, deleted=True),
+        entries=organizing.list_entries(session, access.competition, status=wanted),
+        teams=list_decisions(session, organizing.list_leagues(session, access.competition)),
+        status=status,
+    )
+
+
+def _awards(form: SentForm) -> dict[str, object] | None:
+    amounts = form.text("awards").replace(",", " ").split()
+    if not amounts:
+        return None
+    split = form.text("award_split") or "equally"
+    return {"amounts": amounts, "currency": form.text("currency") or "EUR", "split": split}
+
+
+def _read(form: SentForm, key: str) -> LeagueSpec:
+    raw = {
+        "key": key,
+        "title": form.text("title"),
+        "description": form.text("description"),
+        "admission": form.text("admission") or "all",
+        "every_member": form.flag("every_member"),
+        "questions": read_questions(form.text("questions")),
+        "closed_to_newcomers": form.flag("closed_to_newcomers"),
+        "opens": form.text("opens") or None,
+        "quota": {"per_day": form.number("quota_day"), "total": form.number("quota_phase")},
+        "prizes": form.text("prizes"),
+        "awards": _awards(form),
+        "columns": [{"metric": metric} for metric in form.all("columns")],
+    }
+    try:
+        return LeagueSpec.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+
+
+@router.post("")
+def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a league."""
+
+    def deed() -> None:
+        known = form.text("league")
+        league = organizing.find_league(session, access.competition, known) if known else None
+        spec = _read(form, league.slug if league else form.text("key"))
+        organizing.save_league(session, access.competition, spec, access.viewer.id, league)
+
+    return act(session, manage_path(access, "/leagues"), "The league is saved.", deed)
+
+
+@router.post("/{league_slug}/delete")
+def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
+    """Hide a league."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    deed = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", deed)
+
+
+@router.post("/{league_slug}/restore")
+def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
+    """Undo a deletion."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    deed = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/leagues"), f"{league.name} is back.", deed)
+
+
+@router.post("/teams/decide")
+def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Admit or refuse the ticked teams."""
+
+    def deed() -> str:
+        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+        chosen = [entry.partition(":") for entry in form.all("team")]
+        if not chosen:
+            raise Invalid("Tick the teams first.")
+        changed = sum(
+            acts.judge(
+                session,
+                access.competition,
+                organizing.find_league(session, access.competition, league),
+                [team],
+                status,
+                access.viewer.id,
+                form.text("reason"),
+            )
+            for league, _, team in chosen
+        )
+        return f"{changed} of {len(chosen)} decisions changed: {status.value}."
+
+    return act(session, manage_path(access, "/leagues"), "", deed)
+
+
+@router.post("/decide")
+def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Admit or refuse the ticked entries."""
+
+    def deed() -> str:
+        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+        chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
+        if not chosen:
+            raise Invalid("Tick the entries first.")
+        changed = organizing.decide(
+            session, access.competition, chosen, status, access.viewer.id, form.text("reason")
+        )
+        return f"{changed} of {len(chosen)} entries {status.value}."
+
+    return act(session, manage_path(access, "/leagues"), "", deed)

@@ -1,0 +1,168 @@
+"""Leagues over JSON, for organizers: editing, and deciding who stands in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_core.wire.evidence import Evidence
+from anyshot_platform.desk.entries import acts
+from anyshot_platform.desk.leagues import organizing
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.site.entries.views import DecisionRow, list_decisions
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
+LeagueParam = Annotated[str, Path(max_length=64)]
+
+
+class LeagueState(BaseModel):
+    """A league as in a bundle."""
+
+    deleted: bool
+    settings: LeagueSpec
+
+
+class EntryOut(BaseModel):
+    """A submission in a league that does not admit everybody, with the evidence."""
+
+    submission: str
+    league: str
+    team: str
+    members: list[str]
+    status: EntryStatus
+    reason: str
+    evidence: Evidence | None
+    suspicious: list[str] = Field(description="what of the evidence speaks for pretrained weights, in words")
+
+
+class EntryIn(BaseModel):
+    """One entry."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    submission: str = Field(max_length=32)
+    league: str = Field(max_length=64)
+
+
+class DecisionIn(BaseModel):
+    """Admit or refuse these entries."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entries: list[EntryIn] = Field(min_length=1, max_length=1000)
+    admit: bool
+    reason: str = Field(default="", max_length=2000)
+
+
+class DecidedOut(BaseModel):
+    """How many entries changed."""
+
+    changed: int
+
+
+@router.get("")
+def list_leagues(access: AsReviewer, session: SessionDep) -> list[LeagueState]:
+    """The leagues in their order, deleted ones too."""
+    return [_show(row) for row in organizing.list_leagues(session, access.competition, deleted=True)]
+
+
+@router.post("", status_code=201)
+def add_league(access: AsOrganizer, session: SessionDep, body: LeagueSpec) -> LeagueState:
+    """Add a league."""
+    return _show(organizing.save_league(session, access.competition, body, access.viewer.id))
+
+
+@router.put("/{league_slug}")
+def change_league(
+    access: AsOrganizer, session: SessionDep, league_slug: LeagueParam, body: LeagueSpec
+) -> LeagueState:
+    """Change a league; its short name stays."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    if body.key != league.slug:
+        raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
+    return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
+
+
+@router.delete("/{league_slug}")
+def delete_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
+    """Hide a league with its boards; `restore` undoes it."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    organizing.delete_league(session, league, access.viewer.id)
+    return _show(league)
+
+
+@router.post("/{league_slug}/restore")
+def restore_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
+    """Undo a deletion."""
+    league = organizing.find_league(session, access.competition, league_slug)
+    organizing.restore_league(session, league, access.viewer.id)
+    return _show(league)
+
+
+@router.get("/entries")
+def list_entries(
+    access: AsReviewer, session: SessionDep, status: EntryStatus | None = None
+) -> list[EntryOut]:
+    """Entries of the leagues that do not admit everybody, those that wait first."""
+    return [
+        EntryOut(
+            submission=row.submission.id,
+            league=row.league.slug,
+            team=row.team,
+            members=list(row.members),
+            status=row.entry.status,
+            reason=row.entry.reason,
+            evidence=row.entry.evidence,
+            suspicious=row.entry.evidence.suspicious if row.entry.evidence else [],
+        )
+        for row in organizing.list_entries(session, access.competition, status=status)
+    ]
+
+
+class TeamDecisionIn(BaseModel):
+    """Admit or refuse teams in a league that asks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    league: str = Field(max_length=64)
+    teams: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
+    admit: bool
+    reason: str = Field(default="", max_length=2000)
+
+
+@router.get("/teams")
+def list_teams(access: AsReviewer, session: SessionDep) -> list[DecisionRow]:
+    """Teams in the leagues that ask, with the members' answers, country and affiliation."""
+    return list_decisions(session, organizing.list_leagues(session, access.competition))
+
+
+@router.post("/teams/decide")
+def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn) -> DecidedOut:
+    """Admit or refuse teams; boards follow, the teams hear of it."""
+    league = organizing.find_league(session, access.competition, body.league)
+    status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
+    changed = acts.judge(
+        session, access.competition, league, body.teams, status, access.viewer.id, body.reason
+    )
+    return DecidedOut(changed=changed)
+
+
+@router.post("/entries/decide")
+def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> DecidedOut:
+    """Admit or refuse entries; boards follow."""
+    leagues = {row.slug: row.id for row in organizing.list_leagues(session, access.competition, deleted=True)}
+    chosen = [(entry.submission, leagues.get(entry.league, "")) for entry in body.entries]
+    status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
+    changed = organizing.decide(session, access.competition, chosen, status, access.viewer.id, body.reason)
+    return DecidedOut(changed=changed)
+
+
+def _show(league: League) -> LeagueState:
+    return LeagueState(deleted=league.deleted_at is not None, settings=describe_league(league))

@@ -1,0 +1,198 @@
+"""The pages of site administrators: operations, users, competitions, workers and images, storage."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.accounts import administration
+from anyshot_platform.alerts.service import list_open
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.kernel.slugs import check_slug
+from anyshot_platform.operations import overview
+from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_all
+from anyshot_platform.operations.watch import late_loops
+from anyshot_platform.queue.loops import read_loops
+from anyshot_platform.sight.access import find_competition
+from anyshot_platform.site.shell.manage_frame import act
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.workers.models import Image, Worker, WorkerToken
+from anyshot_platform.workers.tokens import DAYS, Reach, create_worker_token, revoke_worker_token
+
+router = APIRouter(prefix="/admin", include_in_schema=False)
+Admin = Annotated[Viewer, Depends(site_admin)]
+
+
+@router.get("")
+def show_operations(request: Request, viewer: Admin, session: SessionDep, services: ServicesDep) -> Response:
+    """Queues, workers, failures, alerts, background threads, what is set aside."""
+    return render(
+        request,
+        "admin/operations.html",
+        section="admin",
+        current="operations",
+        alerts=list_open(session),
+        queues=overview.read_queues(session),
+        workers=overview.read_workers(session),
+        failures=overview.count_failures(session),
+        lost=overview.lost_attempts(session),
+        loops=read_loops(session),
+        late={loop.name for loop in late_loops(session, services.settings)},
+        set_aside=list_set_aside(session),
+        now=now().astimezone(UTC),
+    )
+
+
+@router.post("/set-aside")
+def retry_everything(viewer: Admin, session: SessionDep) -> Response:
+    """Try everything again that is set aside."""
+    return act(session, "/admin", "All of it is tried again.", lambda: retry_all(session, viewer.id) and None)
+
+
+@router.post("/set-aside/{kind}/{identity}")
+def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> Response:
+    """Try one thing again that is set aside."""
+    return act(session, "/admin", "It is tried again.", lambda: retry(session, kind, identity, viewer.id))
+
+
+@router.get("/users")
+def show_users(
+    request: Request, viewer: Admin, session: SessionDep, q: str = "", page: PageParam = 1
+) -> Response:
+    """Accounts."""
+    users, place = administration.list_users(session, q, page)
+    return render(
+        request,
+        "admin/users.html",
+        section="admin",
+        current="users",
+        users=users,
+        page=place,
+        q=q,
+        own_id=viewer.id,
+    )
+
+
+@router.post("/users/{user_id}/{deed}")
+def change_user(viewer: Admin, session: SessionDep, user_id: str, deed: str) -> Response:
+    """Block, unblock, promote, demote, sign out."""
+    work = lambda: administration.change_user(session, user_id, deed, viewer.id) and None  # noqa: E731
+    return act(session, "/admin/users", "Done.", work)
+
+
+@router.get("/competitions")
+def show_competitions(request: Request, viewer: Admin, session: SessionDep) -> Response:
+    """All competitions, also drafts and deleted ones."""
+    found = session.scalars(select(Competition).order_by(Competition.created_at.desc()).limit(500))
+    return render(
+        request, "admin/competitions.html", section="admin", current="competitions", rows=list(found)
+    )
+
+
+@router.get("/workers")
+def show_workers(request: Request, viewer: Admin, session: SessionDep) -> Response:
+    """Workers, their tokens, images."""
+    return _show_workers(request, session)
+
+
+def _show_workers(request: Request, session: SessionDep, secret: str = "") -> Response:
+    tokens = session.scalars(select(WorkerToken).order_by(WorkerToken.created_at.desc()))
+    return render(
+        request,
+        "admin/workers.html",
+        section="admin",
+        current="workers",
+        workers=overview.read_workers(session),
+        tokens=list(tokens),
+        images=list(session.scalars(select(Image).order_by(Image.name))),
+        secret=secret,
+    )
+
+
+@router.post("/workers/tokens")
+def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
+    """Make a worker's token and show it once."""
+    slug = form.text("competition")
+    only = find_competition(session, slug).id if slug else None
+    reach = Reach(form.text("hardware_class", 64), only, form.number("days") or DAYS)
+    secret = create_worker_token(session, form.text("name"), viewer.id, reach)
+    audit.record(
+        session,
+        actor_id=viewer.id,
+        action="worker.token",
+        object_type="worker_token",
+        object_id=form.text("name")[:64],
+    )
+    return _show_workers(request, session, secret)
+
+
+@router.post("/workers/tokens/{token_id}/revoke")
+def revoke_token(viewer: Admin, session: SessionDep, token_id: str) -> Response:
+    """Make a token worthless."""
+
+    def work() -> None:
+        revoke_worker_token(session, token_id)
+        audit.record(
+            session,
+            actor_id=viewer.id,
+            action="worker.revoke",
+            object_type="worker_token",
+            object_id=token_id,
+        )
+
+    return act(
+        session, "/admin/workers", "The token is revoked; what its workers hold goes back to the queue.", work
+    )
+
+
+@router.post("/workers/{worker_id}/{deed}")
+def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, deed: str) -> Response:
+    """Give a worker nothing more, or work again."""
+    worker = session.get(Worker, worker_id)
+    if worker is None or deed not in ("pause", "resume"):
+        raise NotFound("There is no such worker.")
+
+    def work() -> None:
+        worker.paused_at = now() if deed == "pause" else None
+        audit.record(
+            session, actor_id=viewer.id, action=f"worker.{deed}", object_type="worker", object_id=worker.id
+        )
+
+    return act(session, "/admin/workers", "Done.", work)
+
+
+@router.post("/images")
+def save_image(viewer: Admin, session: SessionDep, form: FormDep) -> Response:
+    """Offer a sandbox image, or switch one off."""
+
+    def work() -> None:
+        name = form.text("name", 64)
+        if not name:
+            raise Invalid("An image needs a name.", field="name")
+        check_slug(name)
+        image = session.scalars(select(Image).where(Image.name == name)).one_or_none() or Image(name=name)
+        image.description = form.text("description") or image.description or ""
+        image.enabled = form.text("enabled") != "0"
+        session.add(image)
+        audit.record(session, actor_id=viewer.id, action="image.save", object_type="image", object_id=name)
+
+    return act(session, "/admin/workers", "Saved.", work)
+
+
+@router.get("/storage")
+def show_storage(request: Request, viewer: Admin, session: SessionDep) -> Response:
+    """What lies in the storage."""
+    rows = overview.read_storage(session)
+    return render(request, "admin/storage.html", section="admin", current="storage", rows=rows)

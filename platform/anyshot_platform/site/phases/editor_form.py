@@ -1,0 +1,68 @@
+"""The form of the phase editor: what is offered to choose from, and the description that was sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.protocols import ProtocolError
+from anyshot_platform.bundles.crosschecks import is_zone
+from anyshot_platform.desk.phases.checks import usable_pools
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.described.form import Card, Options, cards_of, read_form
+from anyshot_platform.site.phases.protocol_form import read_protocol
+from anyshot_platform.web.forms import SentForm
+from anyshot_platform.workers.models import Image, Worker
+from anyshot_scoring.rules import RULES
+
+
+def cards(session: Session, access: CompetitionAccess, phase: Phase | None, spec: PhaseSpec) -> list[Card]:
+    """The form with the settings of `spec`; a phase that exists keeps its short name."""
+    return cards_of(
+        spec,
+        title="Name and time",
+        offered=_offered(session, access, phase, spec),
+        zone=spec.timezone or "UTC",
+        leave_out=("key",) if phase else (),
+    )
+
+
+def _offered(
+    session: Session, access: CompetitionAccess, phase: Phase | None, spec: PhaseSpec
+) -> dict[str, Options]:
+    others = [p for p in list_phases(session, access.competition) if phase is None or p.id != phase.id]
+    classes = {"cpu", spec.machine.hardware, *session.scalars(select(Worker.hardware_class).distinct())}
+    images = {spec.machine.image or "", "", *session.scalars(select(Image.name).where(Image.enabled))}
+    return {
+        "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
+        "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],
+        "rules": [(name, rule.title) for name, rule in RULES.items()],
+        "hardware": [(name, name) for name in sorted(classes)],
+        "images": [(name, name or "the worker's default") for name in sorted(images)],
+    }
+
+
+def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec | None, dict[str, str]]:
+    """The phase that a form describes, or what is wrong with each field; `old` is the phase as it is."""
+    errors: dict[str, str] = {}
+    zone = form.text("timezone") or "UTC"
+    if not is_zone(zone):
+        errors["timezone"] = f"There is no time zone {zone}; write one like Europe/Paris."
+        zone = "UTC"
+    given: dict[str, Any] = {"timezone": zone}
+    try:
+        given["tasks.protocol"] = read_protocol(form, old.tasks.protocol if old else {})
+    except ProtocolError as error:
+        errors["tasks.protocol"] = f"Not a task protocol: {error}"
+    given |= {"key": old.key} if old else {}
+    given |= {} if form.text("entries.phase") else {"entries.phase": None}
+    spec, found = read_form(PhaseSpec, form, given, zone=zone)
+    errors |= found
+    if spec is not None and spec.end is not None and spec.end <= spec.start:
+        errors["end"] = "The phase ends before it starts."
+    return (None, errors) if errors else (spec, {})

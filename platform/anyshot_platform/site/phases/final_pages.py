@@ -1,0 +1,76 @@
+"""The organizers' page of the final phase: preview, launch, look, publish."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.desk.phases import final_acts, finals
+from anyshot_platform.desk.submissions.code_acts import list_teams
+from anyshot_platform.errors import Invalid
+from anyshot_platform.leaderboards.reading import read_board
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, list_phases, live_version
+from anyshot_platform.sight.standing import kept
+from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/final", include_in_schema=False)
+
+
+@router.get("")
+def show_final(request: Request, access: AsReviewer, session: SessionDep, phase: str = "") -> Response:
+    """Who enters and why the others do not; the entries' runs; the boards as only organizers see them."""
+    finals_of = [row for row in list_phases(session, access.competition) if row.gate_phase_id]
+    chosen = (
+        find_phase(session, access.competition, phase) if phase else (finals_of[0] if finals_of else None)
+    )
+    context: dict[str, object] = {"finals": finals_of, "phase": chosen}
+    if chosen is not None and chosen.gate_phase_id:
+        version = live_version(session, chosen)
+        entered = select(Submission).where(
+            Submission.phase_id == chosen.id,
+            Submission.kind == SubmissionKind.FINAL,
+            kept(),
+        )
+        boards = [
+            (league, read_board(session, version, league))
+            for league in list_leagues(session, access.competition)
+        ]
+        context |= {
+            "source": session.get_one(Phase, chosen.gate_phase_id),
+            "candidates": finals.preview(session, chosen),
+            "version": version,
+            "entries": list(session.scalars(entered.order_by(Submission.created_at))),
+            "boards": [(league, board) for league, board in boards if board.places],
+        }
+        context["codes"] = list_teams(session, access.competition)
+    return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
+
+
+_ACTS = {"launch": final_acts.LAUNCH, "publish": final_acts.PUBLISH, "unpublish": final_acts.HIDE}
+
+
+@router.post("/{phase_slug}/{deed}")
+def act_on_final(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+) -> Response:
+    """Launch, publish, take a publication back."""
+    if deed not in _ACTS:
+        raise Invalid("There is no such act.")
+    phase = find_phase(session, access.competition, phase_slug)
+    options = {
+        "expected": form.number("expected"),
+        "replace": form.all("replace"),
+        "winners": form.number("winners") or 0,
+    }
+    wish = Deed(access.viewer.id, form.text("reason"), options)
+    back = manage_path(access, f"/final?phase={phase.slug}")
+    return perform(request, session, form, _ACTS[deed], phase, wish, back)

@@ -1,0 +1,252 @@
+"""The organizers' pages of phases: the list, the editor, acts by hand."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from anyshot_core.protocols import ProtocolError
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.merging import Stale, changes, seal, unseal
+from anyshot_platform.audit.service import select_entries
+from anyshot_platform.database import now
+from anyshot_platform.desk.phases import organizing, versions
+from anyshot_platform.desk.phases.acts import ACTS
+from anyshot_platform.desk.phases.checks import foreign_pools, open_protocol, problems_of
+from anyshot_platform.desk.phases.differences import (
+    flatten,
+    keep_seconds,
+    keep_secrets,
+    secret_fields,
+    with_fields,
+)
+from anyshot_platform.desk.phases.readiness import odd_in
+from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
+from anyshot_platform.phases.service import find_phase, live_version, status_of
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.runs.secrets import weaknesses
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
+from anyshot_platform.site.described.form import read_moment
+from anyshot_platform.site.phases import editor_form, protocol_form
+from anyshot_platform.site.shell.act_frame import ask_which, perform
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.rendering import redirect
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
+
+
+@router.get("")
+def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """All phases; deleted ones can be restored."""
+    query = select(Phase).where(Phase.competition_id == access.competition.id, Phase.deleted_at.is_not(None))
+    return render_manage(
+        request,
+        session,
+        access,
+        "phases.html",
+        "phases",
+        heading="Phases",
+        rows=phase_rows(session, access),
+        deleted=list(session.scalars(query)),
+    )
+
+
+@router.get("/new")
+def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Response:
+    """The editor, empty."""
+    spec = PhaseSpec(
+        key="feedback", title="New phase", start=now().replace(minute=0, second=0, microsecond=0)
+    )
+    return _editor(request, session, access, None, spec)
+
+
+@router.post("/new")
+def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add a phase, or show the form again."""
+    spec, errors = editor_form.read_phase(form)
+    errors |= foreign_pools(session, access.viewer, spec, None)
+    errors |= dict(problems_of(spec)) if spec else {}
+    if spec is None or errors:
+        blank = PhaseSpec(key="feedback", title="?", start=now())
+        return _editor(request, session, access, None, blank, form=form, errors=errors)
+    try:
+        phase = organizing.add_phase(session, access.competition, spec, access.viewer.id)
+        session.flush()
+    except PlatformError as error:
+        session.rollback()
+        field = str(error.details.get("field", ""))
+        return _editor(request, session, access, None, spec, form=form, errors={field: error.message})
+    return redirect(manage_path(access, f"/phases/{phase.slug}"), flash=f"{phase.name} is added.")
+
+
+@router.get("/{phase_slug}")
+def show_phase(request: Request, access: AsReviewer, session: SessionDep, phase_slug: str) -> Response:
+    """The editor of a phase with its versions."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return _editor(request, session, access, phase, describe_phase(session, phase, ""))
+
+
+@router.get("/{phase_slug}/example.png")
+def show_example(
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    services: ServicesDep,
+    phase_slug: str,
+    number: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """An example task of the protocol that the address gives as the editor's form does, else of the saved one."""
+    version = live_version(session, find_phase(session, access.competition, phase_slug))
+    sent, protocol = SentForm(FormData(request.query_params)), open_protocol(version.protocol)
+    try:
+        if sent.text(f"{protocol_form.PREFIX}.name"):
+            protocol = protocol_form.read_protocol(sent, protocol)
+    except ProtocolError as error:
+        raise Invalid(str(error), field=protocol_form.PREFIX) from error
+    content = protocol_form.example(session, services.storage, version, protocol, number)
+    return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=300"})
+
+
+@router.post("/{phase_slug}")
+def change_phase(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, form: FormDep
+) -> Response:
+    """Save a phase, or draft a new version of it where the change would make scores incomparable."""
+    phase = find_phase(session, access.competition, phase_slug)
+    old = describe_phase(session, phase, "")
+    spec, errors = editor_form.read_phase(form, old)
+    errors |= foreign_pools(session, access.viewer, spec, old)
+    errors |= dict(problems_of(spec, phase)) if spec else {}
+    if spec is None or errors:
+        return _editor(request, session, access, phase, old, form=form, errors=errors)
+    target = manage_path(access, f"/phases/{phase.slug}")
+    try:
+        spec = _merged(session, phase, form, spec, old)
+        if form.text("deed") == "version":
+            drafted = versions.draft_version(
+                session, phase, spec, form.text("reason"), access.viewer.id, new_key=form.flag("new_key")
+            )
+            session.flush()
+            return redirect(
+                f"{target}/versions/{drafted.number}", flash=f"Version {drafted.number} is drafted."
+            )
+        organizing.change_phase(session, phase, spec, access.viewer.id)
+        session.flush()
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, target)
+    except PlatformError as error:
+        session.rollback()
+        field = str(error.details.get("field", ""))
+        refused = isinstance(error, organizing.Incomparable)
+        shown = {field: error.message}
+        return _editor(request, session, access, phase, old, form=form, errors=shown, offer_version=refused)
+    return redirect(target, flash="Saved.")
+
+
+def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old: PhaseSpec) -> PhaseSpec:
+    """The phase as it is, with what was changed in the form; raises `Stale` where somebody changed the same."""
+    whole = keep_secrets(keep_seconds(sent, old), old)
+    mine = changes(
+        session,
+        ("phase", phase.id),
+        unseal(form.text("seen")),
+        flatten(whole),
+        flatten(old),
+        unseal(form.text("insist")),
+    )
+    return with_fields(old, mine | secret_fields(whole))
+
+
+def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
+    """The versions of pools that the live version of a phase is scored on."""
+    live = next((row for row in phase.versions if row.number == phase.live_version), None) if phase else None
+    held = [("meta-train", live.meta_train), ("meta-test", live.meta_test)] if live else []
+    return [(role, version) for role, version in held if version is not None]
+
+
+def _editor(
+    request: Request,
+    session: Session,
+    access: CompetitionAccess,
+    phase: Phase | None,
+    spec: PhaseSpec,
+    *,
+    form: SentForm | None = None,
+    errors: dict[str, str] | None = None,
+    offer_version: bool = False,
+) -> Response:
+    shown = editor_form.cards(session, access, phase, spec)
+    return render_manage(
+        request,
+        session,
+        access,
+        "phase.html",
+        "phases",
+        heading=phase.name if phase else "New phase",
+        phase=phase,
+        end=next(f.value for f in shown[0].fields if f.setting.path == "end"),
+        status=status_of(phase).value if phase else "",
+        tones=TONES,
+        submissions=organizing.count_submissions(session, phase) if phase else 0,
+        remarks=remarks_on_rule(session, phase) if phase else [],
+        values=form.values() if form else {},
+        sent=form is not None,
+        pools_held=_pools_held(phase),
+        seen=form.text("seen") if form else seal(flatten(spec)),
+        errors=errors or {},
+        offer_version=offer_version,
+        odd=odd_in(session, phase) if phase else [],
+        weaknesses=[words for _, words in weaknesses(spec.tasks)],
+        cards=shown,
+        protocol_name=spec.tasks.protocol.get("name", protocol_form.STANDARD),
+        protocols=protocol_form.cards(spec.tasks.protocol),
+    )
+
+
+def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
+    """What the migration to one ranking rule found out about the version that is live: see revision 0009."""
+    noted = session.scalars(select_entries(action="phase.one_rule", object_type="phase", object_id=phase.id))
+    return [entry.reason for entry in noted if entry.after.get("version") == phase.live_version]
+
+
+@router.post("/{phase_slug}/{deed}")
+def act_on_phase(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+) -> Response:
+    """Open, pause, resume, close, extend, freeze, unfreeze, delete, draw a new key, publish it."""
+    phase = find_phase(session, access.competition, phase_slug)
+    if deed not in ACTS:
+        raise Invalid("There is no such act.")
+    back = manage_path(access, "/phases" if deed == "delete" else f"/phases/{phase.slug}")
+    errors: dict[str, str] = {}
+    options = (
+        {"end": read_moment(form.text("end"), phase.time_zone, "end", errors)} if deed == "extend" else {}
+    )
+    if errors:
+        return redirect(back, flash=errors["end"], tone="bad")
+    wish = Deed(access.viewer.id, form.text("reason"), options)
+    return perform(request, session, form, ACTS[deed], phase, wish, back)
+
+
+@router.post("/{phase_id}/restore/deleted")
+def restore_phase(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_id: str, form: FormDep
+) -> Response:
+    """Undo a deletion."""
+    phase = session.get(Phase, phase_id)
+    if phase is None or phase.competition_id != access.competition.id:
+        raise Invalid("There is no such phase.")
+    back = manage_path(access, "/phases")
+    return perform(request, session, form, ACTS["restore"], phase, Deed(access.viewer.id), back)

@@ -1,0 +1,194 @@
+"""What organizers do to phases, over JSON: the same acts as on their pages. A phase is written as in a bundle."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Deed as Wish
+from anyshot_platform.acts.declaration import Options
+from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.desk.phases import organizing
+from anyshot_platform.desk.phases.acts import ACTS
+from anyshot_platform.desk.phases.checks import open_protocol, require_sound
+from anyshot_platform.desk.phases.differences import flatten, keep_secrets
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseStatus, QueryOrder
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/phases", tags=["organizing: phases"])
+PhaseParam = Annotated[str, Path(max_length=64)]
+
+
+class PhaseState(BaseModel):
+    """A phase: where it stands, and its settings as in a bundle, without the secret seeds."""
+
+    key: str
+    status: PhaseStatus
+    submissions: int
+    live_version: int
+    frozen: bool
+    published_at: datetime | None
+    deleted_at: datetime | None
+    settings: PhaseSpec
+
+
+class Deed(StrEnum):
+    """What is done to a phase by hand."""
+
+    OPEN = "open"
+    CLOSE = "close"
+    PAUSE = "pause"
+    RESUME = "resume"
+    FREEZE = "freeze"
+    UNFREEZE = "unfreeze"
+    REDRAW_SEEDS = "redraw-seeds"
+    PUBLISH_KEY = "publish-key"
+
+
+class EndIn(ConsentIn):
+    """A new end; null removes it."""
+
+    end: datetime | None
+
+
+@router.get("")
+def list_all(access: AsReviewer, session: SessionDep, deleted: bool = False) -> list[PhaseState]:
+    """The phases, or the deleted ones."""
+    if not deleted:
+        return [show(session, phase) for phase in list_phases(session, access.competition)]
+    query = select(Phase).where(Phase.competition_id == access.competition.id, Phase.deleted_at.is_not(None))
+    return [show(session, phase) for phase in session.scalars(query)]
+
+
+@router.post("", status_code=201)
+def add_phase(access: AsOrganizer, session: SessionDep, body: PhaseSpec) -> PhaseState:
+    """Add a phase with its first version."""
+    spec = require_sound(session, access.viewer, body)
+    phase = organizing.add_phase(session, access.competition, spec, access.viewer.id)
+    session.flush()
+    return show(session, phase)
+
+
+@router.get("/{phase_slug}")
+def show_phase(
+    access: AsReviewer, session: SessionDep, phase_slug: PhaseParam, response: Response
+) -> PhaseState:
+    """One phase; the ETag of its settings belongs into the `If-Match` of a change."""
+    phase = find_phase(session, access.competition, phase_slug)
+    response.headers["etag"] = tag_of(flatten(describe_phase(session, phase, "")))
+    return show(session, phase)
+
+
+@router.put("/{phase_slug}")
+def change_phase(
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    body: PhaseSpec,
+    if_match: IfMatch = None,
+) -> PhaseState:
+    """Bring a phase in line with a description; seeds that are left out stay.
+
+    409 `incomparable` where there are submissions and their scores would become incomparable: draft a version.
+    """
+    phase = find_phase(session, access.competition, phase_slug)
+    old = describe_phase(session, phase, "")
+    spec = require_sound(session, access.viewer, body, phase, old)
+    require_tag(session, ("phase", phase.id), if_match, flatten(keep_secrets(spec, old)), flatten(old))
+    organizing.change_phase(session, phase, spec, access.viewer.id)
+    session.flush()
+    return show(session, phase)
+
+
+@router.post("/{phase_slug}/extend")
+def extend(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: EndIn) -> PhaseState:
+    """Move the end; opens a phase that was over."""
+    if body.end is not None and (body.end.tzinfo is None or not 1970 < body.end.year < 9000):
+        raise Invalid("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.", field="end")
+    return _do(access, session, phase_slug, "extend", body, {"end": body.end})
+
+
+@router.post("/{phase_slug}/acts/{deed}")
+def act_on_phase(
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    deed: Deed,
+    body: ConsentIn | None = None,
+) -> PhaseState:
+    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw a new key, or publish it.
+
+    A key is published by the phase's short name in `confirm`.
+    """
+    return _do(access, session, phase_slug, deed.value, body or ConsentIn())
+
+
+@router.delete("/{phase_slug}")
+def delete_phase(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: ConsentIn | None = None
+) -> PhaseState:
+    """Hide a phase; its short name in `confirm` where it has submissions. `restore` undoes it."""
+    return _do(access, session, phase_slug, "delete", body or ConsentIn())
+
+
+def _do(
+    access: CompetitionAccess,
+    session: Session,
+    phase_slug: str,
+    act: str,
+    body: ConsentIn,
+    options: Options | None = None,
+) -> PhaseState:
+    phase = find_phase(session, access.competition, phase_slug)
+    carry_out(session, ACTS[act], phase, Wish(access.viewer.id, body.reason, options or {}), body.consent())
+    return show(session, phase)
+
+
+@router.post("/{phase_slug}/restore")
+def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
+    """Undo a deletion."""
+    phase = session.scalars(
+        select(Phase).where(
+            Phase.competition_id == access.competition.id,
+            Phase.slug == phase_slug,
+            Phase.deleted_at.is_not(None),
+        )
+    ).first()
+    if phase is None:
+        raise NotFound("There is no such deleted phase.")
+    carry_out(session, ACTS["restore"], phase, Wish(access.viewer.id))
+    return show(session, phase)
+
+
+def show(session: Session, phase: Phase) -> PhaseState:
+    """A phase without its secret seeds."""
+    spec, publication = describe_phase(session, phase, ""), publication_of(phase)
+    protocol = open_protocol(spec.tasks.protocol)
+    open_part = {"train_seeds": [], "test_seeds": [], "key": None, "query_order": QueryOrder.KEY}
+    open_part["protocol"] = protocol
+    return PhaseState(
+        key=phase.slug,
+        status=status_of(phase),
+        submissions=organizing.count_submissions(session, phase),
+        live_version=phase.live_version,
+        frozen=publication.frozen is not None,
+        published_at=publication.published,
+        deleted_at=phase.deleted_at,
+        settings=spec.model_copy(update={"tasks": spec.tasks.model_copy(update=open_part)}),
+    )

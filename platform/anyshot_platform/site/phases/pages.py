@@ -1,0 +1,156 @@
+"""The page of a phase: when, how it is scored, what the limits are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.filters import duration, size
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import find_phase, live_version, status_of
+from anyshot_platform.phases.states import BOARD_WORDS, PhaseStatus
+from anyshot_platform.runs.secrets import committed, weaknesses
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.sight.logs import shown_logs
+from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.site.shell.heads import TONES, read_head
+from anyshot_platform.site.submissions.quota_view import quota_view
+from anyshot_platform.web.access import visible_competition
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(include_in_schema=False)
+_LOG_WORDS = {
+    LogPolicy.EVERYTHING: "all output of your code",
+    LogPolicy.META_TRAIN: "output of meta-training; of meta-testing only exception type, file and line",
+    LogPolicy.NOTHING: "no output",
+}
+
+
+@router.get("/competitions/{slug}/phases/{phase_slug}")
+def show_phase(
+    request: Request,
+    access: Annotated[CompetitionAccess, Depends(visible_competition)],
+    session: SessionDep,
+    phase_slug: str,
+) -> Response:
+    """One phase."""
+    phase = find_phase(session, access.competition, phase_slug)
+    try:
+        version = live_version(session, phase)
+    except NotFound:
+        version = None
+    status = status_of(phase)
+    head = read_head(session, access)
+    base = f"/competitions/{access.competition.slug}"
+    member = head.join_state == "member"
+    return render(
+        request,
+        "phases/show.html",
+        section="competitions",
+        head=head,
+        tab="overview",
+        phase={
+            "slug": phase.slug,
+            "name": phase.name,
+            "description": phase.description,
+            "status": status.value,
+            "tone": TONES[status],
+            "starts_at": phase.starts_at,
+            "ends_at": phase.ends_at,
+            "board_href": f"{base}/leaderboard?phase={phase.slug}"
+            if status != PhaseStatus.UPCOMING
+            else None,
+            "can_submit": member and phase.accepts_uploads and status == PhaseStatus.OPEN,
+        },
+        scoring=_scoring(phase, version),
+        committed=_committed(phase, version, status),
+        limits=_limits(phase, version),
+        quota=quota_view(session, phase, access.membership.team_id) if member and access.membership else None,
+    )
+
+
+def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
+    if version is None:
+        return [("Settings", "The organizers have not set this phase up yet.")]
+    rows: list[tuple[str, Any]] = [("Tasks", f"{version.tasks:,} hidden tasks, the same for everybody")]
+    protocol = protocol_words(version.protocol)
+    if protocol:
+        rows.append(("Protocol", protocol))
+    if version.each_dataset:
+        rows.append(
+            ("Meta-training", "dataset by dataset: a fresh learner for each, trained on its other classes")
+        )
+    if version.seeded_runs > 1:
+        rows.append(("Seeded runs", version.seeded_runs))
+    rows.append(("Ranking", version.rule.words(version.seeded_runs)))
+    chooses = "; a team may choose another" if phase.team_chooses else ""
+    rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
+    if any(True for _ in weaknesses(version)):
+        rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
+    rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))
+    return rows
+
+
+def _committed(phase: Phase, version: PhaseVersion | None, status: PhaseStatus) -> list[tuple[str, str]]:
+    known = committed(phase, version, status) if version else None
+    if known is None:
+        return []
+    rows = {
+        "SHA-256": known.commitment,
+        "Key": known.key,
+        "Test seeds": ", ".join(map(str, known.test_seeds)),
+    }
+    if known.split_seed is not None:
+        rows["Split seed"] = str(known.split_seed)
+    return [(term, value) for term, value in rows.items() if value]
+
+
+def protocol_words(protocol: dict[str, Any]) -> str:
+    """The protocol in a few words, from what its dictionary says."""
+    names = {
+        "any_way_any_shot": "any-way any-shot, cross-domain",
+        "within_domain": "within-domain",
+        "legacy": "any-way any-shot, as drawn in 2022",
+    }
+    name = str(protocol.get("name", ""))
+    words = names.get(name, name.replace("_", " "))
+    for low, high, noun in (("min_ways", "max_ways", "ways"), ("min_shots", "max_shots", "shots")):
+        if low in protocol and high in protocol:
+            least, most = protocol[low], protocol[high]
+            words += f", {least} {noun}" if least == most else f", {least} to {most} {noun}"
+    return words
+
+
+def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    if phase.accepts_uploads:
+        parts = [
+            f"{limit} {word}"
+            for limit, word in (
+                (phase.quota_day, "a day (UTC)"),
+                (phase.quota_phase, "in all"),
+                (phase.quota_concurrent, "at a time"),
+            )
+            if limit is not None
+        ]
+        rows.append(("Submissions", ", ".join(parts) or "no limit"))
+    else:
+        rows.append(("Submissions", "none are taken in this phase"))
+    if version is not None:
+        noun = "dataset" if version.each_dataset and version.budget_each_dataset else "run"
+        shared = ", in equal parts for its datasets" if version.each_dataset and noun == "run" else ""
+        rows.append((f"Time of a {noun}", duration(version.run_seconds) + shared))
+        if version.meta_train_seconds:
+            rows.append(("of which meta-training", duration(version.meta_train_seconds)))
+        if version.task_seconds:
+            rows.append(("Time of a task", f"{duration(version.task_seconds)} for fit and predict"))
+        machine = f"{version.cpus:g} cores, {size(version.memory_bytes)} memory"
+        rows.append(("Machine", machine + (f", {version.gpus} GPU" if version.gpus else ", no GPU")))
+        rows.append(("Scratch space", size(version.scratch_bytes)))
+    rows.append(("You see", _LOG_WORDS[shown_logs(phase)]))
+    return rows

@@ -1,0 +1,181 @@
+"""The form of a task protocol: for each protocol its own fields, read off its settings, and an example task.
+
+Fields are called `tasks.protocol.NAME.SETTING`; a range has `.low` and `.high`. Secret seeds are not entered here.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import Field as DataField
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from anyshot_core.data.picture import task_picture
+from anyshot_core.data.pool import Pool
+from anyshot_core.data.problems import BadPack
+from anyshot_core.protocols import PROTOCOLS, Protocol, ProtocolError, Range, protocol_from_dict
+from anyshot_core.protocols.registry import SEEDS
+from anyshot_platform.desk.phases.checks import open_protocol
+from anyshot_platform.desk.pools.organizing import opened
+from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.web.forms import SentForm
+
+PREFIX = "tasks.protocol"
+STANDARD = "any_way_any_shot"
+_WIDEST = 1600  # pixels of a picture; a task of 20 ways and 20 shots would have 3,600
+_EXAMPLE_SEED = 0  # no phase's: what is drawn here tells nothing of the hidden tasks
+
+
+@dataclass(frozen=True)
+class ProtocolField:
+    """A setting of a protocol on a page; a range has two values, `choices` are empty where any text will do."""
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+    choices: tuple[str, ...] = ()
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class ProtocolCard:
+    """A protocol to choose, with its fields."""
+
+    name: str
+    words: str
+    fields: list[ProtocolField]
+
+
+def cards(current: Mapping[str, Any]) -> list[ProtocolCard]:
+    """All protocols; the settings of the one that is `current` are as they are, the others' as they come."""
+    return [
+        _card(kind, current if current.get("name", STANDARD) == name else {})
+        for name, kind in PROTOCOLS.items()
+    ]
+
+
+def _card(kind: type[Protocol], current: Mapping[str, Any]) -> ProtocolCard:
+    words = (kind.__doc__ or "").strip().partition("\n")[0]
+    return ProtocolCard(kind.name, words, [_field(kind, field, current) for field in _fields(kind)])
+
+
+def _fields(kind: type[Protocol]) -> list[DataField[Any]]:
+    return [field for field in kind.setting_fields() if field.name not in SEEDS]
+
+
+def _field(kind: type[Protocol], field: DataField[Any], current: Mapping[str, Any]) -> ProtocolField:
+    value = current.get(field.name, field.default)
+    if isinstance(field.default, Range):
+        low, high = (value.low, value.high) if isinstance(value, Range) else _ends(value)
+        values = (str(low), str(high))
+    else:
+        values = (", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value),)
+    return ProtocolField(
+        name=f"{PREFIX}.{kind.name}.{field.name}",
+        label=field.name.replace("_", " ").capitalize(),
+        values=values,
+        choices=tuple(kind.choices.get(field.name, ())),
+        number=isinstance(field.default, int | float | Range),
+    )
+
+
+def _ends(value: Any) -> tuple[Any, Any]:
+    return (value[0], value[1]) if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
+
+
+def read_protocol(form: SentForm, current: Mapping[str, Any]) -> dict[str, Any]:
+    """The protocol that a form sent, without seeds; `current` as it is written where it means the same.
+
+    Raises:
+        ProtocolError: a name or a value that is none.
+    """
+    kind = PROTOCOLS.get(form.text(f"{PREFIX}.name"))
+    if kind is None:
+        raise ProtocolError(f"there is no protocol “{form.text(f'{PREFIX}.name')[:40]}”")
+    known = open_protocol(dict(current))
+    sent: dict[str, Any] = {"name": kind.name}
+    for field in _fields(kind):
+        value = _read(form, f"{PREFIX}.{kind.name}.{field.name}", field.default)
+        if value is not None and (value != _default(field) or field.name in known):
+            sent[field.name] = value
+    made = protocol_from_dict(sent)
+    return known if known and _same(known, made) else sent
+
+
+def _default(field: DataField[Any]) -> Any:
+    if isinstance(field.default, Range):
+        return [field.default.low, field.default.high]
+    return list(field.default) if isinstance(field.default, tuple) else field.default
+
+
+def _same(known: dict[str, Any], made: Protocol) -> bool:
+    try:
+        return protocol_from_dict(known) == made
+    except ProtocolError:
+        return False
+
+
+def _read(form: SentForm, name: str, default: Any) -> Any:
+    """What a field sent, in the kind of its default; None where it is empty."""
+    if isinstance(default, Range):
+        ends = [_number(form.text(f"{name}.{end}"), int, name) for end in ("low", "high")]
+        return None if None in ends else ends
+    text = form.text(name)
+    if not text:
+        return None
+    if isinstance(default, tuple):
+        parts = [part.strip() for part in text.split(",") if part.strip()]
+        return (
+            [_number(part, float, name) for part in parts]
+            if default and isinstance(default[0], float)
+            else parts
+        )
+    return _number(text, type(default), name) if isinstance(default, int | float) else text
+
+
+def _number(text: str, kind: type[int] | type[float], name: str) -> Any:
+    try:
+        return kind(text) if text else None
+    except ValueError:
+        label, wanted = name.rpartition(".")[2].replace("_", " "), "whole number" if kind is int else "number"
+        raise ProtocolError(f"{label}: a {wanted} is wanted, found “{text[:40]}”") from None
+
+
+def example(
+    session: Session, storage: Storage, version: PhaseVersion, protocol: Mapping[str, Any], number: int
+) -> bytes:
+    """Picture `number` of a task of the protocol, as PNG: from the data that participants learn from.
+
+    The tasks follow from a seed of their own, so they tell nothing of the phase's hidden ones.
+
+    Raises:
+        Invalid: the pool has no data, or cannot offer what the protocol asks for; says why.
+    """
+    packs = _packs(version.meta_train)
+    if not packs:
+        raise Invalid("An example is drawn from the meta-train pool: choose one that has data, and save.")
+    try:
+        with opened(storage, packs[number % len(packs)]) as pack:
+            task = protocol_from_dict(dict(protocol)).task(Pool([pack]), _EXAMPLE_SEED, number)
+            picture = task_picture(pack, task)
+    except ProtocolError as error:
+        raise Invalid(re.sub(r" \(\S+\)(?=:)", "", str(error))) from error  # without the place of the file
+    except (OSError, BadPack) as error:
+        raise Invalid(
+            "The file of a dataset of the meta-train pool cannot be read: upload it again."
+        ) from error
+    picture.thumbnail((_WIDEST, _WIDEST))
+    target = io.BytesIO()
+    picture.save(target, "PNG", optimize=True)
+    return target.getvalue()
+
+
+def _packs(pool: PoolVersion | None) -> list[str]:
+    return [entry.pack.digest for entry in pool.entries] if pool else []

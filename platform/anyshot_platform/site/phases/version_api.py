@@ -1,0 +1,196 @@
+"""Versions of a phase over JSON: drafted, scored in the background, compared, made live."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.desk.phases import side_by_side, version_acts, versions
+from anyshot_platform.desk.phases.checks import require_sound
+from anyshot_platform.judging.joining import not_queued
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase
+from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.phases.states import RescoreMode, VersionState
+from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(
+    prefix="/api/v1/competitions/{slug}/manage/phases/{phase_slug}/versions", tags=["organizing: phases"]
+)
+PhaseParam = Annotated[str, Path(max_length=64)]
+NumberParam = Annotated[int, Path(ge=1, le=1_000_000)]
+
+
+class VersionIn(BaseModel):
+    """A draft: the whole description of the phase, as it shall be."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    settings: PhaseSpec
+    reason: str = Field(default="", max_length=2000)
+    new_key: bool = Field(default=False, description="draw a new key: tasks and splits are others")
+
+
+class RescoreIn(BaseModel):
+    """How much is done again: the scoring alone, the meta-test from saved learners, or everything."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    mode: RescoreMode
+
+
+class VersionOut(BaseModel):
+    """A version, and how far its re-scoring is."""
+
+    number: int
+    state: VersionState
+    live: bool
+    reason: str
+    created_at: datetime
+    rescore_mode: RescoreMode | None
+    runs: int
+    ended: int
+    failed: int
+
+
+class ComparedOut(BaseModel):
+    """A submission under the live version and under this one; ranks are among those that have both scores."""
+
+    submission: str
+    team: str
+    old: float | None
+    new: float | None
+    old_rank: int | None
+    new_rank: int | None
+
+
+class VersionDetail(VersionOut):
+    """A version beside the live one; `ways` says for each way of re-scoring why it cannot be taken, or null.
+
+    `missing` counts the scored submissions that nobody has scored under it.
+    """
+
+    missing: int
+    ways: dict[RescoreMode, str | None]
+    compared: list[ComparedOut]
+
+
+@router.get("")
+def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[VersionOut]:
+    """All versions, oldest first."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return [_show(session, phase, version) for version in phase.versions]
+
+
+@router.post("", status_code=201)
+def draft_version(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: VersionIn
+) -> VersionDetail:
+    """Draft a version; it counts nothing until it is made live."""
+    phase = find_phase(session, access.competition, phase_slug)
+    spec = require_sound(session, access.viewer, body.settings, phase, describe_phase(session, phase, ""))
+    version = versions.draft_version(
+        session, phase, spec, body.reason, access.viewer.id, new_key=body.new_key
+    )
+    session.flush()
+    session.refresh(phase)
+    return _show_detail(session, phase, version)
+
+
+@router.get("/{number}")
+def show_version(
+    access: AsReviewer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam
+) -> VersionDetail:
+    """A version with old and new scores side by side."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return _show_detail(session, phase, versions.find_version(session, phase, number))
+
+
+@router.post("/{number}/rescore")
+def rescore(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam, body: RescoreIn
+) -> VersionDetail:
+    """Score under a version what is not scored under it yet, in the background; later ones join by themselves."""
+    phase = find_phase(session, access.competition, phase_slug)
+    version = versions.find_version(session, phase, number)
+    versions.start_rescoring(session, phase, version, body.mode, access.viewer.id)
+    session.flush()
+    return _show_detail(session, phase, version)
+
+
+@router.post("/{number}/make-live")
+def make_live(
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    number: NumberParam,
+    body: ConsentIn | None = None,
+) -> VersionOut:
+    """From now on this version's scores count; the one before can be made live again.
+
+    409 `confirm`, with what changes, until the phase's short name is in `confirm`; 409 `act_refused` while
+    submissions that have a score now are not scored under it.
+    """
+    phase = find_phase(session, access.competition, phase_slug)
+    version = versions.find_version(session, phase, number)
+    said = body or ConsentIn()
+    deed = Deed(access.viewer.id, said.reason)
+    carry_out(session, version_acts.MAKE_LIVE, version, deed, said.consent())
+    return _show(session, phase, version)
+
+
+@router.delete("/{number}")
+def discard(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam
+) -> VersionOut:
+    """Discard a draft."""
+    phase = find_phase(session, access.competition, phase_slug)
+    version = versions.find_version(session, phase, number)
+    carry_out(session, version_acts.DISCARD, version, Deed(access.viewer.id))
+    return _show(session, phase, version)
+
+
+def _show(session: Session, phase: Phase, version: PhaseVersion) -> VersionOut:
+    progress = side_by_side.progress_of(session, version)
+    return VersionOut(
+        number=version.number,
+        state=version.state,
+        live=version.number == phase.live_version,
+        reason=version.reason,
+        created_at=version.created_at,
+        rescore_mode=version.rescore_mode,
+        runs=progress.total,
+        ended=progress.ended,
+        failed=progress.failed,
+    )
+
+
+def _show_detail(session: Session, phase: Phase, version: PhaseVersion) -> VersionDetail:
+    live = live_version(session, phase)
+    other = version is not live
+    rows = side_by_side.compare(session, phase, live, version) if other else []
+    return VersionDetail(
+        **_show(session, phase, version).model_dump(),
+        missing=len(not_queued(session, phase, version)) if other else 0,
+        ways=versions.ways_of_rescoring(session, phase, version) if other else {},
+        compared=[
+            ComparedOut(
+                submission=row.submission.id,
+                team=row.team,
+                old=row.old,
+                new=row.new,
+                old_rank=row.old_rank,
+                new_rank=row.new_rank,
+            )
+            for row in rows
+        ],
+    )

@@ -1,0 +1,80 @@
+"""The organizers' pages of a phase's versions: settings, re-scoring, old and new scores side by side."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.desk.phases import side_by_side, version_acts, versions
+from anyshot_platform.desk.phases.checks import open_protocol
+from anyshot_platform.errors import Invalid
+from anyshot_platform.judging.joining import not_queued
+from anyshot_platform.phases.service import find_phase, live_version
+from anyshot_platform.phases.states import RescoreMode
+from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/phases", include_in_schema=False)
+
+
+@router.get("/{phase_slug}/versions/{number}")
+def show_version(
+    request: Request, access: AsReviewer, session: SessionDep, phase_slug: str, number: int
+) -> Response:
+    """A version: its settings, its re-scoring, old and new scores side by side."""
+    phase = find_phase(session, access.competition, phase_slug)
+    version = versions.find_version(session, phase, number)
+    live = live_version(session, phase)
+    return render_manage(
+        request,
+        session,
+        access,
+        "version.html",
+        "phases",
+        heading=f"{phase.name}, version {number}",
+        phase=phase,
+        version=version,
+        protocol=open_protocol(version.protocol),
+        live=live,
+        ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},
+        missing=len(not_queued(session, phase, version)) if version is not live else 0,
+        progress=side_by_side.progress_of(session, version),
+        failures=side_by_side.why_without_score(session, version) if version is not live else [],
+        rows=side_by_side.compare(session, phase, live, version) if version is not live else [],
+    )
+
+
+_ACTS = {"live": version_acts.MAKE_LIVE, "discard": version_acts.DISCARD}
+
+
+@router.post("/{phase_slug}/versions/{number}/{deed}")
+def act_on_version(
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: str,
+    number: int,
+    deed: str,
+    form: FormDep,
+) -> Response:
+    """Score again, make live, discard."""
+    phase = find_phase(session, access.competition, phase_slug)
+    version = versions.find_version(session, phase, number)
+    actor = access.viewer.id
+    target = manage_path(access, f"/phases/{phase.slug}/versions/{number}")
+
+    def rescore() -> str:
+        if form.text("mode") not in set(RescoreMode):
+            raise Invalid("Choose how to score again.")
+        queued = versions.start_rescoring(session, phase, version, form.choice("mode", RescoreMode), actor)
+        return f"{queued} runs are queued."
+
+    if deed == "rescore":
+        return act(session, target, "", rescore)
+    if deed not in _ACTS:
+        raise Invalid("There is no such act.")
+    wish = Deed(actor, form.text("reason"))
+    return perform(request, session, form, _ACTS[deed], version, wish, target)

@@ -1,0 +1,241 @@
+"""Pools over JSON: list, make, publish. Packs come in one at a time, as the body of a request."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime
+from pathlib import Path as FilePath
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Path, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.desk.pools import acts, organizing
+from anyshot_platform.pools.models import Pack, Pool, PoolVersion
+from anyshot_platform.pools.rights import find_packs
+from anyshot_platform.pools.service import add_pack, create_pool
+from anyshot_platform.services import Services
+from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
+Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
+PoolParam = Annotated[str, Path(max_length=64)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class PackOut(BaseModel):
+    """A dataset as one file."""
+
+    name: str
+    domain: str
+    digest: str
+    size: int
+    images: int
+    classes: int
+
+
+class VersionOut(BaseModel):
+    """One state of a pool; phases refer to it, so it never changes."""
+
+    number: int
+    digest: str
+    note: str
+    created_at: datetime
+    packs: list[PackOut]
+
+
+class PoolOut(BaseModel):
+    """A pool; a public one can be downloaded by participants."""
+
+    slug: str
+    name: str
+    description: str
+    combines: list[str]
+    published_at: datetime | None
+    publish_when_over: bool
+    deleted: bool
+
+
+class PoolDetail(PoolOut):
+    """A pool with its versions, newest first."""
+
+    versions: list[VersionOut]
+
+
+class PoolIn(BaseModel):
+    """A new pool, without packs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: str = Field(max_length=64)
+    name: str = Field(default="", max_length=200)
+    description: str = Field(default="", max_length=20_000)
+
+
+class VersionIn(BaseModel):
+    """Packs by digest, uploaded before, in their order."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    packs: list[Digest] = Field(min_length=1, max_length=1000)
+    note: str = Field(default="", max_length=2000)
+
+
+class PublishIn(ConsentIn):
+    """Whether participants may download the pool, now or by the clock when all that use it is over.
+
+    Publishing asks for the pool's short name in `confirm`; 409 `confirm` shows what would happen.
+    """
+
+    published: bool
+    when_over: bool = False
+
+
+@router.get("")
+def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
+    """The viewer's pools and the public ones."""
+    return [_show(pool) for pool in organizing.list_pools(session, viewer)]
+
+
+@router.post("", status_code=201)
+def add_pool(
+    session: SessionDep, viewer: Annotated[Viewer, Depends(may_organize)], body: PoolIn
+) -> PoolDetail:
+    """Make a pool."""
+    pool = create_pool(
+        session,
+        slug=body.slug,
+        name=body.name or body.slug,
+        owner_id=viewer.id,
+        description=body.description,
+    )
+    return _show_detail(session, pool)
+
+
+@router.get("/{pool_slug}")
+def show_pool(session: SessionDep, viewer: Looker, pool_slug: PoolParam) -> PoolDetail:
+    """A pool that is the viewer's own or public."""
+    return _show_detail(session, organizing.find_pool(session, viewer, pool_slug))
+
+
+@router.put(
+    "/{pool_slug}/packs",
+    status_code=201,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
+async def upload_pack(
+    request: Request, services: ServicesDep, viewer: Owner, pool_slug: PoolParam
+) -> PackOut:
+    """Upload a `.anyshot-pack`; it is checked and kept, and belongs to no version yet."""
+    await to_thread.run_sync(_require_own, services, viewer, pool_slug)
+    with tempfile.TemporaryDirectory() as folder:
+        path = FilePath(folder) / "upload.anyshot-pack"
+        with path.open("wb") as sink:
+            async for chunk in request.stream():
+                sink.write(chunk)
+        return _show_pack(await to_thread.run_sync(add_pack, services, path, viewer.id))
+
+
+def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
+    with services.database.reading() as session:
+        organizing.find_pool(session, viewer, pool_slug, to_change=True)
+
+
+@router.post("/{pool_slug}/versions", status_code=201)
+def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: VersionIn) -> PoolDetail:
+    """Make a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
+
+    422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
+    """
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    organizing.put_packs(session, pool, find_packs(session, viewer, body.packs), body.note, viewer.id)
+    session.flush()
+    return _show_detail(session, pool)
+
+
+@router.post("/{pool_slug}/combine", status_code=201)
+def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDetail:
+    """Make a version of the packs of the pools that this one combines."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    organizing.combine(session, pool, viewer)
+    session.flush()
+    return _show_detail(session, pool)
+
+
+@router.put("/{pool_slug}/publication")
+def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PublishIn) -> PoolOut:
+    """Let participants download a pool, now or when it is over, or take that back."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    if body.published != (pool.published_at is not None):
+        act = acts.PUBLISH if body.published else acts.HIDE
+        carry_out(session, act, pool, Deed(viewer.id, body.reason), body.consent())
+    if body.when_over != pool.publish_when_over:
+        organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
+    return _show(pool)
+
+
+@router.delete("/{pool_slug}")
+def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
+    """Hide a pool that no phase uses; `restore` undoes it."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    carry_out(session, acts.DELETE, pool, Deed(viewer.id))
+    return _show(pool)
+
+
+@router.post("/{pool_slug}/restore")
+def restore_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
+    """Undo a deletion."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    organizing.restore_pool(session, pool, viewer.id)
+    return _show(pool)
+
+
+def _show(pool: Pool) -> PoolOut:
+    return PoolOut(
+        slug=pool.slug,
+        name=pool.name,
+        description=pool.description,
+        combines=pool.combines,
+        published_at=pool.published_at,
+        publish_when_over=pool.publish_when_over,
+        deleted=pool.deleted_at is not None,
+    )
+
+
+def _show_detail(session: Session, pool: Pool) -> PoolDetail:
+    versions = organizing.list_versions(session, pool)
+    return PoolDetail(**_show(pool).model_dump(), versions=[_show_version(row) for row in versions])
+
+
+def _show_version(version: PoolVersion) -> VersionOut:
+    return VersionOut(
+        number=version.number,
+        digest=version.digest,
+        note=version.note,
+        created_at=version.created_at,
+        packs=[_show_pack(entry.pack) for entry in version.entries],
+    )
+
+
+def _show_pack(pack: Pack) -> PackOut:
+    return PackOut(
+        name=pack.name,
+        domain=pack.domain,
+        digest=pack.digest,
+        size=pack.size,
+        images=pack.images,
+        classes=pack.classes,
+    )

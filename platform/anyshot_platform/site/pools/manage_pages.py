@@ -1,0 +1,231 @@
+"""The pages of pools: upload, check, look, publish; downloads of public ones."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_core.data.problems import BadPack
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.audit.reads import note_read
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.pools import acts, organizing
+from anyshot_platform.desk.pools.uses import competitions_using, uses_of
+from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
+from anyshot_platform.pools.service import add_pack, create_pool
+from anyshot_platform.reports.catalogue import find_kind
+from anyshot_platform.reports.service import list_pool_reports
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import find_access
+from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.manage_frame import act
+from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/organize/pools", include_in_schema=False)
+Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
+
+
+@router.get("")
+def show_pools(request: Request, session: SessionDep, viewer: Looker) -> Response:
+    """The viewer's pools and the public ones."""
+    pools = organizing.list_pools(session, viewer)
+    return render(
+        request,
+        "manage/pools.html",
+        section="competitions",
+        rows=[(pool, (organizing.list_versions(session, pool) or [None])[0]) for pool in pools],
+        viewer_id=viewer.id,
+    )
+
+
+@router.post("")
+def add_pool(
+    session: SessionDep, viewer: Annotated[Viewer, Depends(may_organize)], form: FormDep
+) -> Response:
+    """A new pool, without packs."""
+    slug = form.text("slug")
+
+    def deed() -> None:
+        create_pool(
+            session,
+            slug=slug,
+            name=form.text("name") or slug,
+            owner_id=viewer.id,
+            description=form.text("description"),
+        )
+
+    return act(session, "/organize/pools", f"The pool {slug} is there; put packs in.", deed)
+
+
+@router.get("/{slug}")
+def show_pool(request: Request, session: SessionDep, viewer: Looker, slug: str) -> Response:
+    """A pool: versions, packs with counts, digests and contact sheets."""
+    pool = organizing.find_pool(session, viewer, slug)
+    versions = organizing.list_versions(session, pool)
+    owns = pool.owner_id == viewer.owner_id or viewer.is_site_admin
+    return render(
+        request,
+        "manage/pool.html",
+        section="competitions",
+        pool=pool,
+        versions=versions,
+        uses=uses_of(session, pool) if owns else [],
+        owns=owns,
+        reports=[
+            (report, find_kind(report.analysis).title, competition)
+            for report, competition in list_pool_reports(session, [version.id for version in versions])
+            if find_access(session, viewer, competition).may(Role.REVIEWER)
+        ],
+    )
+
+
+@router.post("/{slug}/packs")
+def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep) -> Response:
+    """Check uploaded packs and make a version of them; no transaction is open while they are checked."""
+    target = f"/organize/pools/{slug}"
+    try:
+        with services.database.reading() as session:
+            organizing.find_pool(session, viewer, slug, to_change=True)
+        ids = _store(services, viewer, form)
+        with services.database.writing() as session:
+            pool = organizing.find_pool(session, viewer, slug, to_change=True)
+            rows = [session.get_one(Pack, pack_id) for pack_id in ids]
+            if form.flag("keep"):
+                newest = organizing.list_versions(session, pool)
+                known = [entry.pack for entry in newest[0].entries] if newest else []
+                rows = [*known, *(row for row in rows if row.id not in {other.id for other in known})]
+            made = organizing.put_packs(session, pool, rows, form.text("note"), viewer.id)
+            message = f"Version {made.number} holds {len(rows)} datasets."
+    except PlatformError as error:
+        if error.status not in (409, 422):
+            raise
+        return redirect(target, flash=error.message, tone="bad")
+    return redirect(target, flash=message)
+
+
+def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
+    uploads = form.uploads("packs")
+    if not uploads:
+        raise Invalid("Choose the packs (files that end in .anyshot-pack).", field="packs")
+    ids = []
+    with tempfile.TemporaryDirectory() as folder:
+        for index, upload in enumerate(uploads):
+            path = Path(folder) / f"{index}.anyshot-pack"
+            with path.open("wb") as sink:
+                shutil.copyfileobj(upload.file, sink, 1 << 20)
+            try:
+                ids.append(add_pack(services, path, viewer.id).id)
+            except PlatformError as error:
+                raise Invalid(f"{upload.filename}: {error.message}", field="packs") from error
+            path.unlink()
+    return ids
+
+
+_ACTS = {"publish": acts.PUBLISH, "unpublish": acts.HIDE, "delete": acts.DELETE}
+
+
+@router.post("/{slug}/{deed}")
+def act_on_pool(
+    request: Request, session: SessionDep, viewer: Owner, slug: str, deed: str, form: FormDep
+) -> Response:
+    """Publish, take back, combine, delete, restore."""
+    pool = organizing.find_pool(session, viewer, slug, to_change=True)
+    target = "/organize/pools" if deed == "delete" else f"/organize/pools/{slug}"
+    if deed in _ACTS:
+        return perform(
+            request, session, form, _ACTS[deed], pool, Deed(viewer.id, form.text("reason")), target
+        )
+    deeds = {
+        "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
+        "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
+        "combine": lambda: organizing.combine(session, pool, viewer),
+        "restore": lambda: organizing.restore_pool(session, pool, viewer.id),
+    }
+    if deed not in deeds:
+        raise Invalid("There is no such act.")
+    words = {
+        "publish-when-over": "It will be published when every phase that uses it is over.",
+        "wait-for-nothing": "It stays hidden until you publish it.",
+        "combine": "Combined.",
+    }
+
+    def work() -> None:
+        deeds[deed]()
+
+    return act(session, target, words.get(deed, "Done."), work)
+
+
+def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pack:
+    """A pack of a pool that the viewer may look into."""
+    pool = organizing.find_pool(session, viewer, slug)
+    pack = session.scalars(
+        select(Pack)
+        .join(PoolPack, PoolPack.pack_id == Pack.id)
+        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .where(Pack.id == pack_id, PoolVersion.pool_id == pool.id)
+        .limit(1)
+    ).one_or_none()
+    if pack is None:
+        raise NotFound("There is no such dataset in this pool.")
+    return pack
+
+
+@router.get("/{slug}/packs/{pack_id}/sheet.png")
+def show_sheet(
+    session: SessionDep, services: ServicesDep, viewer: Looker, slug: str, pack_id: str
+) -> Response:
+    """The contact sheet of a dataset."""
+    pack = _pack_of(session, viewer, slug, pack_id)
+    try:
+        content = organizing.contact_sheet(services.storage, pack.digest)
+    except (OSError, BadPack) as error:
+        raise NotFound("The pack's file cannot be read.") from error
+    return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=86400"})
+
+
+@router.get("/{slug}/packs/{pack_id}/download")
+def download_pack(
+    session: SessionDep, services: ServicesDep, viewer: Looker, slug: str, pack_id: str
+) -> Response:
+    """The pack's file: of a public pool for everybody who is signed in, else for its owner."""
+    pack = _pack_of(session, viewer, slug, pack_id)
+    _note_hidden(session, services, viewer, slug, pack)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{pack.name}.anyshot-pack"',
+        "Content-Length": str(pack.size),
+    }
+    return StreamingResponse(
+        _read_in_parts(services.storage.open(pack.digest)),
+        media_type="application/octet-stream",
+        headers=headers,
+    )
+
+
+def _note_hidden(session: Session, services: Services, viewer: Viewer, slug: str, pack: Pack) -> None:
+    """Keep in the logs of the competitions that use a hidden pool who took a dataset of it."""
+    pool = organizing.find_pool(session, viewer, slug)
+    if pool.published_at is None:
+        where, subject = competitions_using(session, pool), ("pool", pool.id)
+        note_read(services.database, viewer.user_id, "hidden_data", subject, where, pool=slug, pack=pack.name)
+
+
+def _read_in_parts(stream: BinaryIO) -> Iterator[bytes]:
+    """The bytes of an open file, which is closed at the end."""
+    with stream:
+        while part := stream.read(1 << 20):
+            yield part

@@ -1,0 +1,167 @@
+"""Organizers' reports over JSON: ask for one, read, download, delete."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.reports import ReportSummary
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.desk.phases.checks import open_protocol
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.phases.service import find_phase
+from anyshot_platform.reports import service
+from anyshot_platform.reports.catalogue import KINDS, find_kind
+from anyshot_platform.reports.models import Report
+from anyshot_platform.reports.records import Earlier, StoredParameters
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.site.leaderboards.api import find_league
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/reports", tags=["organizing: reports"])
+ReportParam = Annotated[str, Path(max_length=32)]
+Word = Annotated[str, Query(max_length=64)]
+
+
+class ReportIn(BaseModel):
+    """What to compute; settings that are left out have their defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    analysis: str = Field(max_length=32, description=f"one of {', '.join(KINDS)}")
+    phase: str = Field(max_length=64)
+    league: str | None = Field(default=None, max_length=64, description="of a board; the first if left out")
+    settings: dict[str, float] = Field(default={}, max_length=20)
+
+
+class ReportOut(BaseModel):
+    """A report and how far it is."""
+
+    id: str
+    analysis: str
+    phase: str
+    league: str | None
+    state: RunState
+    message: str
+    progress: str
+    digest: str = Field(description="of everything that it follows from")
+    created_at: datetime
+    finished_at: datetime | None
+    deleted_at: datetime | None
+
+
+class ReportDetail(ReportOut):
+    """A report with its numbers, once there are any."""
+
+    parameters: dict[str, JsonValue]
+    result: ReportSummary | None
+
+
+@router.get("")
+def list_reports(access: AsReviewer, session: SessionDep, phase: Word = "") -> list[ReportOut]:
+    """The newest reports, of one phase or of all."""
+    found = find_phase(session, access.competition, phase) if phase else None
+    return [_show(session, report) for report in service.list_reports(session, access.competition, found)]
+
+
+@router.post("", status_code=202)
+def request_report(access: AsOrganizer, session: SessionDep, body: ReportIn) -> ReportDetail:
+    """Ask a worker for a report; one of the same inputs that is there already is given at once."""
+    kind = find_kind(body.analysis)
+    phase = find_phase(session, access.competition, body.phase)
+    leagues = list_leagues(session, access.competition)
+    league = find_league(session, access.competition, body.league) if leagues else None
+    report, _ = service.request_report(
+        session, access.competition, phase, kind, access.viewer.id, league=league, settings=body.settings
+    )
+    session.flush()
+    return _show_detail(session, report)
+
+
+@router.get("/{report_id}")
+def show_report(access: AsReviewer, session: SessionDep, report_id: ReportParam) -> ReportDetail:
+    """A report."""
+    return _show_detail(session, service.find_report(session, access.competition, report_id))
+
+
+@router.get("/{report_id}/files/{name}", response_class=StreamingResponse)
+def download_file(
+    access: AsReviewer,
+    session: SessionDep,
+    services: ServicesDep,
+    report_id: ReportParam,
+    name: Annotated[str, Path(max_length=64, description=", ".join(service.FILES))],
+) -> StreamingResponse:
+    """The page, the numbers, the rows or the log of a finished report."""
+    report = service.find_report(session, access.competition, report_id)
+    file = service.find_file(session, report, name)
+    return StreamingResponse(read_chunks(open_stored(services, file.digest)), media_type=service.FILES[name])
+
+
+@router.post("/{report_id}/cancel")
+def cancel_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
+    """Stop the computation."""
+    report = service.find_report(session, access.competition, report_id)
+    service.cancel_report(session, report, access.viewer.id)
+    return _show(session, report)
+
+
+@router.delete("/{report_id}")
+def delete_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
+    """Take a report off the list; `restore` undoes it."""
+    report = service.find_report(session, access.competition, report_id)
+    service.delete_report(session, report, access.viewer.id)
+    return _show(session, report)
+
+
+@router.post("/{report_id}/restore")
+def restore_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
+    """Undo a deletion."""
+    report = service.find_report(session, access.competition, report_id)
+    service.restore_report(session, report, access.viewer.id)
+    return _show(session, report)
+
+
+def _show(session: Session, report: Report) -> ReportOut:
+    league = session.get(League, report.league_id) if report.league_id else None
+    return ReportOut(
+        id=report.id,
+        analysis=report.analysis,
+        phase=report.phase.slug,
+        league=league.slug if league else None,
+        state=report.run.state,
+        message=report.run.message,
+        progress=report.run.progress_message,
+        digest=report.digest,
+        created_at=report.created_at,
+        finished_at=report.run.finished_at,
+        deleted_at=report.deleted_at,
+    )
+
+
+def _show_detail(session: Session, report: Report) -> ReportDetail:
+    return ReportDetail(
+        **_show(session, report).model_dump(),
+        parameters=_open(report.parameters),
+        result=report.answer,
+    )
+
+
+def _open(parameters: StoredParameters) -> dict[str, JsonValue]:
+    """Parameters without the secret split of a protocol."""
+    if isinstance(parameters, Earlier):
+        shown = dict(parameters.values)
+    else:
+        shown = parameters.model_dump(mode="json", exclude={"analysis"})
+    protocol = shown.get("protocol")
+    if isinstance(protocol, dict):
+        shown["protocol"] = open_protocol(protocol)
+    return shown

@@ -1,0 +1,155 @@
+"""The organizers' pages of reports: the list with what can be asked for, and one report."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from markupsafe import Markup
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_core.report import section_of
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.phases.service import find_phase, list_phases, status_of
+from anyshot_platform.phases.states import PhaseKind, PhaseStatus
+from anyshot_platform.reports import service
+from anyshot_platform.reports.catalogue import KINDS, find_kind
+from anyshot_platform.reports.models import Report
+from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.services import Services
+from anyshot_platform.site.leaderboards.api import find_league
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import redirect
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.workers.places import find_place
+
+router = APIRouter(prefix="/competitions/{slug}/manage/reports", include_in_schema=False)
+Word = Annotated[str, Query(max_length=64)]
+
+
+@router.get("")
+def show_reports(
+    request: Request, access: AsReviewer, session: SessionDep, phase: Word = "", league: Word = ""
+) -> Response:
+    """The reports there are, and the forms that ask for one."""
+    phases = [row for row in list_phases(session, access.competition) if row.kind != PhaseKind.PUBLIC]
+    leagues = list_leagues(session, access.competition)
+    begun = [row for row in phases if status_of(row) != PhaseStatus.UPCOMING]
+    chosen = next((row for row in phases if row.slug == phase), (begun or phases or [None])[-1])
+    return render_manage(
+        request,
+        session,
+        access,
+        "reports.html",
+        "reports",
+        heading="Reports",
+        reports=[_row(session, report) for report in service.list_reports(session, access.competition)],
+        deleted=[
+            _row(session, report)
+            for report in service.list_reports(session, access.competition, deleted=True)
+        ],
+        kinds=list(KINDS.values()),
+        phases=[(row.slug, row.name) for row in phases],
+        phase=chosen.slug if chosen else "",
+        leagues=[(row.slug, row.name) for row in leagues],
+        league=league,
+    )
+
+
+@router.post("")
+def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Ask for a report; one that was made from the same inputs is shown again."""
+    try:
+        kind = find_kind(form.text("analysis"))
+        phase = find_phase(session, access.competition, form.text("phase"))
+        league = (
+            find_league(session, access.competition, form.text("league") or None)
+            if list_leagues(session, access.competition)
+            else None
+        )
+        settings = {setting.name: form.decimal(setting.name) for setting in kind.settings}
+        report, queued = service.request_report(
+            session, access.competition, phase, kind, access.viewer.id, league=league, settings=settings
+        )
+        session.flush()
+    except PlatformError as error:
+        if error.status not in (404, 409, 422):
+            raise
+        session.rollback()
+        return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
+    words = "A worker computes it now." if queued else "Nothing has changed since this report was made."
+    return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
+
+
+@router.get("/{report_id}")
+def show_report(
+    request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep, report_id: str
+) -> Response:
+    """A report, or how far its computation is."""
+    report = service.find_report(session, access.competition, report_id)
+    return render_manage(
+        request,
+        session,
+        access,
+        "report.html",
+        "reports",
+        heading=find_kind(report.analysis).title,
+        row=_row(session, report),
+        place=find_place(session, report.run),
+        ended=report.run.state in ENDED,
+        section_html=_section(session, services, report),
+    )
+
+
+def _row(session: Session, report: Report) -> dict[str, object]:
+    league = session.get(League, report.league_id) if report.league_id else None
+    return {"report": report, "kind": find_kind(report.analysis), "league": league, "run": report.run}
+
+
+def _section(session: Session, services: Services, report: Report) -> Markup | None:
+    """The report's own sections; None while there are none. A worker of ours rendered them, escaped."""
+    if report.run.state != RunState.FINISHED:
+        return None
+    file = service.find_file(session, report, "page.html")
+    with open_stored(services, file.digest) as source:
+        return section_of(source.read().decode())
+
+
+@router.get("/{report_id}/files/{name}")
+def download_file(
+    access: AsReviewer, session: SessionDep, services: ServicesDep, report_id: str, name: str
+) -> Response:
+    """The page as one file, the numbers, the rows."""
+    report = service.find_report(session, access.competition, report_id)
+    if name not in service.FILES:
+        raise NotFound("There is no such file.")
+    file = service.find_file(session, report, name)
+    target = f"{access.competition.slug}-{report.phase.slug}-{report.analysis}-{name}"
+    return StreamingResponse(
+        read_chunks(open_stored(services, file.digest)),
+        media_type=service.FILES[name],
+        headers={"Content-Disposition": f'attachment; filename="{target}"'},
+    )
+
+
+@router.post("/{report_id}/{deed}")
+def act_on_report(access: AsOrganizer, session: SessionDep, report_id: str, deed: str) -> Response:
+    """Cancel, delete, restore."""
+    report = service.find_report(session, access.competition, report_id)
+    deeds = {
+        "cancel": (service.cancel_report, "It is stopped."),
+        "delete": (service.delete_report, "The report is deleted; it can be restored below."),
+        "restore": (service.restore_report, "The report is back."),
+    }
+    if deed not in deeds:
+        raise Invalid("There is no such act.")
+    work, message = deeds[deed]
+    target = manage_path(access, "/reports" if deed == "delete" else f"/reports/{report.id}")
+    return act(session, target, message, lambda: work(session, report, access.viewer.id))

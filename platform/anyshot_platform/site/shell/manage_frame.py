@@ -1,0 +1,108 @@
+"""The frame of the organizers' pages: who may see them, their navigation, acts that answer with a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.acts.merging import Stale
+from anyshot_platform.alerts.service import list_open
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.desk.leagues.organizing import count_waiting
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.rendering import redirect, render
+
+AsReviewer = Annotated[CompetitionAccess, Depends(competition_role(Role.REVIEWER))]
+AsOrganizer = Annotated[CompetitionAccess, Depends(competition_role(Role.ORGANIZER))]
+AsOwner = Annotated[CompetitionAccess, Depends(competition_role(Role.OWNER))]
+
+_ITEMS = (
+    ("overview", "Overview", "", "house"),
+    ("settings", "Settings and texts", "/settings", "settings"),
+    ("phases", "Phases", "/phases", "calendar-clock"),
+    ("leagues", "Leagues", "/leagues", "trophy"),
+    ("baselines", "Baselines and gates", "/baselines", "gauge"),
+    ("people", "People and teams", "/people", "users"),
+    ("submissions", "Submissions", "/submissions", "layers"),
+    ("entries", "Entries", "/entries", "award"),
+    ("final", "Final phase", "/final", "flag"),
+    ("fact-sheets", "Fact sheets", "/fact-sheets", "file-text"),
+    ("reports", "Reports", "/reports", "chart-column"),
+    ("announcements", "Announcements", "/announcements", "megaphone"),
+    ("webhooks", "Webhooks", "/webhooks", "link"),
+    ("exports", "Exports", "/exports", "download"),
+    ("audit", "Audit log", "/audit", "list"),
+)
+
+
+def manage_path(access: CompetitionAccess, rest: str = "") -> str:
+    """The address of an organizers' page."""
+    return f"/competitions/{access.competition.slug}/manage{rest}"
+
+
+def navigation(session: Session, access: CompetitionAccess) -> list[dict[str, Any]]:
+    """The items of the side navigation, with what waits."""
+    counts = {
+        "leagues": count_waiting(session, access.competition),
+        "people": _count_pending(session, access),
+    }
+    return [
+        {
+            "key": key,
+            "label": label,
+            "href": manage_path(access, rest),
+            "icon": icon,
+            "count": counts.get(key, 0),
+        }
+        for key, label, rest, icon in _ITEMS
+        if key != "webhooks" or access.may(Role.ORGANIZER)  # their addresses may hold secrets
+    ]
+
+
+def _count_pending(session: Session, access: CompetitionAccess) -> int:
+    query = select(func.count(Membership.id)).where(
+        Membership.competition_id == access.competition.id, Membership.status == MemberStatus.PENDING
+    )
+    return session.scalar(query) or 0
+
+
+def render_manage(
+    request: Request, session: Session, access: CompetitionAccess, template: str, current: str, **context: Any
+) -> Response:
+    """An organizers' page."""
+    return render(
+        request,
+        f"manage/{template}",
+        section="competitions",
+        page_class="page--wide",
+        competition=access.competition,
+        base=manage_path(access),
+        nav=navigation(session, access),
+        alerts=list_open(session),
+        current=current,
+        may_change=access.may(Role.ORGANIZER),
+        is_owner=access.may(Role.OWNER),
+        **context,
+    )
+
+
+def act(session: Session, target: str, message: str, deed: Callable[[], Any]) -> Response:
+    """Do something and go to `target` with a message; a refusal undoes it all and is shown there instead."""
+    try:
+        result = deed()
+        session.flush()
+    except PlatformError as error:
+        if isinstance(error, Stale) or error.status not in (409, 422):
+            session.rollback()
+            raise
+        session.rollback()
+        return redirect(target, flash=error.message, tone="bad")
+    return redirect(target, flash=result if isinstance(result, str) else message)

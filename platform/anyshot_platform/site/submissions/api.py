@@ -1,0 +1,284 @@
+"""Submissions over JSON: uploads, checks, submitting, watching, cancelling."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Query, Request
+from fastapi import Path as PathParam
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.intake import service, withdrawing
+from anyshot_platform.judging.service import cancel_submission
+from anyshot_platform.phases.service import find_phase, require_open
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import (
+    CompetitionAccess,
+    SubmissionAccess,
+    find_access,
+    find_competition,
+    require_visible,
+)
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions.downloads import (
+    find_artifact,
+    note_reading,
+    open_stored,
+    send_everything,
+)
+from anyshot_platform.site.submissions.schemas import (
+    AllowanceOut,
+    ChecksOut,
+    LogLine,
+    QuotaOut,
+    SubmissionDetail,
+    SubmissionPage,
+    SubmitIn,
+    UploadIn,
+    UploadOut,
+)
+from anyshot_platform.site.submissions.taking_home import write_everything
+from anyshot_platform.submissions import uploads
+from anyshot_platform.submissions.models import Upload
+from anyshot_platform.submissions.quota import Allowance, read_quota
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.web.access import (
+    competition_role,
+    require_scope,
+    signed_in_as,
+    submission_owner,
+    submission_reader,
+)
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/v1", tags=["submissions"])
+Submitter = Annotated[Viewer, Depends(signed_in_as(Scope.SUBMIT))]
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
+Owner = Annotated[SubmissionAccess, Depends(submission_owner)]
+UploadParam = Annotated[str, PathParam(max_length=32)]
+SlugPart = Annotated[str, PathParam(max_length=64)]
+
+
+@router.post("/uploads", status_code=201)
+def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> UploadOut:
+    """Begin an upload that can be resumed."""
+    with services.database.writing() as session:
+        upload = uploads.begin_upload(
+            services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
+        )
+        return _show_upload(services, upload)
+
+
+@router.get("/uploads/{upload_id}")
+def show_upload(
+    upload_id: UploadParam, viewer: Submitter, session: SessionDep, services: ServicesDep
+) -> UploadOut:
+    """Where an upload stands, to go on with it."""
+    return _show_upload(services, uploads.find_upload(session, viewer.id, upload_id))
+
+
+@router.put(
+    "/uploads/{upload_id}",
+    openapi_extra={
+        "requestBody": {
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        }
+    },
+)
+async def send_part(
+    request: Request,
+    upload_id: UploadParam,
+    offset: Annotated[int, Query(ge=0, lt=2**53)],
+    viewer: Submitter,
+    services: ServicesDep,
+) -> UploadOut:
+    """Send the bytes from `offset` on, as the raw body."""
+    upload = await uploads.receive_part(services, viewer.id, upload_id, offset, request.stream())
+    return _show_upload(services, upload)
+
+
+@router.post("/uploads/{upload_id}/check")
+def check_upload(upload_id: UploadParam, viewer: Submitter, services: ServicesDep) -> ChecksOut:
+    """Run the checks on a complete upload, without submitting it."""
+    with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
+        report = service.check_zip(path)
+    return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": report.to_dict()["checks"]})
+
+
+@router.post("/competitions/{slug}/phases/{phase_slug}/submissions", status_code=201)
+def submit(
+    request: Request,
+    slug: SlugPart,
+    phase_slug: SlugPart,
+    body: SubmitIn,
+    viewer: Submitter,
+    services: ServicesDep,
+) -> SubmissionDetail:
+    """Submit a complete upload: it is checked, and queued if it passes."""
+    with services.database.reading() as session:
+        _require_may_submit(request, session, viewer, slug, phase_slug)
+    with uploads.sealed_upload(services, viewer.id, body.upload_id) as (upload, path, digest):
+        archive = service.store_zip(services, path, upload.filename, digest)
+    wishes = service.Wishes(
+        comment=body.comment, leagues=tuple(body.leagues), fact_sheet=body.fact_sheet, smoke=body.smoke
+    )
+    with services.database.writing() as session:
+        uploads.use_up(session, body.upload_id)
+        access = _require_may_submit(request, session, viewer, slug, phase_slug)
+        phase = find_phase(session, access.competition, phase_slug)
+        submission = service.submit(session, access.competition, phase, access.membership, archive, wishes)
+        shown = views.show_detail(session, Sight(submission, access.sight_of(phase)))
+    uploads.drop_upload(services, body.upload_id)
+    return shown
+
+
+def _require_may_submit(
+    request: Request, session: SessionDep, viewer: Viewer, slug: str, phase_slug: str
+) -> CompetitionAccess:
+    access = find_access(session, viewer, find_competition(session, slug))
+    require_visible(access)
+    require_scope(request, viewer, Scope.SUBMIT)
+    require_participant(access.membership)
+    require_open(find_phase(session, access.competition, phase_slug))
+    return access
+
+
+@router.get("/competitions/{slug}/phases/{phase_slug}/quota")
+def show_quota(phase_slug: SlugPart, access: Participant, session: SessionDep) -> QuotaOut:
+    """What one's own team may still hand in to the phase."""
+    membership = require_participant(access.membership)
+    team = session.get_one(Team, membership.team_id)
+    quota = read_quota(session, team, find_phase(session, access.competition, phase_slug))
+    return QuotaOut(
+        day=_allowance(quota.day),
+        phase=_allowance(quota.phase),
+        concurrent=_allowance(quota.concurrent),
+        smoke_day=_allowance(quota.smoke_day),
+    )
+
+
+@router.get("/competitions/{slug}/submissions")
+def list_submissions(
+    access: Participant,
+    session: SessionDep,
+    phase: Annotated[str | None, Query(max_length=64)] = None,
+    everyone: bool = False,
+    offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SubmissionPage:
+    """One's own team's submissions, newest first; reviewers see everybody's with `everyone`."""
+    found = find_phase(session, access.competition, phase) if phase else None
+    membership = access.membership
+    all_teams = everyone and access.may(Role.REVIEWER)
+    own_team = (membership.team_id if membership else None) or "none"
+    return views.list_submissions(
+        session,
+        competition=access.competition,
+        team_id=None if all_teams else own_team,
+        phase=found,
+        offset=offset,
+        limit=limit,
+        role=access.role,
+    )
+
+
+@router.get("/submissions/{submission_id}")
+def show_submission(found: Reader, session: SessionDep) -> SubmissionDetail:
+    """A submission with its runs."""
+    return views.show_detail(session, found.sight)
+
+
+@router.post("/submissions/{submission_id}/cancel")
+def cancel(
+    found: Owner, session: SessionDep, body: Annotated[dict[str, Any] | None, Body()] = None
+) -> SubmissionDetail:
+    """Cancel all runs that have not ended."""
+    cancel_submission(session, found.submission, by=found.viewer.id)
+    return views.show_detail(session, found.sight)
+
+
+@router.post("/submissions/{submission_id}/withdraw")
+def withdraw(found: Owner, session: SessionDep) -> SubmissionDetail:
+    """Take a submission off the boards; for good once its phase has closed, and then nothing takes its place."""
+    withdrawing.withdraw(session, found.submission)
+    return views.show_detail(session, found.sight)
+
+
+@router.post("/submissions/{submission_id}/restore")
+def restore(found: Owner, session: SessionDep) -> SubmissionDetail:
+    """Put a withdrawn submission back; 409 `phase_not_open` once its phase has closed."""
+    withdrawing.reinstate(session, found.submission)
+    return views.show_detail(session, found.sight)
+
+
+@router.get("/submissions/{submission_id}/log")
+def show_log(
+    found: Reader,
+    session: SessionDep,
+    after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
+) -> list[LogLine]:
+    """The log lines after an id, that the phase's log policy shows."""
+    lines = views.read_log(session, found, after=after, limit=limit)
+    return [LogLine.model_validate(line) for line in lines]
+
+
+@router.get("/submissions/{submission_id}/archive", response_class=Response)
+def download_archive(found: Reader, services: ServicesDep) -> Response:
+    """The zip itself: its team's and the reviewers'."""
+    submission = found.submission
+    note_reading(services, found, "code")
+    return _send(services, submission.digest, f"submission-{submission.number}.zip")
+
+
+@router.get("/submissions/{submission_id}/everything", response_class=Response)
+def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """One zip of all that one may have of a submission: code, log, results, provenance, files of its runs."""
+    note_reading(services, found, "everything")
+    return send_everything(found, *write_everything(session, services, found))
+
+
+@router.get("/submissions/{submission_id}/runs/{run_id}/artifacts/{name}", response_class=Response)
+def download_artifact(
+    found: Reader,
+    run_id: UploadParam,
+    name: SlugPart,
+    session: SessionDep,
+    services: ServicesDep,
+) -> Response:
+    """A file that a run left."""
+    artifact = find_artifact(session, found, run_id, name)
+    note_reading(services, found, name)
+    return _send(services, artifact.digest, f"{run_id}-{name}")
+
+
+def _send(services: Services, digest: str, filename: str) -> Response:
+    direct = services.storage.direct_url(digest, services.settings.blob_url_seconds)
+    if direct is not None:
+        return RedirectResponse(direct, status_code=303)
+    file = open_stored(services, digest)
+    return StreamingResponse(
+        read_chunks(file),
+        media_type="application/octet-stream",
+        headers={"content-disposition": f'attachment; filename="{filename}"'},
+    )
+
+
+def _show_upload(services: Services, upload: Upload) -> UploadOut:
+    return UploadOut(
+        id=upload.id,
+        filename=upload.filename,
+        size=upload.size,
+        received=upload.received or 0,
+        part_bytes=services.settings.upload_chunk_bytes,
+    )
+
+
+def _allowance(allowance: Allowance) -> AllowanceOut:
+    return AllowanceOut(used=allowance.used, limit=allowance.limit, left=allowance.left)

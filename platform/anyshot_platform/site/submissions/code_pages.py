@@ -1,0 +1,48 @@
+"""The page of the code that was published, and its downloads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+from starlette.responses import Response
+
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.desk.submissions.published import find_published, list_published
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.web.access import visible_competition
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/code", include_in_schema=False)
+Visitor = Annotated[CompetitionAccess, Depends(visible_competition)]
+
+
+@router.get("")
+def show_code(request: Request, access: Visitor, session: SessionDep) -> Response:
+    """The winners' code."""
+    return render(
+        request,
+        "competitions/code.html",
+        section="competitions",
+        head=read_head(session, access),
+        tab="code",
+        published=list_published(session, access.competition, access.role),
+    )
+
+
+@router.get("/{submission_id}.zip")
+def download_code(
+    access: Visitor, session: SessionDep, services: ServicesDep, submission_id: str
+) -> StreamingResponse:
+    """One submission's zip."""
+    found = find_published(session, access.competition, submission_id)
+    name = f"{access.competition.slug}-{found.phase.slug}-{found.submission.id}.zip"
+    return StreamingResponse(
+        read_chunks(open_stored(services, found.submission.digest)),
+        media_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )

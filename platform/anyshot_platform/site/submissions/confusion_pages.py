@@ -1,0 +1,180 @@
+"""Which classes a submission mixes up: a page of its own, where the phase allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query, Request
+from markupsafe import Markup
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_core.charts import draw_heat_map
+from anyshot_platform.errors import NotFound
+from anyshot_platform.judging.tables import find_predictions, read_confusion
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
+from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.site.submissions.show import find_version
+from anyshot_platform.web.access import submission_reader
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_scoring.confusion import Confusion
+
+router = APIRouter(include_in_schema=False)
+MOST_DRAWN = 24  # classes in the picture
+MOST_LISTED = 20  # mistakes in the table
+MEANING = (
+    "of the images of the class of the row, in tasks that the class of the column was in too, "
+    "the share that was taken for the column's"
+)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One class taken for another."""
+
+    true: str
+    predicted: str
+    rate: float
+    images: int
+    out_of: int
+
+
+@dataclass(frozen=True)
+class DatasetTab:
+    """A dataset that can be chosen."""
+
+    key: str
+    label: str
+    href: str
+    icon: str = ""
+    count: int | None = None
+
+
+@dataclass(frozen=True)
+class ConfusionView:
+    """One dataset's confusion."""
+
+    label: str
+    svg: Markup
+    note: str
+    mistakes: tuple[Mistake, ...]
+    right: float
+
+
+def offers_confusion(session: Session, found: SubmissionAccess) -> bool:
+    """Whether there is something to see for a viewer who may see it."""
+    version = find_version(session, found.submission) if found.sight.confusion else None
+    return version is not None and bool(find_predictions(session, found.submission, version))
+
+
+@router.get("/submissions/{submission_id}/confusion")
+def show_confusion(
+    request: Request,
+    found: Annotated[SubmissionAccess, Depends(submission_reader)],
+    session: SessionDep,
+    services: ServicesDep,
+    dataset: Annotated[int, Query(ge=1, le=10_000)] = 1,
+) -> Response:
+    """The confusion of one dataset, over all tasks of all runs that count."""
+    submission = found.submission
+    version = find_version(session, submission)
+    if version is None or not found.sight.confusion:
+        raise NotFound("This phase does not show which classes are mixed up.")
+    known = read_confusion(services.storage, find_predictions(session, submission, version))
+    if not known:
+        raise NotFound("The predictions are no longer kept.")
+    names = name_datasets(session, found.sight.phase, version)
+    shown = sorted(((_place(names, one.dataset), one) for one in known), key=lambda pair: pair[0])
+    chosen = shown[min(dataset, len(shown)) - 1][1]
+    here = f"/submissions/{submission.id}"
+    return render(
+        request,
+        "submissions/confusion.html",
+        section="submissions",
+        title=submission_title(submission),
+        here=here,
+        tabs=[
+            DatasetTab(str(n), names.label(one.dataset), f"{here}/confusion?dataset={n}")
+            for n, (_, one) in enumerate(shown, 1)
+        ],
+        current=str(min(dataset, len(shown))),
+        view=make_view(chosen, names.label(chosen.dataset)),
+    )
+
+
+def _place(names: DatasetNames, dataset: str) -> tuple[str, int, str]:
+    """Datasets in the order of their labels, numbers as numbers."""
+    return (*natural(names.label(dataset)), dataset)
+
+
+def make_view(confusion: Confusion, label: str) -> ConfusionView:
+    """The picture and the table; classes by number, since their names may tell what the dataset is."""
+    rates = confusion.rates()
+    mistakes = confusion.mistakes()
+    drawn = _drawn(confusion, mistakes)
+    note = (
+        ""
+        if len(drawn) == len(confusion.classes)
+        else (
+            f"The picture holds the {len(drawn)} of {len(confusion.classes)} classes that are mixed up most."
+        )
+    )
+    return ConfusionView(
+        label=label,
+        svg=_draw(_Held(confusion), label, drawn),
+        note=note,
+        mistakes=tuple(
+            Mistake(
+                true=class_label(confusion, i),
+                predicted=class_label(confusion, j),
+                rate=float(rates[i, j]),
+                images=int(confusion.counts[i, j]),
+                out_of=int(confusion.together[i, j]),
+            )
+            for i, j in mistakes[:MOST_LISTED]
+        ),
+        right=float(np.trace(confusion.counts) / max(confusion.counts.sum(), 1)),
+    )
+
+
+def class_label(confusion: Confusion, place: int) -> str:
+    """`Class 7`: the number that the dataset's pack gives it, from 1."""
+    return f"Class {int(confusion.classes[place]) + 1}"
+
+
+def _drawn(confusion: Confusion, mistakes: list[tuple[int, int]]) -> tuple[int, ...]:
+    """Positions of the classes in the picture, ascending: all, or those of the most frequent mistakes."""
+    if len(confusion.classes) <= MOST_DRAWN:
+        return tuple(range(len(confusion.classes)))
+    chosen: dict[int, None] = {}
+    for pair in mistakes:
+        for place in pair:
+            if len(chosen) < MOST_DRAWN:
+                chosen[place] = None
+    return tuple(sorted(chosen))
+
+
+class _Held:
+    """A confusion as a key of a cache: the object itself is kept by `read_confusion`."""
+
+    def __init__(self, confusion: Confusion) -> None:
+        self.confusion = confusion
+
+    def __hash__(self) -> int:
+        return id(self.confusion)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.confusion is self.confusion
+
+
+@lru_cache(maxsize=128)
+def _draw(held: _Held, label: str, drawn: tuple[int, ...]) -> Markup:
+    confusion = held.confusion
+    labels = [class_label(confusion, place) for place in drawn]
+    rates = confusion.rates()[np.ix_(drawn, drawn)]
+    return Markup(draw_heat_map(rates, labels, f"Confusion on {label}", MEANING, low=0.0, high=1.0).svg)

@@ -1,0 +1,63 @@
+"""Files that participants and reviewers may fetch."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from fastapi.responses import StreamingResponse
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.audit.reads import note_read
+from anyshot_platform.errors import NotFound
+from anyshot_platform.runs.models import Run
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import SubmissionAccess
+
+
+def find_artifact(session: Session, found: SubmissionAccess, run_id: str, name: str) -> Artifact:
+    """An artifact of one of the submission's runs that the viewer may have; raises `NotFound`."""
+    artifact = session.scalars(
+        select(Artifact)
+        .join(Run, Run.id == Artifact.run_id)
+        .where(
+            Run.submission_id == found.submission.id,
+            Artifact.run_id == run_id,
+            Artifact.name == name,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+    ).first()
+    if artifact is None or not found.sight.may_have(name):
+        raise NotFound("There is no such file.")
+    return artifact
+
+
+def note_reading(services: Services, found: SubmissionAccess, name: str) -> None:
+    """Keep in the log that an organizer or reviewer took a file of a team that is not theirs."""
+    if not found.is_own:
+        submission = found.submission
+        subject = ("submission", submission.id)
+        where = [submission.competition_id]
+        note_read(services.database, found.viewer.user_id, "submission", subject, where, file=name)
+
+
+def open_stored(services: Services, digest: str) -> BinaryIO:
+    """A stored file, open; raises `NotFound` if it is no longer kept."""
+    try:
+        return services.storage.open(digest)
+    except FileNotFoundError as error:
+        raise NotFound("This file is no longer kept.") from error
+
+
+def attached(found: SubmissionAccess, name: str) -> dict[str, str]:
+    """Headers of a file that a browser is to keep."""
+    return {"content-disposition": f'attachment; filename="submission-{found.submission.number}-{name}"'}
+
+
+def send_everything(found: SubmissionAccess, file: BinaryIO, size: int) -> StreamingResponse:
+    """The zip of all files of a submission."""
+    headers = {**attached(found, "everything.zip"), "content-length": str(size)}
+    return StreamingResponse(read_chunks(file), media_type="application/zip", headers=headers)

@@ -1,0 +1,123 @@
+"""What the page says about a run that failed: whose fault, where, what it cost, how to see it again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from anyshot_core.wire.verdicts import Cause
+from anyshot_platform.kernel.filters import duration, size
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.progress import last_stage
+from anyshot_platform.site.submissions.provenance import repeat_command
+from anyshot_platform.site.submissions.words import STAGE_WORDS, blame
+from anyshot_platform.submissions.models import Submission
+
+_FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line \d+')
+_OWN_FOLDERS = ("program/", "submission/", "bundle/")
+
+
+@dataclass(frozen=True)
+class TraceLine:
+    """A line of a traceback; `own` lies in the participant's files, `error` is the last one."""
+
+    text: str
+    own: bool
+    error: bool
+
+
+@dataclass(frozen=True)
+class FailureView:
+    """A failed run."""
+
+    cause: str
+    icon: str
+    sentence: str
+    next_step: str
+    facts: list[tuple[str, Any]]
+    message: str
+    frames: list[TraceLine]
+    reproduce: str
+
+
+def find_failed(runs: list[Run]) -> Run | None:
+    """The first run that ended without a score."""
+    return next((run for run in runs if run.state in ENDED and run.state != RunState.FINISHED), None)
+
+
+def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
+    """The failure of a run of the submission, as the viewer is told of it."""
+    fault = sight.fault(run)
+    words = blame(run.verdict, run.cause)
+    return FailureView(
+        cause=(run.cause or Cause.UNCLEAR).value,
+        icon=words.icon,
+        sentence=words.sentence,
+        next_step=words.next_step,
+        facts=_facts(sight.submission, run, budget),
+        message=fault.message,
+        frames=mark_traceback(fault.detail),
+        reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
+    )
+
+
+def mark_traceback(detail: str) -> list[TraceLine]:
+    """The lines of a traceback; a frame of the participant's own files and its source line are marked."""
+    lines = detail.rstrip().splitlines()[:400]
+    marked: list[TraceLine] = []
+    own = False
+    for place, line in enumerate(lines):
+        frame = _FRAME.match(line)
+        if frame is not None:
+            own = is_own_file(frame["path"] or frame["bare"])
+        elif not line.startswith(" "):
+            own = False
+        error = place == len(lines) - 1 and not line.startswith(" ")
+        marked.append(TraceLine(line[:2000], own, error))
+    return marked
+
+
+def is_own_file(path: str) -> bool:
+    """Whether a file belongs to the submission: it lies in its folder, or is named without one."""
+    return not path.startswith(("/usr", "/opt", "<frozen")) and (
+        not path.startswith("/") or any(f"/{folder}" in path for folder in _OWN_FOLDERS)
+    )
+
+
+def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, Any]]:
+    facts: list[tuple[str, Any]] = []
+    stage = last_stage(run)
+    if stage is not None:
+        facts.append(("Stage", STAGE_WORDS[stage]))
+    if run.task_index is not None:
+        shape = [
+            f"{number} {noun}"
+            for number, noun in ((run.task_ways, "ways"), (run.task_shots, "shots"))
+            if number is not None
+        ]
+        facts.append(("Task", f"number {run.task_index + 1}" + (f", {', '.join(shape)}" if shape else "")))
+    facts.append(("Time used", f"{duration(run.seconds_used)} of {duration(budget)}"))
+    if memory := run.used.memory_peak_bytes:
+        facts.append(("Memory at most", size(memory)))
+    if run.attempt > 1:
+        facts.append(("Attempts", run.attempt))
+    facts.append(("Quota", quota_words(submission)))
+    return facts
+
+
+def quota_words(submission: Submission) -> str:
+    """What the submission cost of the quota, and why."""
+    if submission.quota_reason:
+        return submission.quota_reason
+    if submission.kind == "smoke":
+        return "A smoke test costs nothing."
+    if not submission.counts_quota:
+        return "It cost nothing of your quota."
+    if submission.cause == Cause.USER:
+        return "It counts: in this phase a cancelled submission costs one of the quota."
+    if submission.cause == Cause.INFRASTRUCTURE:
+        return "It cost nothing: failures of the platform never count."
+    return "It counts as one submission: the code was run, and the failure was its own."

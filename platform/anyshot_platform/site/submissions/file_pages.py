@@ -1,0 +1,81 @@
+"""What one can take home from the submission page: the log, the results of each task, the report, everything."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
+from starlette.responses import Response
+
+from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.errors import NotFound
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.site.submissions import taking_home
+from anyshot_platform.site.submissions.downloads import (
+    attached,
+    find_artifact,
+    note_reading,
+    open_stored,
+    send_everything,
+)
+from anyshot_platform.site.submissions.show import find_version, read_runs
+from anyshot_platform.web.access import submission_reader
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/submissions/{submission_id}", include_in_schema=False)
+Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
+
+
+@router.get("/log.txt")
+def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """All lines that the viewer may see."""
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    lines = taking_home.log_text(services, found, [run.id for run in runs])
+    return StreamingResponse(
+        lines, media_type="text/plain; charset=utf-8", headers=attached(found, "log.txt")
+    )
+
+
+@router.get("/logger.zip")
+def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """The tables that the participant's own logger wrote, of the first run."""
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    if not runs:
+        raise NotFound("There is no such file.")
+    file = open_stored(services, find_artifact(session, found, runs[0].id, "logger.zip").digest)
+    return StreamingResponse(
+        read_chunks(file), media_type="application/zip", headers=attached(found, "logger.zip")
+    )
+
+
+@router.get("/tasks.csv")
+def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """One line a run and task."""
+    sheet = taking_home.tasks_csv(session, services, found)
+    return PlainTextResponse(
+        sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "tasks.csv")
+    )
+
+
+@router.get("/figures.csv")
+def download_figures(found: Reader, session: SessionDep) -> Response:
+    """One line a run and dataset, number of ways, number of shots."""
+    sheet = taking_home.figures_csv(session, found)
+    return PlainTextResponse(
+        sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "figures.csv")
+    )
+
+
+@router.get("/report.html")
+def download_report(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """The same report as a dry run's, as one file."""
+    page = taking_home.report_page(session, services, found)
+    return HTMLResponse(page, headers=attached(found, "report.html"))
+
+
+@router.get("/everything.zip")
+def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """Code, log, results, provenance and all other files, in one zip."""
+    note_reading(services, found, "everything")
+    return send_everything(found, *taking_home.write_everything(session, services, found))

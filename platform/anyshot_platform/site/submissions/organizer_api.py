@@ -1,0 +1,157 @@
+"""The organizers' table of submissions over JSON, and what they do to one or many."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.desk.submissions import organizing
+from anyshot_platform.desk.submissions.organizing import Act, Row, Wanted
+from anyshot_platform.errors import Invalid
+from anyshot_platform.sight.code import has_public_code
+from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/submissions", tags=["organizing: submissions"])
+
+
+class FilterIn(BaseModel):
+    """Which submissions; an empty word filters nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    phase: str = Field(default="", max_length=100)
+    status: str = Field(default="", max_length=100)
+    cause: str = Field(default="", max_length=100)
+    kind: str = Field(default="", max_length=100)
+    text: str = Field(
+        default="", max_length=100, description="in team, user, comment; or the beginning of an id"
+    )
+    shown: str = Field(
+        default="", max_length=100, description="disqualified, withdrawn, deleted or quarantined ones"
+    )
+    sort: str = Field(
+        default="-created", max_length=100, description="created, score, finished, size; - reverses"
+    )
+
+    def wanted(self) -> Wanted:
+        """The same for the service."""
+        return Wanted(**self.model_dump(exclude={"page"}))
+
+
+class TableIn(FilterIn):
+    """A page of what a filter shows."""
+
+    page: int = Field(default=1, ge=1, le=1_000_000)
+
+
+class ManagedOut(BaseModel):
+    """A submission as organizers see it."""
+
+    id: str
+    phase: str
+    team: str
+    user: str
+    kind: SubmissionKind
+    number: int
+    status: SubmissionStatus
+    verdict: Verdict | None
+    cause: Cause | None
+    score: float | None
+    half_width: float | None
+    created_at: datetime
+    finished_at: datetime | None
+    disqualified: str | None = Field(description="the reason")
+    withdrawn: bool
+    deleted: bool
+    counts_quota: bool
+    code_published: bool = Field(description="whether everybody may have its zip now")
+
+
+class ManagedPage(BaseModel):
+    """One page of the table."""
+
+    total: int
+    page: int
+    pages: int
+    items: list[ManagedOut]
+
+
+class ActIn(BaseModel):
+    """What to do, to these ids or to all that a filter shows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    act: Act
+    ids: list[str] = Field(default=[], max_length=10_000)
+    filter: FilterIn | None = None
+    reason: str = Field(default="", max_length=2000, description="a disqualification needs one")
+
+
+class OutcomeOut(BaseModel):
+    """What was done; `skipped` says why not, by id; `undo` is the act that takes it back."""
+
+    act: Act
+    done: list[str]
+    skipped: dict[str, str]
+    undo: Act | None
+
+
+@router.get("")
+def list_submissions(
+    access: AsReviewer, session: SessionDep, wanted: Annotated[TableIn, Query()]
+) -> ManagedPage:
+    """The table: filtered, sorted, 50 a page."""
+    rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), wanted.page)
+    return ManagedPage(
+        total=place.total, page=place.number, pages=place.pages, items=[_show(row) for row in rows]
+    )
+
+
+@router.post("/acts")
+def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> OutcomeOut:
+    """Re-run, re-score, cancel, disqualify, restore and the like, in bulk."""
+    if bool(body.ids) == (body.filter is not None):
+        raise Invalid("Give either ids or a filter.", field="ids")
+    wanted = body.filter.wanted() if body.filter else None
+    chosen = organizing.pick(session, access.competition, body.ids, wanted)
+    found = organizing.act_on(session, access.competition, chosen, body.act, access.viewer.id, body.reason)
+    unknown = dict.fromkeys(body.ids, "is not here") if body.ids else {}
+    for submission in chosen:
+        unknown.pop(submission.id, None)
+    return OutcomeOut(
+        act=found.act,
+        done=list(found.done),
+        skipped={**unknown, **found.skipped},
+        undo=organizing.UNDO.get(found.act),
+    )
+
+
+def _show(row: Row) -> ManagedOut:
+    submission, standing = row.submission, standing_of(row.submission)
+    return ManagedOut(
+        id=submission.id,
+        phase=row.phase.slug,
+        team=row.team,
+        user=row.user,
+        kind=submission.kind,
+        number=submission.number,
+        status=submission.status,
+        verdict=submission.verdict,
+        cause=submission.cause,
+        score=submission.score,
+        half_width=submission.half_width,
+        created_at=submission.created_at,
+        finished_at=submission.finished_at,
+        disqualified=standing.disqualified,
+        withdrawn=standing.withdrawn,
+        deleted=standing.deleted,
+        counts_quota=submission.counts_quota,
+        code_published=has_public_code(submission),
+    )

@@ -1,0 +1,165 @@
+"""The pages of submissions: lists, one submission, its stream, its files, cancel and withdraw."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.intake import withdrawing
+from anyshot_platform.judging.service import cancel_submission
+from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess
+from anyshot_platform.site.shell.heads import open_for_uploads, read_head
+from anyshot_platform.site.submissions.confusion_pages import offers_confusion
+from anyshot_platform.site.submissions.quota_view import quota_view
+from anyshot_platform.site.submissions.results import read_results_view
+from anyshot_platform.site.submissions.rows import own_submissions, page_rows, team_submissions
+from anyshot_platform.site.submissions.show import (
+    find_version,
+    read_failure,
+    read_log,
+    read_runs,
+    read_submission,
+)
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import browser_session, competition_role, submission_owner, submission_reader
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
+Owner = Annotated[SubmissionAccess, Depends(submission_owner)]
+
+
+@router.get("/submissions")
+def show_all(
+    request: Request,
+    session: SessionDep,
+    viewer: Annotated[Viewer, Depends(browser_session)],
+    page: PageParam = 1,
+) -> Response:
+    """One's own submissions across competitions."""
+    rows, place = page_rows(session, viewer, own_submissions(viewer.id), page)
+    return render(request, "submissions/list.html", section="submissions", rows=rows, page=place)
+
+
+@router.get("/competitions/{slug}/submissions")
+def show_mine(
+    request: Request,
+    access: Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))],
+    session: SessionDep,
+    page: PageParam = 1,
+) -> Response:
+    """What one's team handed in to a competition."""
+    team_id = (access.membership.team_id if access.membership else None) or ""
+    rows, place = page_rows(session, access.viewer, team_submissions(team_id, access.competition.id), page)
+    phase = open_for_uploads(list_phases(session, access.competition))
+    return render(
+        request,
+        "submissions/mine.html",
+        section="competitions",
+        head=read_head(session, access),
+        tab="submissions",
+        rows=rows,
+        page=place,
+        phase=phase,
+        quota=quota_view(session, phase, team_id) if phase else None,
+    )
+
+
+@router.get("/submissions/{submission_id}")
+def show_submission(request: Request, found: Reader, session: SessionDep, services: ServicesDep) -> Response:
+    """One submission: live while it runs, then its results or its failure."""
+    submission, sight = found.submission, found.sight
+    version = find_version(session, submission)
+    runs = read_runs(session, submission, version)
+    results = None
+    if version is not None and sight.scored:
+        results = read_results_view(session, services.storage, sight, version, runs)
+    return render(
+        request,
+        "submissions/show.html",
+        section="submissions",
+        sub=read_submission(session, found, runs, version),
+        failure=read_failure(sight, runs),
+        results=results,
+        log=read_log(session, found, runs),
+        confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
+    )
+
+
+@router.get("/submissions/{submission_id}/cancel")
+def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
+    """The question that the page's dialog asks, as a page for browsers without scripts."""
+    version = find_version(session, found.submission)
+    view = read_submission(session, found, read_runs(session, found.submission, version), version)
+    return _ask(
+        request,
+        found,
+        "Cancel this submission?",
+        "cancel",
+        "Cancel the submission",
+        [
+            "It stops within seconds, and its place is free for another one. It will have no score.",
+            view.cancel_words,
+        ],
+    )
+
+
+@router.post("/submissions/{submission_id}/cancel")
+def cancel(found: Owner, session: SessionDep) -> Response:
+    """Stop all runs of the submission."""
+    target = f"/submissions/{found.submission.id}"
+    try:
+        cancel_submission(session, found.submission, by=found.viewer.id)
+    except PlatformError as error:
+        return redirect(target, flash=error.message, tone="warn")
+    return redirect(target, flash="Cancelled. What was running stops within seconds.")
+
+
+@router.get("/submissions/{submission_id}/withdraw")
+def ask_withdraw(request: Request, found: Owner) -> Response:
+    """The same for withdrawing."""
+    return _ask(
+        request,
+        found,
+        "Withdraw this submission?",
+        "withdraw",
+        "Withdraw",
+        [withdrawing.withdrawing_means(found.submission)],
+    )
+
+
+@router.post("/submissions/{submission_id}/withdraw")
+def withdraw(found: Owner, session: SessionDep) -> Response:
+    """Take the submission off the boards."""
+    withdrawing.withdraw(session, found.submission)
+    return redirect(f"/submissions/{found.submission.id}", flash="Withdrawn from the leaderboard.")
+
+
+@router.post("/submissions/{submission_id}/restore")
+def restore(found: Owner, session: SessionDep) -> Response:
+    """Undo a withdrawal."""
+    withdrawing.reinstate(session, found.submission)
+    return redirect(f"/submissions/{found.submission.id}", flash="It is back on the leaderboard.")
+
+
+def _ask(
+    request: Request, found: SubmissionAccess, title: str, act: str, verb: str, texts: list[str]
+) -> Response:
+    here = f"/submissions/{found.submission.id}"
+    return render(
+        request,
+        "submissions/confirm.html",
+        section="submissions",
+        title=title,
+        action=f"{here}/{act}",
+        verb=verb,
+        texts=texts,
+        cancel_href=here,
+    )

@@ -1,0 +1,172 @@
+"""What a submission's runs are doing, in words and figures: for the page and for its live stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from anyshot_platform.database import now
+from anyshot_platform.kernel.filters import duration, in_utc
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset
+from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
+from anyshot_platform.site.submissions.words import STAGE_WORDS
+
+ORDER = (RunState.QUEUED, *STAGES)
+
+
+@dataclass(frozen=True)
+class StageView:
+    """One step of the way of a run."""
+
+    key: str
+    label: str
+    css: str  # is-done, is-now, is-bad or empty
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """How many runs are ahead, and when a worker is expected to take this one."""
+
+    ahead: int
+    expected_start: datetime | None
+
+
+@dataclass(frozen=True)
+class RunProgress:
+    """One run as the page shows it."""
+
+    id: str
+    number: int
+    title: str  # which of the runs it is, where there are several
+    state: str
+    stages: tuple[StageView, ...]
+    words: str
+    tasks_done: int
+    tasks_total: int
+    seconds_used: float
+    budget_seconds: float
+    ticking: bool  # the participant's clock is running
+    show_progress: bool
+    provenance: list[tuple[str, Any]]
+    repeat: str | None  # the command that repeats it at home, once it has ended
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for the stream."""
+        return {
+            "id": self.id,
+            "state": self.state,
+            "stages": {stage.key: stage.css for stage in self.stages},
+            "words": self.words,
+            "tasks_done": self.tasks_done,
+            "tasks_total": self.tasks_total,
+            "seconds_used": self.seconds_used,
+            "budget_seconds": self.budget_seconds,
+            "ticking": self.ticking,
+        }
+
+
+def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueuePlace | None) -> RunProgress:
+    """A run for the page and the stream."""
+    return RunProgress(
+        id=run.id,
+        number=number,
+        title=run_title(run),
+        state=run.state.value,
+        stages=_stages(run),
+        words=run_words(run, place, sight.progress(run)),
+        tasks_done=run.tasks_done,
+        tasks_total=run.tasks_total,
+        seconds_used=run.seconds_used,
+        budget_seconds=budget,
+        ticking=run.state in (RunState.META_TRAINING, RunState.META_TESTING),
+        show_progress=run.state != RunState.FINISHED,
+        provenance=provenance_rows(run),
+        repeat=repeat_command(run),
+    )
+
+
+def run_title(run: Run) -> str:
+    """Which seeded run of its submission this is, and which part of that."""
+    seeds = run.phase_version.seeded_runs
+    whole = f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else ""
+    if run.shard_count == 1:
+        return whole
+    part = f"part {run.shard_index + 1 if run.shard_index else 1} of {run.shard_count}"
+    part += ", a dataset each" if goes_by_dataset(run) else ""
+    return f"{whole}; {part}" if whole else part.capitalize()
+
+
+def last_stage(run: Run) -> RunState | None:
+    """The stage that a run had reached when it ended."""
+    if run.task_index is not None or run.tasks_done:
+        return max(RunState.META_TESTING, run.times.last or RunState.META_TESTING, key=STAGES.index)
+    if run.times.last is not None:
+        return run.times.last
+    return RunState.META_TRAINING if run.seconds_used > 0 else None
+
+
+def _stages(run: Run) -> tuple[StageView, ...]:
+    ended = run.state in ENDED
+    reached = last_stage(run) if ended else run.state
+    if reached in (RunState.CLAIMED, None):
+        reached = RunState.PREPARING if run.claimed_at else RunState.QUEUED
+    if reached == RunState.WAITING:
+        reached = RunState.QUEUED
+    at = ORDER.index(reached)
+    done = run.state == RunState.FINISHED
+    current = "is-bad" if ended else "is-now"
+    return tuple(
+        StageView(
+            state.value,
+            STAGE_WORDS[state],
+            "is-done" if done or place < at else (current if place == at else ""),
+        )
+        for place, state in enumerate(ORDER)
+    )
+
+
+def run_words(run: Run, place: QueuePlace | None, progress: str) -> str:
+    """What the run is doing, in one sentence; `progress` is what its worker says."""
+    if run.cancel_requested_at is not None and run.state not in ENDED:
+        return "Cancelling: the worker stops it within seconds."
+    again = f" (attempt {run.attempt + 1})" if run.state == RunState.QUEUED and run.attempt else ""
+    if run.state == RunState.QUEUED:
+        return _queue_words(place) + again
+    words = {
+        RunState.WAITING: "Waiting for the part that meta-trains.",
+        RunState.CLAIMED: "A worker has taken it.",
+        RunState.PREPARING: "Data are fetched, and the sandbox starts.",
+        RunState.META_TRAINING: "Meta-training: your code learns on the public pool.",
+        RunState.SCORING: "All predictions are there; the scores are computed.",
+        RunState.FINISHED: "Finished.",
+        RunState.CANCELLED: "Cancelled.",
+        RunState.TIMED_OUT: "The time budget was used up.",
+        RunState.FAILED: "Failed.",
+    }
+    if run.state == RunState.META_TESTING:
+        current = min(run.tasks_done + 1, run.tasks_total)
+        return f"Meta-testing: task {current} of {run.tasks_total}."
+    return progress if run.state == RunState.PREPARING and progress else words[run.state]
+
+
+def _queue_words(place: QueuePlace | None) -> str:
+    if place is None:
+        return "In the queue."
+    ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}
+    words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
+    if place.expected_start is None:
+        return f"{words}."
+    seconds = (in_utc(place.expected_start) - now()).total_seconds()
+    return f"{words}; it should start " + (
+        "any moment." if seconds < 20 else f"in about {duration(seconds)}."
+    )
+
+
+def is_live(runs: Sequence[Run]) -> bool:
+    """Whether anything can still change."""
+    return any(run.state in RUNNING or run.state in (RunState.QUEUED, RunState.WAITING) for run in runs)

@@ -1,0 +1,94 @@
+"""What a run was made of, and how to repeat it at home."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyshot_core.dry_run_words import reproduce_command
+from anyshot_core.protocols import WithinDomain
+from anyshot_core.wire.worker_api import Provenance
+from anyshot_platform.kernel.filters import count, short_digest, size
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import goes_by_dataset, run_budget
+from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
+from anyshot_platform.runs.states import ENDED
+
+
+def train_seed_of(run: Run) -> int | None:
+    """The training seed of a run that has ended; the test seed stays secret."""
+    seeds = run.phase_version.train_seeds
+    if run.state not in ENDED or run.seed_index >= len(seeds):
+        return None
+    return run.own_seeds.train_seed if run.own_seeds else seeds[run.seed_index]
+
+
+def repeat_command(run: Run) -> str | None:
+    """The command that repeats an ended run on public data: the same training seed and limits.
+
+    The hidden tasks' seed stays hidden; of a task that failed, ways and shots are repeated.
+    """
+    submission, version = run.submission, run.phase_version
+    if submission is None or run.state not in ENDED:
+        return None
+    return reproduce_command(
+        submission.filename,
+        train_seed=train_seed_of(run),
+        ways=run.task_ways,
+        shots=run.task_shots,
+        run_seconds=run_budget(run),
+        task_seconds=version.task_seconds,
+        isolated_tasks=version.isolated_tasks,
+        within_domain=version.protocol.get("name") == WithinDomain.name,
+        each_dataset=goes_by_dataset(run),
+    )
+
+
+def provenance_rows(run: Run) -> list[tuple[str, Any]]:
+    """Terms and values: what tells whether two runs are comparable."""
+    known, version = shown_provenance(run) or Provenance(), run.phase_version
+    rows: list[tuple[str, Any]] = [
+        ("Code digest", short_digest(run.submission.digest, 19) if run.submission else None),
+        ("Training seed", train_seed_of(run)),
+        ("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
+        ("Image", known.image),
+        ("Image digest", _digest(known.image_digest, 19)),
+        ("Sandbox", known.sandbox),
+        ("Hardware", known.hardware),
+        ("Granted", _granted(version)),
+        ("Starting kit", known.kit_version),
+        ("Phase version", version.number),
+        ("Protocol digest", _digest(known.protocol_digest)),
+        ("Meta-train data", _data(version, version.meta_train)),
+        ("Meta-test data", _data(version, version.meta_test)),
+        ("Attempts", run.attempt if run.attempt > 1 else None),
+    ]
+    return [(term, value) for term, value in rows if value is not None and value != ""]
+
+
+def _digest(value: str | None, length: int = 12) -> Any:
+    return short_digest(value, length) if value else None
+
+
+def shown_provenance(run: Run) -> Provenance | None:
+    """A run's provenance as participants may know it: of the tasks a fingerprint that no guess can be tried on."""
+    known = run.provenance
+    if known is None or not known.protocol_digest:
+        return known
+    return known.model_copy(update={"protocol_digest": task_fingerprint(run.phase_version)})
+
+
+def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
+    """The digest alone, or what stands for it: a pool's name may say what is in it."""
+    return short_digest(data_fingerprint(version, pool)) if pool is not None else None
+
+
+def _granted(version: PhaseVersion) -> str:
+    parts = [
+        f"{version.cpus:g} core" + ("" if version.cpus == 1 else "s"),
+        f"{size(version.memory_bytes)} memory",
+    ]
+    if version.gpus:
+        parts.append(str(count(version.gpus, "GPU")))
+    return ", ".join(parts)

@@ -1,0 +1,132 @@
+"""Submissions as rows of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Select, func, select
+from sqlalchemy.orm import Session, joinedload
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RUNNING
+from anyshot_platform.sight.access import find_roles
+from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.sight.standing import kept, standing_of
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.words import KIND_WORDS, VERDICT_WORDS
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionStatus
+from anyshot_platform.users.viewer import Viewer
+
+
+@dataclass(frozen=True)
+class SubmissionRow:
+    """One line of a list of submissions."""
+
+    id: str
+    number: int
+    title: str
+    comment: str
+    kind: str
+    kind_words: str
+    state: str
+    verdict_words: str
+    score: float | None
+    half_width: float | None
+    seconds: float | None
+    created_at: datetime
+    comparable: bool
+    competition_slug: str
+    competition_title: str
+    phase_name: str
+
+
+def own_submissions(user_id: str) -> Select[Submission]:
+    """What the user's teams handed in, in all competitions."""
+    teams = select(Membership.team_id).where(Membership.user_id == user_id, Membership.team_id.is_not(None))
+    return select(Submission).where(kept(), (Submission.team_id.in_(teams)) | (Submission.user_id == user_id))
+
+
+def team_submissions(team_id: str, competition_id: str) -> Select[Submission]:
+    """What a team handed in to a competition."""
+    return select(Submission).where(
+        kept(),
+        Submission.team_id == team_id,
+        Submission.competition_id == competition_id,
+    )
+
+
+def page_rows(
+    session: Session, viewer: Viewer, query: Select[Submission], number: int, size: int = 25
+) -> tuple[list[SubmissionRow], Page]:
+    """A page of rows as the viewer sees them, newest first."""
+    total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
+    page = page_of(number, size, total)
+    newest = query.order_by(Submission.created_at.desc(), Submission.id.desc())
+    found = session.scalars(_loaded(newest).offset(page.offset).limit(size)).all()
+    return make_rows(session, viewer, found), page
+
+
+def recent_rows(session: Session, viewer: Viewer, count: int) -> list[SubmissionRow]:
+    """The viewer's latest submissions, across competitions."""
+    query = own_submissions(viewer.id).order_by(Submission.created_at.desc()).limit(count)
+    return make_rows(session, viewer, session.scalars(_loaded(query)).all())
+
+
+def _loaded(query: Select[Submission]) -> Select[Submission]:
+    return query.options(joinedload(Submission.competition), joinedload(Submission.phase))
+
+
+def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission]) -> list[SubmissionRow]:
+    """Rows of these submissions; what their runs are doing is read with one query for all."""
+    roles = find_roles(session, viewer, {submission.competition_id for submission in submissions})
+    runs: dict[str, list[Run]] = {submission.id: [] for submission in submissions}
+    for run in session.scalars(select(Run).where(Run.submission_id.in_(runs))):
+        if run.submission_id is not None:
+            runs[run.submission_id].append(run)
+    return [
+        _row(Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))), runs[one.id])
+        for one in submissions
+    ]
+
+
+def _row(sight: Sight, runs: Sequence[Run]) -> SubmissionRow:
+    submission = sight.submission
+    running = [run.state.value for run in runs if run.state in RUNNING]
+    seconds = sum(run.seconds_used for run in runs)
+    return SubmissionRow(
+        id=submission.id,
+        number=submission.number,
+        title=submission_title(submission),
+        comment=submission.comment,
+        kind=submission.kind.value,
+        kind_words=KIND_WORDS[submission.kind],
+        state=running[0] if running else submission_state(submission),
+        verdict_words=VERDICT_WORDS.get(submission.verdict, "our fault") if submission.verdict else "",
+        score=sight.score,
+        half_width=sight.half_width,
+        seconds=seconds or None,
+        created_at=submission.created_at,
+        comparable=sight.scored,
+        competition_slug=submission.competition.slug,
+        competition_title=submission.competition.title,
+        phase_name=submission.phase.name,
+    )
+
+
+def submission_title(submission: Submission) -> str:
+    """`#3 proto-net.zip`."""
+    return f"#{submission.number} {submission.filename}"
+
+
+def submission_state(submission: Submission) -> str:
+    """The state that a badge shows."""
+    if standing_of(submission).disqualified is not None:
+        return "disqualified"
+    if submission.status == SubmissionStatus.FAILED and submission.verdict == "TIME_LIMIT":
+        return "timed_out"
+    return submission.status.value

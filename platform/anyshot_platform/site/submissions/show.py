@@ -1,0 +1,274 @@
+"""Everything that the page of one submission shows, read in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.errors import NotFound
+from anyshot_platform.events.service import read_events
+from anyshot_platform.intake.withdrawing import can_reinstate, withdrawing_means
+from anyshot_platform.judging.service import list_runs, newest_runs
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import run_budget
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
+from anyshot_platform.site.submissions.progress import QueuePlace, RunProgress, is_live, show_run
+from anyshot_platform.site.submissions.rows import submission_state, submission_title
+from anyshot_platform.site.submissions.words import KIND_WORDS
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.workers.places import find_place
+
+SHOWN_LINES = 1000
+_POLICY_WORDS = {
+    LogPolicy.META_TRAIN: "This phase shows the output of meta-training. Of meta-testing only the exception type, "
+    "file and line of a failure are shown, because output could carry hidden images out.",
+    LogPolicy.NOTHING: "This phase shows no output of submissions.",
+}
+
+
+@dataclass(frozen=True)
+class LeagueBadge:
+    """A league that the submission stands in."""
+
+    name: str
+    tone: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that the viewer may have."""
+
+    label: str
+    href: str
+    size: int | None
+    icon: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class LogView:
+    """The lines shown at first; the stream goes on after `last`."""
+
+    lines: list[tuple[str, str]]
+    last: int
+    policy_words: str
+    empty_words: str
+    href: str
+
+
+@dataclass(frozen=True)
+class SubmissionView:
+    """The submission and what the viewer may do with it."""
+
+    id: str
+    title: str
+    filename: str
+    size: int
+    comment: str
+    kind: str
+    kind_words: str
+    username: str
+    state: str
+    live: bool
+    created_at: datetime
+    competition_slug: str
+    competition_title: str
+    phase_slug: str
+    phase_name: str
+    leagues: list[LeagueBadge]
+    runs: list[RunProgress]
+    disqualified: str | None  # why
+    withdrawn: bool
+    can_cancel: bool
+    can_withdraw: bool
+    withdrawing_means: str
+    can_reinstate: bool  # it was withdrawn, and its team can still undo that
+    can_compare: bool
+    cancel_words: str
+    board_href: str | None
+    stream_href: str
+    downloads: list[Download]
+    log_words: str
+
+
+def find_version(session: Session, submission: Submission) -> PhaseVersion | None:
+    """The live version of the submission's phase."""
+    try:
+        return live_version(session, submission.phase)
+    except NotFound:
+        return None
+
+
+def read_runs(session: Session, submission: Submission, version: PhaseVersion | None) -> list[Run]:
+    """The runs that count now."""
+    return newest_runs(list_runs(session, submission), version.id if version else None)
+
+
+def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgress]:
+    """The runs' progress, with their places in the queue."""
+    return [
+        show_run(sight, run, place + 1, run_budget(run), queue_place(session, run))
+        for place, run in enumerate(runs)
+    ]
+
+
+def queue_place(session: Session, run: Run) -> QueuePlace | None:
+    """Where a queued run stands."""
+    found = find_place(session, run)
+    return None if found is None else QueuePlace(found.ahead, found.expected_start)
+
+
+def shown_state(submission: Submission, runs: list[Run]) -> str:
+    """The state for the badge: that of a running run, else the submission's."""
+    for run in runs:
+        if run.state not in (RunState.QUEUED, RunState.WAITING) and is_live([run]):
+            return run.state.value
+    return submission_state(submission)
+
+
+def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
+    """The failure, once nothing runs any more."""
+    failed = find_failed(runs)
+    if failed is None or is_live(runs):
+        return None
+    return show_failure(sight, failed, budget=run_budget(failed))
+
+
+def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
+    """The last lines, and what to say about the rest."""
+    policy = found.sight.logs
+    lines = read_events(session, [run.id for run in runs], policy=policy, limit=SHOWN_LINES, tail=True)
+    submission_id = found.submission.id
+    waiting = is_live(runs)
+    return LogView(
+        lines=[(line.stream, line.text) for line in lines],
+        last=lines[-1].id if lines else 0,
+        policy_words=_POLICY_WORDS.get(policy, ""),
+        empty_words="Lines appear here as soon as the code prints them."
+        if waiting
+        else "Nothing was printed.",
+        href=f"/submissions/{submission_id}/log.txt" if lines else "",
+    )
+
+
+def read_submission(
+    session: Session, found: SubmissionAccess, runs: list[Run], version: PhaseVersion | None
+) -> SubmissionView:
+    """The head of the page."""
+    submission, phase = found.submission, found.submission.phase
+    slug = submission.competition.slug
+    live = is_live(runs)
+    counts = "counts towards" if phase.cancelled_counts else "does not count towards"
+    smoke = submission.kind == SubmissionKind.SMOKE
+    on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
+    sight, standing = found.sight, found.sight.standing
+    return SubmissionView(
+        id=submission.id,
+        title=submission_title(submission),
+        filename=submission.filename,
+        size=submission.size,
+        comment=submission.comment,
+        kind=submission.kind.value,
+        kind_words=KIND_WORDS[submission.kind],
+        username=submission.user.username,
+        state=shown_state(submission, runs),
+        live=live,
+        created_at=submission.created_at,
+        competition_slug=slug,
+        competition_title=submission.competition.title,
+        phase_slug=phase.slug,
+        phase_name=phase.name,
+        leagues=_league_badges(session, submission),
+        runs=show_runs(session, sight, runs),
+        disqualified=standing.disqualified,
+        withdrawn=standing.withdrawn,
+        can_cancel=live and found.is_own,
+        can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
+        withdrawing_means=withdrawing_means(submission),
+        can_reinstate=found.is_own and can_reinstate(submission),
+        can_compare=sight.scored,
+        cancel_words="A smoke test costs no quota anyway."
+        if smoke
+        else f"In this phase a cancelled submission {counts} your quota.",
+        board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
+        if sight.scored and on_board
+        else None,
+        stream_href=f"/submissions/{submission.id}/stream",
+        downloads=_downloads(session, sight, runs),
+        log_words="You can close this page: the run goes on, and nothing is lost." if live else "",
+    )
+
+
+def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge]:
+    rows = session.execute(
+        select(League.name, LeagueEntry.status, LeagueEntry.reason)
+        .join(LeagueEntry, LeagueEntry.league_id == League.id)
+        .where(LeagueEntry.submission_id == submission.id)
+        .order_by(League.position)
+    )
+    tones = {EntryStatus.ADMITTED: "accent", EntryStatus.DECLARED: "warn", EntryStatus.REFUSED: "bad"}
+    words = {EntryStatus.ADMITTED: "stands in this league", EntryStatus.DECLARED: "waits for admission"}
+    return [
+        LeagueBadge(
+            name if status != EntryStatus.REFUSED else f"{name}: refused",
+            tones[status],
+            words.get(status, f"Refused: {reason}"),
+        )
+        for name, status, reason in rows
+    ]
+
+
+def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download]:
+    submission = sight.submission
+    base = f"/submissions/{submission.id}"
+    files = [
+        Download("Submission", f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename)
+    ]
+    if sight.scored:
+        files.append(
+            Download("Figures", f"{base}/figures.csv", None, "table", "CSV: by dataset, ways, shots")
+        )
+        if sight.phase.tasks:
+            files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
+        files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
+    if runs and sight.may_have("logger.zip"):
+        size = session.scalars(
+            select(Artifact.size).where(
+                Artifact.run_id == runs[0].id,
+                Artifact.name == "logger.zip",
+                Artifact.final,
+                Artifact.expired_at.is_(None),
+            )
+        ).first()
+        if size is not None:
+            files.append(
+                Download("Tables of the logger", f"{base}/logger.zip", size, "chart-line", "CSV, zipped")
+            )
+    if runs:
+        files.append(Download("Log", f"{base}/log.txt", None, "terminal", "text"))
+    files.append(Download("Everything", f"{base}/everything.zip", None, "download", "one zip"))
+    return files
+
+
+def stream_state(session: Session, sight: Sight, runs: list[Run]) -> dict[str, Any]:
+    """What the live stream sends when something has changed."""
+    return {
+        "state": shown_state(sight.submission, runs),
+        "ended": not is_live(runs),
+        "runs": [run.to_dict() for run in show_runs(session, sight, runs)],
+    }

@@ -1,0 +1,102 @@
+"""The live stream of the submission page: state and log over server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from functools import lru_cache, partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.events.service import read_events
+from anyshot_platform.events.watching import changes, watching_of
+from anyshot_platform.kernel.numbers import line_id
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import find_submission_access
+from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
+from anyshot_platform.web.access import submission_reader
+from anyshot_platform.web.rendering import environment
+from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.viewer import ViewerDep, get_viewer
+
+router = APIRouter(include_in_schema=False)
+BATCH = 2000  # lines in one message
+
+
+@router.get("/submissions/{submission_id}/stream", dependencies=[Depends(submission_reader)])
+async def stream_submission(
+    request: Request,
+    submission_id: str,
+    viewer: ViewerDep,
+    services: ServicesDep,
+    after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
+    last_event_id: Annotated[str, Header(max_length=20)] = "",
+) -> StreamingResponse:
+    """Events `state` and `log`; the id of each is the last log line that was sent."""
+    watching_of(services).require_room(viewer.id)
+    events = follow(request, services, submission_id, viewer.id, line_id(last_event_id) or after)
+    return StreamingResponse(
+        events,
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def follow(
+    request: Request, services: Services, submission_id: str, user_id: str, after: int
+) -> AsyncIterator[str]:
+    """The events until the submission has ended and all its lines are sent, or the browser has gone."""
+    sent: dict[str, Any] = {}
+    watching = watching_of(services)
+    look = partial(_look, request, services, submission_id)
+    async for changed in changes(request, watching, submission_id, user_id, partial(look, 2**62)):
+        if not changed:
+            yield ": still here\n\n"
+        full = changed
+        while full:
+            try:
+                state, lines = await watching.look(look, after)
+            except PlatformError:
+                return
+            full = len(lines) == BATCH
+            if lines:
+                after = lines[-1][0]
+                yield _event("log", [line[1:] for line in lines], after)
+            if state != sent and not (state["ended"] and full):
+                sent = state
+                yield _event("state", state, after)
+            if state["ended"] and not full:
+                return
+
+
+def _event(name: str, data: object, identity: int) -> str:
+    return f"event: {name}\nid: {identity}\ndata: {json.dumps(data)}\n\n"
+
+
+def _look(
+    request: Request, services: Services, submission_id: str, after: int
+) -> tuple[dict[str, Any], list[tuple[int, str, str]]]:
+    """The state, and the lines after an id. State first: what ended before had written all its lines.
+
+    Raises a `PlatformError` when the viewer has signed out or may no longer read.
+    """
+    viewer = get_viewer(request, services)
+    with services.database.reading() as session:
+        found = find_submission_access(session, viewer, submission_id)
+        version = find_version(session, found.submission)
+        runs = read_runs(session, found.submission, version)
+        state = stream_state(session, found.sight, runs)
+        state["badge"] = _badge(state["state"])
+        events = read_events(
+            session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
+        )
+        return state, [(event.id, event.stream, event.text) for event in events]
+
+
+@lru_cache(maxsize=32)
+def _badge(state: str) -> str:
+    """The badge as HTML, by the same macro as the page's."""
+    return str(environment().get_template("components/ui.html").make_module().state_badge(state))  # pyright: ignore[reportAttributeAccessIssue]

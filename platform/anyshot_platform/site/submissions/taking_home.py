@@ -1,0 +1,202 @@
+"""What can be taken home of a submission: log, results of each task, report, and all of it as one zip."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import BinaryIO
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.report import report_html
+from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.errors import NotFound
+from anyshot_platform.events.service import read_events
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.scores.tables import find_results, read_table
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary, name_datasets
+from anyshot_platform.sight.submissions import TasksNotShown
+from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.site.submissions.progress import run_title
+from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
+from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.site.submissions.show import find_version, read_runs
+from anyshot_scoring.table import TaskTable
+
+_BATCH = 5000
+_READ_ME = """Everything of one submission.
+
+submission.zip        the code as it was uploaded
+submission.json       states, scores, checks and files, as the JSON API tells them
+provenance.json       of each run: image and code digests, seeds, hardware, the command that repeats it at home
+log.txt               what the code printed, as far as the phase shows it
+figures.csv           one line a run and dataset, number of ways, number of shots (once it is scored)
+tasks.csv             one line a run and task (where the phase shows single tasks)
+report.html           the same report as a dry run's (once it is scored)
+runs/                 the other files that each run left, such as the tables of the logger
+"""
+
+
+def log_text(services: Services, found: SubmissionAccess, run_ids: list[str]) -> Iterator[str]:
+    """All lines that the viewer may see, in pieces; what they may see is settled before the first one is read."""
+    return _log_lines(services, run_ids, found.sight.logs)
+
+
+def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Iterator[str]:
+    after = 0
+    while True:
+        with services.database.reading() as reading:
+            events = read_events(reading, run_ids, policy=policy, after=after, limit=_BATCH)
+        yield "".join(
+            f"{event.at:%Y-%m-%d %H:%M:%S} {event.stage.value} {event.stream}: {event.text}\n"
+            for event in events
+        )
+        if len(events) < _BATCH:
+            return
+        after = events[-1].id
+
+
+def figures_csv(session: Session, found: SubmissionAccess) -> str:
+    """One line a run and dataset, number of ways and number of shots: mean, half width of the 95 % interval, tasks."""
+    found.sight.require_scored()
+    names = _names(session, found)
+    sheet = io.StringIO()
+    writer = csv.writer(sheet, lineterminator="\n")
+    writer.writerow(["run", "by", "key", "score", "half_width", "tasks"])
+    for number, (_, score) in enumerate(_scores(session, found), 1):
+        summary = hide_summary(score.summary, names)
+        for by, groups in (
+            ("dataset", summary.by_dataset),
+            ("domain", summary.by_domain),
+            ("ways", summary.by_ways),
+            ("shots", summary.by_shots),
+        ):
+            for group in groups:
+                writer.writerow([number, by, group.key, group.mean, group.half_width, group.tasks])
+    return sheet.getvalue()
+
+
+def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> str:
+    """One line a run and task; dataset names as the phase shows them, and nothing that tells hidden classes."""
+    found.sight.require_tasks()
+    sheet = io.StringIO()
+    writer = csv.writer(sheet, lineterminator="\n")
+    for number, (_, table) in enumerate(_results(session, services, found), 1):
+        columns = table.columns()
+        if number == 1:
+            writer.writerow(["run", *columns])
+        for row in zip(*(values.tolist() for values in columns.values()), strict=True):
+            writer.writerow([number, *row])
+    return sheet.getvalue()
+
+
+def report_page(session: Session, services: Services, found: SubmissionAccess) -> str:
+    """The same report as a dry run's, of the run whose score is nearest to the submission's, as one page."""
+    sight = found.sight
+    sight.require_scored()
+    results = list(_results(session, services, found))
+    if not results:
+        raise NotFound("There are no results.")
+    score, table = min(results, key=lambda pair: abs(pair[0].value - (sight.score or 0.0)))
+    summary = hide_summary(score.summary, _names(session, found))
+    facts = {"title": submission_title(found.submission), "phase": found.submission.phase.name}
+    return report_html(summary, table, facts, single_tasks=sight.phase.tasks)
+
+
+def write_everything(session: Session, services: Services, found: SubmissionAccess) -> tuple[BinaryIO, int]:
+    """One zip of all that the viewer may have of a submission, in a temporary file at its start, and its size."""
+    submission = found.submission
+    runs = read_runs(session, submission, find_version(session, submission))
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("README.txt", _READ_ME)
+        detail = views.show_detail(session, found.sight)
+        archive.writestr("submission.json", detail.model_dump_json(indent=1))
+        archive.writestr("provenance.json", json.dumps([_provenance(run) for run in runs], indent=1))
+        _copy(services, archive, "submission.zip", submission.digest)
+        with archive.open("log.txt", "w") as log:
+            for piece in log_text(services, found, [run.id for run in runs]):
+                log.write(piece.encode())
+        for name, make in (
+            ("figures.csv", lambda: figures_csv(session, found)),
+            ("tasks.csv", lambda: tasks_csv(session, services, found)),
+            ("report.html", lambda: report_page(session, services, found)),
+        ):
+            with suppress(NotFound, TasksNotShown):  # not scored, or the phase does not show it
+                archive.writestr(name, make())
+        for number, run in enumerate(runs, 1):
+            for artifact in _artifacts(session, found, run):
+                _copy(services, archive, f"runs/{number}/{artifact.name}", artifact.digest)
+    size = file.tell()
+    file.seek(0)
+    return file, size
+
+
+def _provenance(run: Run) -> dict[str, object]:
+    return {
+        "run": run_title(run) or "the run",
+        "id": run.id,
+        "state": run.state.value,
+        "verdict": run.verdict.value if run.verdict else None,
+        "attempt": run.attempt,
+        **{term: str(value) for term, value in provenance_rows(run) if value is not None},
+        "repeat": repeat_command(run),
+    }
+
+
+def _artifacts(session: Session, found: SubmissionAccess, run: Run) -> list[Artifact]:
+    kept = select(Artifact).where(
+        Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None), Artifact.name != "log.txt"
+    )
+    rows = session.scalars(kept.order_by(Artifact.name))
+    return [artifact for artifact in rows if found.sight.may_have(artifact.name)]
+
+
+def _copy(services: Services, archive: zipfile.ZipFile, name: str, digest: str) -> None:
+    """Put a stored file into the zip, as it is; one that is no longer kept is left out."""
+    try:
+        source = open_stored(services, digest)
+    except NotFound:
+        return
+    info = zipfile.ZipInfo(name)  # compressed already
+    with source, archive.open(info, "w", force_zip64=True) as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+
+
+def _names(session: Session, found: SubmissionAccess) -> DatasetNames:
+    version = find_version(session, found.submission)
+    if version is None:
+        raise NotFound("There are no results to see.")
+    return name_datasets(session, found.sight.phase, version)
+
+
+def _scores(session: Session, found: SubmissionAccess) -> Iterator[tuple[Run, RunScore]]:
+    """The runs that count and have a score; a run in parts has it at its first part."""
+    for run in read_runs(session, found.submission, find_version(session, found.submission)):
+        score = session.get(RunScore, run.id)
+        if score is not None:
+            yield run, score
+
+
+def _results(
+    session: Session, services: Services, found: SubmissionAccess
+) -> Iterator[tuple[RunScore, TaskTable]]:
+    """The scores of the runs that count, with their tables."""
+    names = _names(session, found)
+    for run, score in _scores(session, found):
+        table = read_table(services.storage, find_results(session, run))
+        if table is None:
+            raise NotFound("The results of each task are no longer kept.")
+        yield score, hide_names(table, names)

@@ -1,0 +1,85 @@
+"""Where the time of a submission went: the participant's code, and what the platform added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from anyshot_core.wire.worker_api import Usage
+from anyshot_platform.kernel.filters import duration
+from anyshot_platform.runs.models import Run
+
+_PLATFORM_WORDS = {
+    "prepare": "Fetching data",
+    "sandbox_start": "Start of the sandbox",
+    "imports": "Imports of the platform",
+    "transport": "Transport of images and predictions",
+    "scoring": "Scoring",
+    "upload": "Storing results",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step; `platform` ones are not the participant's."""
+
+    label: str
+    seconds: float
+    platform: bool
+
+
+def time_steps(runs: Sequence[Run]) -> tuple[Step, ...]:
+    """All steps of the runs together, the participant's first."""
+    steps = [
+        Step("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
+        Step("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
+        Step("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
+    ]
+    for key in sorted({key for run in runs for key in _platform(run)}, key=_place):
+        label = _PLATFORM_WORDS.get(key, key.replace("_", " ").capitalize())
+        steps.append(Step(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
+    steps.append(Step("Bookkeeping", sum(bookkeeping_seconds(run) for run in runs), True))
+    return tuple(steps)
+
+
+def queue_seconds(run: Run) -> float:
+    """From queueing to the claim that led to the end."""
+    if run.claimed_at is None:
+        return 0.0
+    return max((run.claimed_at - run.queued_at).total_seconds(), 0.0)
+
+
+def bookkeeping_seconds(run: Run) -> float:
+    """What is left of the time on the worker: leases, heartbeats, the last transaction."""
+    if run.claimed_at is None or run.finished_at is None or not run.usage:
+        return 0.0
+    held = (run.finished_at - run.claimed_at).total_seconds()
+    known = run.used.participant_seconds + sum(_platform(run).values())
+    return max(held - known, 0.0)
+
+
+def overhead_words(runs: Sequence[Run]) -> str:
+    """What the run cost beside the participant's own code, in one sentence."""
+    own = _sum(runs, lambda used: used.participant_seconds)
+    ours = sum(sum(_platform(run).values()) + bookkeeping_seconds(run) for run in runs)
+    waited = sum(queue_seconds(run) for run in runs)
+    if own <= 0:
+        return ""
+    share = 100 * ours / own
+    return (
+        f"Beside your code's {duration(own)} the platform needed {duration(ours)} ({share:.1f} %), "
+        f"and {duration(waited)} were spent in the queue. None of it counts towards your budget."
+    )
+
+
+def _sum(runs: Sequence[Run], seconds: Callable[[Usage], float]) -> float:
+    return sum(seconds(run.used) for run in runs)
+
+
+def _platform(run: Run) -> dict[str, float]:
+    return run.used.platform_seconds
+
+
+def _place(key: str) -> int:
+    order = list(_PLATFORM_WORDS)
+    return order.index(key) if key in order else len(order)

@@ -1,0 +1,234 @@
+"""The upload page: choose a zip, see its checks, see the quota, send it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Form, Request
+from sqlalchemy import select
+from starlette.datastructures import FormData, UploadFile
+from starlette.responses import Response
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Due, Role
+from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.intake.service import Wishes, store_zip, submit
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import Admission
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import find_phase, require_open
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import CompetitionAccess, find_access, find_competition, require_visible
+from anyshot_platform.sight.smoke import smoke_pool
+from anyshot_platform.site.entries.shown import EntryOut, show_entries
+from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.submissions.checks_view import check_views
+from anyshot_platform.site.submissions.quota_view import quota_view
+from anyshot_platform.submissions.uploads import begin_upload, drop_upload, sealed_upload, upload_path, use_up
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import browser_session, competition_role
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(include_in_schema=False)
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+InBrowser = Annotated[Viewer, Depends(browser_session)]
+_LEAGUE_HINTS = {
+    Admission.ALL: "Open to all: a submission that names no league enters this one.",
+    Admission.DECLARED: "Tick if this submission belongs here.",
+    Admission.APPROVAL: "The organizers look at it before it appears.",
+    Admission.FROM_SCRATCH: "No pretrained weights of any kind. The run is checked for them.",
+}
+
+
+@router.get("/competitions/{slug}/phases/{phase_slug}/submit")
+def show_upload(
+    request: Request, access: Participant, session: SessionDep, services: ServicesDep, phase_slug: str
+) -> Response:
+    """The form."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return _show_form(request, access, session, services, phase)
+
+
+def _show_form(
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    services: Services,
+    phase: Phase,
+    *,
+    problem: PlatformError | None = None,
+    upload_id: str = "",
+    sent: FormData | None = None,
+) -> Response:
+    competition = access.competition
+    quota = quota_view(session, phase, access.membership.team_id if access.membership else None)
+    chosen = {str(value) for value in sent.getlist("league")} if sent is not None else None
+    return render(
+        request,
+        "submissions/upload.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_head(session, access),
+        tab="submissions",
+        phase={
+            "slug": phase.slug,
+            "name": phase.name,
+            "address": f"{competition.slug}/{phase.slug}",
+            "cost_words": "Costs one submission of the quota once it is queued.",
+        },
+        refusal=_refusal(phase, access),
+        problem=problem.message if problem else "",
+        checks=check_views(problem.details.get("checks", [])) if problem else [],
+        quota=quota,
+        smoke=_smoke(session, phase, quota.smoke_left if quota else None),
+        leagues=_league_choices(session, competition.id, chosen, _standing(session, phase, access)),
+        questions=_questions(_asked(competition), sent),
+        values={"comment": str(sent.get("comment", ""))} if sent is not None else {},
+        upload_id=upload_id,
+        upload_api="/api/v1/uploads",
+        check_api="/api/v1/uploads/{id}/check",
+        max_bytes=services.settings.upload_max_bytes,
+        chunk_bytes=services.settings.upload_chunk_bytes,
+    )
+
+
+def _refusal(phase: Phase, access: CompetitionAccess) -> str:
+    try:
+        require_participant(access.membership)
+        require_open(phase)
+    except PlatformError as error:
+        return error.message
+    return ""
+
+
+def _smoke(session: SessionDep, phase: Phase, left: int | None) -> dict[str, Any] | None:
+    if left == 0 or smoke_pool(session, phase) is None:
+        return None
+    return {"tasks": phase.smoke_tasks, "seconds": phase.smoke_seconds, "left": left}
+
+
+def _league_choices(
+    session: SessionDep, competition_id: str, chosen: set[str] | None, standing: dict[str, EntryOut]
+) -> list[dict[str, Any]]:
+    leagues = session.scalars(
+        select(League)
+        .where(League.competition_id == competition_id, League.deleted_at.is_(None))
+        .order_by(League.position)
+    )
+    return [
+        {
+            "slug": league.slug,
+            "name": league.name,
+            "fixed": False,
+            "checked": league.slug in chosen if chosen is not None else league.admission == Admission.ALL,
+            "hint": f"{league.description} {_LEAGUE_HINTS[league.admission]}".strip(),
+            "now": standing[league.slug].words if league.slug in standing else "",
+        }
+        for league in leagues
+    ]
+
+
+def _standing(session: SessionDep, phase: Phase, access: CompetitionAccess) -> dict[str, EntryOut]:
+    """What the team has in each league now, by league: what a new submission may replace."""
+    if access.membership is None or access.membership.team_id is None:
+        return {}
+    return {
+        row.league: row for row in show_entries(session, phase, access.membership, access.sight_of(phase))
+    }
+
+
+def _asked(competition: Competition) -> list[Any]:
+    """The questions of the fact sheet, where each upload needs them."""
+    return competition.fact_sheet if competition.fact_sheet_from == Due.UPLOAD else []
+
+
+def _questions(questions: list[Any], sent: FormData | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "key": str(question["key"]),
+            "label": str(question["label"]),
+            "required": bool(question.get("required")),
+            "value": str(sent.get(f"fact_{question['key']}", "")) if sent is not None else "",
+        }
+        for question in questions
+    ]
+
+
+async def read_sent_form(request: Request) -> FormData:
+    """The form with all its fields, those of the fact sheet included."""
+    return await request.form()
+
+
+@router.post("/competitions/{slug}/phases/{phase_slug}/submit")
+def send_submission(
+    request: Request,
+    slug: str,
+    phase_slug: str,
+    viewer: InBrowser,
+    services: ServicesDep,
+    sent: Annotated[FormData, Depends(read_sent_form)],
+    kind: Annotated[str, Form(max_length=16)] = "entry",
+) -> Response:
+    """Take the zip (uploaded in parts before, or with this form), check it and queue it.
+
+    No transaction is open while the zip is checked and stored.
+    """
+    upload_id = str(sent.get("upload_id", ""))[:32]
+    try:
+        if not upload_id:
+            upload_id = _keep_file(services, viewer.id, sent.get("file"))
+        with services.database.reading() as session:
+            access = _participant(session, viewer, slug)
+            require_open(find_phase(session, access.competition, phase_slug))
+        with sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
+            archive = store_zip(services, path, upload.filename, digest)
+        with services.database.writing() as session:
+            use_up(session, upload_id)
+            access = _participant(session, viewer, slug)
+            phase = find_phase(session, access.competition, phase_slug)
+            wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))
+            if sent.get("leagues_shown") and not wishes.leagues and not wishes.smoke:
+                raise Invalid("Tick at least one league that this submission enters.", field="leagues")
+            submission = submit(session, access.competition, phase, access.membership, archive, wishes)
+            target = f"/submissions/{submission.id}"
+    except PlatformError as error:
+        with services.database.reading() as session:
+            access = _participant(session, viewer, slug)
+            phase = find_phase(session, access.competition, phase_slug)
+            keep = upload_id if "checks" not in error.details else ""
+            return _show_form(
+                request, access, session, services, phase, problem=error, upload_id=keep, sent=sent
+            )
+    drop_upload(services, upload_id)
+    return redirect(target)
+
+
+def _participant(session: SessionDep, viewer: Viewer, slug: str) -> CompetitionAccess:
+    access = find_access(session, viewer, find_competition(session, slug))
+    require_visible(access)
+    require_participant(access.membership)
+    return access
+
+
+def _keep_file(services: Services, user_id: str, file: object) -> str:
+    """The file of a plain form, which came in one piece, as a complete upload."""
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise Invalid("Please choose a zip.", field="file")
+    with services.database.writing() as session:
+        upload = begin_upload(services, session, user_id, filename=file.filename, size=file.size or 0)
+    with upload_path(services, upload).open("wb") as target:
+        while part := file.file.read(1 << 20):
+            target.write(part)
+    return upload.id
+
+
+def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:
+    answers = {str(q["key"]): str(sent.get(f"fact_{q['key']}", ""))[:10_000] for q in questions}
+    return Wishes(
+        comment=str(sent.get("comment", "")).strip()[:500],
+        leagues=tuple(str(value)[:64] for value in sent.getlist("league")[:50]),
+        fact_sheet={key: text for key, text in answers.items() if text},
+        smoke=smoke,
+    )

@@ -1,0 +1,183 @@
+"""Submissions and runs as the API shows them, without what the phase hides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, joinedload
+
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.events.models import RunEvent
+from anyshot_platform.events.service import read_events
+from anyshot_platform.judging.service import list_runs
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import run_budget
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.phases import look_at_phase
+from anyshot_platform.sight.standing import kept
+from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
+from anyshot_platform.site.submissions.schemas import (
+    CheckOut,
+    Nothing,
+    RunOut,
+    SubmissionDetail,
+    SubmissionOut,
+    SubmissionPage,
+)
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.workers.places import find_place
+
+
+def show_submission(sight: Sight) -> SubmissionOut:
+    """A submission for a list."""
+    submission, standing = sight.submission, sight.standing
+    return SubmissionOut(
+        id=submission.id,
+        competition=submission.competition.slug,
+        phase=submission.phase.slug,
+        team=submission.team.name,
+        kind=submission.kind,
+        number=submission.number,
+        filename=submission.filename,
+        comment=submission.comment,
+        size=submission.size,
+        digest=submission.digest,
+        status=submission.status,
+        verdict=submission.verdict,
+        cause=submission.cause,
+        score=sight.score,
+        half_width=sight.half_width,
+        counts_quota=submission.counts_quota,
+        quota_reason=submission.quota_reason,
+        created_at=submission.created_at,
+        finished_at=submission.finished_at,
+        disqualified=standing.disqualified is not None,
+        withdrawn=standing.withdrawn,
+    )
+
+
+def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
+    """A submission with its runs."""
+    submission = sight.submission
+    visible = [
+        run
+        for run in list_runs(session, submission)
+        if sight.everything or run.phase_version.number == submission.phase.live_version
+    ]
+    places = [find_place(session, run) for run in visible if run.state == RunState.QUEUED]
+    leagues = session.scalars(
+        select(League.slug)
+        .join(LeagueEntry, LeagueEntry.league_id == League.id)
+        .where(LeagueEntry.submission_id == submission.id)
+        .order_by(League.position)
+    ).all()
+    return SubmissionDetail(
+        **show_submission(sight).model_dump(),
+        checks=[CheckOut.model_validate(check) for check in submission.checks],
+        leagues=list(leagues),
+        queue_place=min((place.ahead for place in places if place), default=None),
+        runs=show_runs(session, sight, visible),
+    )
+
+
+def show_runs(session: Session, sight: Sight, runs: Sequence[Run]) -> list[RunOut]:
+    """Runs with their scores and the names of the artifacts that the viewer may fetch."""
+    ids = [run.id for run in runs]
+    scores = {row.run_id: row for row in session.scalars(select(RunScore).where(RunScore.run_id.in_(ids)))}
+    names: dict[str, list[str]] = {run_id: [] for run_id in ids}
+    for artifact in session.scalars(
+        select(Artifact).where(Artifact.run_id.in_(ids), Artifact.final, Artifact.expired_at.is_(None))
+    ):
+        if sight.may_have(artifact.name):
+            names[artifact.run_id].append(artifact.name)
+    return [
+        _show_run(sight, run, scores.get(run.id) if sight.phase.scores else None, sorted(names[run.id]))
+        for run in runs
+    ]
+
+
+def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[str]) -> RunOut:
+    fault = sight.fault(run)
+    return RunOut(
+        id=run.id,
+        kind=run.kind.value,
+        seed_index=run.seed_index,
+        shard_index=run.shard_index,
+        shard_count=run.shard_count,
+        generation=run.generation,
+        phase_version=run.phase_version.number,
+        state=run.state,
+        attempt=run.attempt,
+        queued_at=run.queued_at,
+        claimed_at=run.claimed_at,
+        finished_at=run.finished_at,
+        tasks_done=run.tasks_done,
+        tasks_total=run.tasks_total,
+        seconds_used=run.seconds_used,
+        budget_seconds=None if run.submission is None else run_budget(run),
+        message=fault.message or sight.progress(run),
+        verdict=run.verdict,
+        cause=run.cause,
+        detail=fault.detail,
+        task_index=run.task_index,
+        task_ways=run.task_ways,
+        task_shots=run.task_shots,
+        train_seed=train_seed_of(run),
+        reproduce=repeat_command(run),
+        score=score.value if score else None,
+        half_width=score.half_width if score else None,
+        usage=run.usage or Nothing(),
+        provenance=shown_provenance(run) or Nothing(),
+        artifacts=artifacts,
+    )
+
+
+def list_submissions(
+    session: Session,
+    *,
+    competition: Competition,
+    team_id: str | None,
+    phase: Phase | None,
+    offset: int,
+    limit: int,
+    role: Role | None,
+) -> SubmissionPage:
+    """A page of a competition's submissions, newest first, for somebody with `role`; `team_id` None is everybody's."""
+    conditions = [Submission.competition_id == competition.id, kept()]
+    if team_id is not None:
+        conditions.append(Submission.team_id == team_id)
+    if phase is not None:
+        conditions.append(Submission.phase_id == phase.id)
+    total = session.scalar(select(func.count(Submission.id)).where(*conditions)) or 0
+    rows = session.scalars(
+        select(Submission)
+        .where(*conditions)
+        .order_by(Submission.created_at.desc(), Submission.id.desc())
+        .offset(offset)
+        .limit(limit)
+        .options(joinedload(Submission.team), joinedload(Submission.phase))
+    ).all()
+    return SubmissionPage(
+        items=[show_submission(Sight(row, look_at_phase(row.phase, role))) for row in rows],
+        total=total,
+        offset=offset,
+    )
+
+
+def read_log(session: Session, found: SubmissionAccess, *, after: int, limit: int) -> list[RunEvent]:
+    """The log lines of a submission's live runs after an id, as far as the viewer may see them."""
+    submission = found.submission
+    runs = [
+        run.id
+        for run in list_runs(session, submission)
+        if run.phase_version.number == submission.phase.live_version
+    ]
+    return read_events(session, runs, policy=found.sight.logs, after=after, limit=limit)

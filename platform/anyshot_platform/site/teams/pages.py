@@ -1,0 +1,110 @@
+"""One's own team in a competition."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.competitions.service import require_participant
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.teams import joining
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/team", include_in_schema=False)
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Id = Annotated[str, Path(max_length=32)]
+
+
+def _own_team(session: Session, access: CompetitionAccess) -> Team:
+    return session.get_one(Team, require_participant(access.membership).team_id)
+
+
+@router.get("")
+def show_team(request: Request, access: Participant, session: SessionDep) -> Response:
+    """Members, invitations, name."""
+    return _show(request, access, session)
+
+
+def _show(
+    request: Request, access: CompetitionAccess, session: SessionDep, problem: PlatformError | None = None
+) -> Response:
+    team = _own_team(session, access)
+    competition = access.competition
+    return render(
+        request,
+        "competitions/team.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_head(session, access),
+        tab="team",
+        team=team,
+        members=[
+            {"username": user.username, "name": user.display_name, "captain": user.id == team.captain_id}
+            for _, user in joining.list_members(session, team)
+        ],
+        is_captain=team.captain_id == access.viewer.id,
+        team_size=competition.team_size,
+        has_fact_sheet=bool(competition.fact_sheet),
+        settled=joining.has_submitted(session, team.id),
+        sent=joining.open_invitations(session, team_id=team.id, competition_id=competition.id),
+        received=joining.open_invitations(session, user_id=access.viewer.id, competition_id=competition.id),
+        errors={str(problem.details.get("field", "")): problem.message} if problem else {},
+    )
+
+
+def _back(access: CompetitionAccess, words: str) -> Response:
+    return redirect(f"/competitions/{access.competition.slug}/team", flash=words)
+
+
+@router.post("/name")
+def rename(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
+    """Change the name on the board."""
+    team = _own_team(session, access)
+    try:
+        joining.rename(session, team, form.text("name", 200))
+    except PlatformError as error:
+        return _show(request, access, session, error)
+    return _back(access, "The leaderboard will show the new name.")
+
+
+@router.post("/invite")
+def invite(request: Request, access: Participant, session: SessionDep, form: FormDep) -> Response:
+    """Invite a participant."""
+    team = _own_team(session, access)
+    try:
+        joining.invite(session, access.competition, team, access.viewer.id, form.text("username", 320))
+    except PlatformError as error:
+        return _show(request, access, session, error)
+    return _back(access, "Invited. They get a message.")
+
+
+@router.post("/invitations/{invitation_id}/{act}")
+def answer_invitation(access: Participant, session: SessionDep, invitation_id: Id, act: Id) -> Response:
+    """Accept, decline or take back an invitation."""
+    if act == "withdraw":
+        joining.withdraw_invitation(session, _own_team(session, access), access.viewer.id, invitation_id)
+        return _back(access, "The invitation is taken back.")
+    accept = act == "accept"
+    joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
+    return _back(access, "You are in the team now." if accept else "Declined.")
+
+
+@router.post("/leave")
+def leave(request: Request, access: Participant, session: SessionDep) -> Response:
+    """Leave for a team of one's own."""
+    try:
+        joining.leave(session, access.competition, session.get_one(User, access.viewer.id))
+    except PlatformError as error:
+        return _show(request, access, session, error)
+    return _back(access, "You have left, and stand for yourself now.")

@@ -1,0 +1,273 @@
+"""One's own account: profile, password, sessions, API tokens, deletion."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+from zoneinfo import available_timezones
+
+from fastapi import APIRouter, Depends, Path, Request
+from sqlalchemy import select
+from starlette.responses import Response
+
+from anyshot_platform.accounts import service
+from anyshot_platform.accounts.passwords import verify_password
+from anyshot_platform.accounts.schemas import ProfileIn
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import must_accept
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.desk.competitions.invitations import answer_invitation, list_invitations
+from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.kernel.numbers import small_number
+from anyshot_platform.site.users.api import check_time_zone
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.web.access import browser_session
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.viewer import SESSION_COOKIE
+
+router = APIRouter(prefix="/account", include_in_schema=False)
+InBrowser = Annotated[Viewer, Depends(browser_session)]
+SECTIONS = (
+    {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
+    {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
+    {"key": "tokens", "label": "API tokens", "href": "/account/tokens", "icon": "key"},
+    {"key": "notifications", "label": "Notifications", "href": "/account/notifications", "icon": "bell"},
+    {"key": "security", "label": "Password and sessions", "href": "/account/security", "icon": "lock"},
+    {"key": "delete", "label": "Delete account", "href": "/account/delete", "icon": "trash-2"},
+)
+SCOPE_WORDS = (
+    (Scope.READ, "Read", "everything that you can see"),
+    (Scope.SUBMIT, "Submit", "upload, cancel and withdraw submissions"),
+    (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
+    (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
+)
+_PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone")
+
+
+def _page(request: Request, section: str, problem: PlatformError | None = None, **context: Any) -> Response:
+    errors = {str(problem.details.get("field", "")): problem.message} if problem else {}
+    return render(
+        request,
+        f"users/account_{section}.html",
+        status_code=problem.status if problem else 200,
+        sections=SECTIONS,
+        current=section,
+        errors=errors,
+        **context,
+    )
+
+
+@router.get("")
+def show_profile(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
+    """What others see of one, and what only organizers see."""
+    user = session.get_one(User, viewer.id)
+    return _page(request, "profile", user=user, time_zones=sorted(available_timezones()))
+
+
+@router.post("")
+def save_profile(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+    """Keep the profile."""
+    user = session.get_one(User, viewer.id)
+    sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS}
+    try:
+        check_time_zone(sent["time_zone"])
+        profile = ProfileIn.model_validate(sent)
+    except (PlatformError, ValueError) as error:
+        problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
+        zones = sorted(available_timezones())
+        return _page(request, "profile", problem, user=user, time_zones=zones, values=sent)
+    for name, value in profile.model_dump().items():
+        setattr(user, name, value)
+    return redirect("/account", flash="Your profile is saved.")
+
+
+def _first_words(error: ValueError) -> str:
+    from pydantic import ValidationError
+
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{str(first['loc'][0]).replace('_', ' ').capitalize()}: {first['msg']}."
+    return str(error)
+
+
+@router.get("/teams")
+def show_teams(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
+    """Where one takes part, and in which team."""
+    rows = session.execute(
+        select(Competition.slug, Competition.title, Membership, Team.name)
+        .join(Membership, Membership.competition_id == Competition.id)
+        .outerjoin(Team, Team.id == Membership.team_id)
+        .where(
+            Membership.user_id == viewer.id,
+            Membership.status.not_in((MemberStatus.WITHDRAWN, MemberStatus.INVITED)),
+            Competition.deleted_at.is_(None),
+        )
+        .order_by(Membership.created_at.desc())
+    ).all()
+    return _page(
+        request,
+        "teams",
+        invitations=[
+            {
+                "slug": c.slug,
+                "title": c.title,
+                "role": m.role.value,
+                "terms": c.terms if must_accept(c, m) else "",
+            }
+            for c, m in list_invitations(session, viewer.id)
+        ],
+        memberships=[
+            {"slug": slug, "title": title, "role": m.role.value, "status": m.status.value, "team": team}
+            for slug, title, m, team in rows
+        ],
+    )
+
+
+@router.post("/invitations/{slug}/{reply}")
+def reply_to_invitation(
+    viewer: InBrowser,
+    session: SessionDep,
+    form: FormDep,
+    slug: Annotated[str, Path(max_length=64)],
+    reply: Annotated[str, Path(pattern="^(accept|decline)$")],
+) -> Response:
+    """Accept or decline an invitation to a competition."""
+    user = session.get_one(User, viewer.id)
+    try:
+        accept = reply == "accept"
+        answer_invitation(session, slug, user, accept=accept, accepts_terms=form.flag("accepts_terms"))
+    except PlatformError as error:
+        return redirect("/account/teams", flash=error.message, tone="bad")
+    if not accept:
+        return redirect("/account/teams", flash="The invitation is declined.")
+    return redirect(f"/competitions/{slug}", flash="You take part now.")
+
+
+@router.get("/tokens")
+def show_tokens(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
+    """The tokens, and a form for a new one."""
+    return _tokens(request, viewer, session)
+
+
+def _tokens(
+    request: Request,
+    viewer: Viewer,
+    session: SessionDep,
+    *,
+    secret: str = "",
+    problem: PlatformError | None = None,
+) -> Response:
+    return _page(
+        request,
+        "tokens",
+        problem,
+        tokens=service.list_tokens(session, viewer.id),
+        scopes=[(scope.value, label, words) for scope, label, words in SCOPE_WORDS],
+        secret=secret,
+    )
+
+
+@router.post("/tokens")
+def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+    """Make a token and show it, this once."""
+    known = {scope.value for scope in Scope}
+    days = small_number(form.text("days", 4)) or 0
+    try:
+        made = service.create_token(
+            session,
+            viewer.id,
+            name=form.text("name", 200),
+            scopes=[Scope(word) for word in form.all("scope") if word in known],
+            expires_at=now() + timedelta(days=days) if days > 0 else None,
+        )
+    except PlatformError as error:
+        return _tokens(request, viewer, session, problem=error)
+    return _tokens(request, viewer, session, secret=made.secret)
+
+
+@router.post("/tokens/{token_id}/revoke")
+def revoke_token(
+    token_id: Annotated[str, Path(max_length=32)], viewer: InBrowser, session: SessionDep
+) -> Response:
+    """Make a token worthless."""
+    service.revoke_token(session, viewer.id, token_id)
+    return redirect("/account/tokens", flash="The token is revoked. Whatever used it is refused from now on.")
+
+
+@router.get("/security")
+def show_security(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
+    """Password, and the browsers that are signed in."""
+    return _security(request, viewer, session)
+
+
+def _security(
+    request: Request, viewer: Viewer, session: SessionDep, problem: PlatformError | None = None
+) -> Response:
+    user = session.get_one(User, viewer.id)
+    return _page(
+        request,
+        "security",
+        problem,
+        sessions=service.list_sessions(session, viewer.id),
+        this_session=viewer.session_id,
+        has_password=user.password_hash is not None,
+        unconfirmed=user.email if user.email_verified_at is None else None,
+    )
+
+
+@router.post("/security/password")
+def change_password(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+    """Set a new password."""
+    user = session.get_one(User, viewer.id)
+    try:
+        service.change_password(
+            session,
+            user,
+            old=form.text("old", 320),
+            new=form.text("password", 320),
+            keep_session=viewer.session_id,
+        )
+    except PlatformError as error:
+        error.details.setdefault("field", "old")
+        return _security(request, viewer, session, error)
+    return redirect("/account/security", flash="Your password is changed; all other sessions have ended.")
+
+
+@router.post("/security/sessions/{session_id}/end")
+def end_session(
+    session_id: Annotated[str, Path(max_length=32)], viewer: InBrowser, session: SessionDep
+) -> Response:
+    """Sign one browser out."""
+    service.end_session(session, viewer.id, session_id)
+    return redirect("/account/security", flash="That browser is signed out.")
+
+
+@router.get("/delete")
+def show_delete(request: Request, viewer: InBrowser) -> Response:
+    """Says what goes and what stays, and asks for the name."""
+    return _page(request, "delete", username=viewer.username)
+
+
+@router.post("/delete")
+def delete_account(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+    """Erase personal data; a pseudonym stays where others' records refer to it."""
+    user = session.get_one(User, viewer.id)
+    wrong_name = form.text("confirm_name", 64) != user.username
+    wrong_password = user.password_hash is not None and not verify_password(
+        user.password_hash, form.text("password", 320)
+    )
+    if wrong_name or wrong_password:
+        problem = Invalid(
+            "Type your user name exactly." if wrong_name else "The password is wrong.",
+            field="confirm_name" if wrong_name else "password",
+        )
+        return _page(request, "delete", problem, username=viewer.username)
+    service.erase_user(session, user)
+    response = redirect("/", flash="Your account is deleted.")
+    response.delete_cookie(SESSION_COOKIE, path="/")
+    return response

@@ -1,0 +1,46 @@
+"""The link that confirms an address. It asks for a click: mail programs open links by themselves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response
+
+from anyshot_platform.accounts.confirming import confirm, send_again
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import browser_session, public
+from anyshot_platform.web.rendering import redirect, render
+from anyshot_platform.web.services import ServicesDep
+
+router = APIRouter(include_in_schema=False)
+Secret = Annotated[str, Path(max_length=100)]
+
+
+@router.get("/confirm/{secret}", dependencies=[Depends(public)])
+def show_confirm(request: Request, secret: Secret) -> Response:
+    """Asks for the click."""
+    del secret  # looked at when the form is sent
+    return render(request, "users/confirm.html", problem="")
+
+
+@router.post("/confirm/{secret}", dependencies=[Depends(public)])
+def confirm_address(request: Request, services: ServicesDep, secret: Secret) -> Response:
+    """Confirm the address."""
+    try:
+        with services.database.writing() as session:
+            confirm(session, secret)
+    except PlatformError as error:
+        return render(request, "users/confirm.html", status_code=error.status, problem=error.message)
+    return redirect("/", flash="Your e-mail address is confirmed.")
+
+
+@router.post("/account/confirm")
+def ask_again(viewer: Annotated[Viewer, Depends(browser_session)], services: ServicesDep) -> Response:
+    """Send the link again."""
+    try:
+        send_again(services, viewer.id)
+    except PlatformError as error:
+        return redirect("/account/security", flash=error.message, tone="bad")
+    return redirect("/account/security", flash="The link is on its way.")

@@ -1,0 +1,156 @@
+"""Webhooks over JSON: a competition's for its organizers, the site's for administrators."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.services import Services
+from anyshot_platform.site.shell.manage_frame import AsOrganizer
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.webhooks import organizing
+from anyshot_platform.webhooks.delivery import webhook_secret
+from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+
+OF_COMPETITION = "/api/v1/competitions/{slug}/manage/webhooks"
+OF_SITE = "/api/v1/admin/webhooks"
+router = APIRouter(tags=["organizing: webhooks"])
+HookParam = Annotated[str, Path(max_length=32)]
+AsAdmin = Annotated[Viewer, Depends(site_admin)]
+
+
+class WebhookIn(BaseModel):
+    """An address to post events to; no events means all."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    url: str = Field(max_length=2000)
+    events: list[Annotated[str, Field(max_length=64)]] = Field(default=[], max_length=50)
+
+
+class DeliveryOut(BaseModel):
+    """A message to an address: `status` is the last answer's, `ended_at` empty while it is tried again."""
+
+    event: str
+    created_at: datetime
+    attempts: int
+    delivered: bool
+    status: int | None
+    error: str
+    ended_at: datetime | None
+
+
+class WebhookOut(BaseModel):
+    """A webhook with its newest deliveries; `secret` is the key of the signatures."""
+
+    id: str
+    url: str
+    events: list[str]
+    active: bool
+    secret: str
+    created_at: datetime
+    deliveries: list[DeliveryOut]
+
+
+class Deed(StrEnum):
+    """What is done to a webhook."""
+
+    ON = "on"
+    OFF = "off"
+    RENEW = "renew"
+    TEST = "test"
+    REMOVE = "remove"
+
+
+@router.get(OF_COMPETITION)
+def list_webhooks(access: AsOrganizer, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
+    """The webhooks of the competition, oldest first."""
+    return _list(session, services, access.competition.id)
+
+
+@router.post(OF_COMPETITION, status_code=201)
+def add_webhook(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, body: WebhookIn
+) -> WebhookOut:
+    """Post the events of the competition to an address."""
+    return _add(session, services, access.competition.id, body, access.viewer.id)
+
+
+@router.post(OF_COMPETITION + "/{webhook_id}/acts/{deed}")
+def act_on_webhook(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, webhook_id: HookParam, deed: Deed
+) -> WebhookOut:
+    """Switch on or off, renew the secret, send a test message, remove."""
+    return _act(session, services, access.competition.id, webhook_id, deed, access.viewer.id)
+
+
+@router.get(OF_SITE)
+def list_site_webhooks(viewer: AsAdmin, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
+    """The webhooks of the site, which get the events of all competitions, and the alerts."""
+    return _list(session, services, None)
+
+
+@router.post(OF_SITE, status_code=201)
+def add_site_webhook(
+    viewer: AsAdmin, session: SessionDep, services: ServicesDep, body: WebhookIn
+) -> WebhookOut:
+    """Post the events of the site to an address."""
+    return _add(session, services, None, body, viewer.id)
+
+
+@router.post(OF_SITE + "/{webhook_id}/acts/{deed}")
+def act_on_site_webhook(
+    viewer: AsAdmin, session: SessionDep, services: ServicesDep, webhook_id: HookParam, deed: Deed
+) -> WebhookOut:
+    """Switch on or off, renew the secret, send a test message, remove."""
+    return _act(session, services, None, webhook_id, deed, viewer.id)
+
+
+def _list(session: Session, services: Services, competition_id: str | None) -> list[WebhookOut]:
+    return [_show(services, hook, sent) for hook, sent in organizing.list_webhooks(session, competition_id)]
+
+
+def _add(
+    session: Session, services: Services, competition_id: str | None, body: WebhookIn, actor_id: str
+) -> WebhookOut:
+    hook = organizing.add_webhook(session, competition_id, body.url, body.events, actor_id)
+    return _show(services, hook, [])
+
+
+def _act(
+    session: Session, services: Services, competition_id: str | None, hook_id: str, deed: Deed, actor_id: str
+) -> WebhookOut:
+    hook = organizing.find_webhook(session, competition_id, hook_id)
+    organizing.change(session, hook, deed.value, actor_id)
+    session.flush()
+    return _show(services, hook, organizing.list_deliveries(session, hook))
+
+
+def _show(services: Services, hook: Webhook, sent: list[WebhookDelivery]) -> WebhookOut:
+    return WebhookOut(
+        id=hook.id,
+        url=hook.url,
+        events=hook.events,
+        active=hook.active,
+        secret=webhook_secret(services.signer, hook),
+        created_at=hook.created_at,
+        deliveries=[
+            DeliveryOut(
+                event=row.event,
+                created_at=row.created_at,
+                attempts=row.attempts,
+                delivered=row.delivered,
+                status=row.status,
+                error=row.error,
+                ended_at=row.ended_at,
+            )
+            for row in sent
+        ],
+    )

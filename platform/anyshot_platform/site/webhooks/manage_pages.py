@@ -1,0 +1,92 @@
+"""The organizers' page of webhooks, and the site's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy.orm import Session
+from starlette.responses import Response
+
+from anyshot_platform.services import Services
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, act, manage_path, render_manage
+from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.web.access import site_admin
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.rendering import render
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_platform.webhooks import organizing
+from anyshot_platform.webhooks.delivery import webhook_secret
+from anyshot_platform.webhooks.service import EVENTS
+
+router = APIRouter(include_in_schema=False)
+AsAdmin = Annotated[Viewer, Depends(site_admin)]
+
+
+def _hooks(session: Session, services: Services, competition_id: str | None) -> dict[str, Any]:
+    hooks = organizing.list_webhooks(session, competition_id)
+    secrets = {hook.id: webhook_secret(services.signer, hook) for hook, _ in hooks}
+    return {"hooks": hooks, "secrets": secrets, "events": EVENTS}
+
+
+def _add(session: Session, competition_id: str | None, form: SentForm, actor_id: str) -> None:
+    organizing.add_webhook(session, competition_id, form.text("url", 2000), form.all("events"), actor_id)
+
+
+@router.get("/competitions/{slug}/manage/webhooks")
+def show_webhooks(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep
+) -> Response:
+    """The webhooks with their newest deliveries."""
+    context = _hooks(session, services, access.competition.id)
+    target = manage_path(access, "/webhooks")
+    return render_manage(
+        request, session, access, "webhooks.html", "webhooks", heading="Webhooks", target=target, **context
+    )
+
+
+@router.post("/competitions/{slug}/manage/webhooks")
+def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add an address."""
+    deed = lambda: _add(session, access.competition.id, form, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/webhooks"), "The webhook is added.", deed)
+
+
+@router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{deed}")
+def change_webhook(access: AsOrganizer, session: SessionDep, webhook_id: str, deed: str) -> Response:
+    """Switch, renew, test, remove."""
+    hook = organizing.find_webhook(session, access.competition.id, webhook_id)
+    work = lambda: organizing.change(session, hook, deed, access.viewer.id)  # noqa: E731
+    return act(session, manage_path(access, "/webhooks"), "Done.", work)
+
+
+@router.get("/admin/webhooks")
+def show_site_webhooks(
+    request: Request, viewer: AsAdmin, session: SessionDep, services: ServicesDep
+) -> Response:
+    """The site's webhooks, which get the events of all competitions and the alerts."""
+    context = _hooks(session, services, None)
+    return render(
+        request,
+        "admin/webhooks.html",
+        section="admin",
+        current="webhooks",
+        may_change=True,
+        target="/admin/webhooks",
+        **context,
+    )
+
+
+@router.post("/admin/webhooks")
+def add_site_webhook(viewer: AsAdmin, session: SessionDep, form: FormDep) -> Response:
+    """Add an address for the site."""
+    return act(
+        session, "/admin/webhooks", "The webhook is added.", lambda: _add(session, None, form, viewer.id)
+    )
+
+
+@router.post("/admin/webhooks/{webhook_id}/{deed}")
+def change_site_webhook(viewer: AsAdmin, session: SessionDep, webhook_id: str, deed: str) -> Response:
+    """Switch, renew, test, remove."""
+    hook = organizing.find_webhook(session, None, webhook_id)
+    return act(session, "/admin/webhooks", "Done.", lambda: organizing.change(session, hook, deed, viewer.id))

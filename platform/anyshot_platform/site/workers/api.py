@@ -1,0 +1,190 @@
+"""The worker API: HTTP endpoints of `anyshot_core.wire.worker_api`, version 1."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Path as PathParam
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from anyshot_core.wire.older import write_job
+from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import (
+    Assignment,
+    ClaimRequest,
+    Complete,
+    Events,
+    Fail,
+    Heartbeat,
+    HeartbeatReply,
+    Release,
+)
+from anyshot_platform.artifacts.service import check_signature, keep_file, read_chunks
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.events.service import keep_events
+from anyshot_platform.judging import leases, results
+from anyshot_platform.judging.assignments import NotAssignable, make_assignment
+from anyshot_platform.judging.releases import is_too_old, refuse, return_unreadable, why_unreadable
+from anyshot_platform.services import Services
+from anyshot_platform.submissions.uploads import TooLarge
+from anyshot_platform.web.access import WorkerTokenDep, public
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/worker/v1", tags=["workers"])
+RunParam = Annotated[str, PathParam(max_length=32)]
+
+
+@router.post(
+    "/claim",
+    response_model=Assignment,
+    responses={
+        204: {"description": "Nothing to do."},
+        426: {"description": "The worker's release is too old: `message` says what to do."},
+    },
+)
+def claim(
+    body: ClaimRequest, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> Response:
+    """Claim a run; 204 if there is none for this worker."""
+    if is_too_old(body.worker):
+        worker = leases.register_worker(session, token_id, body.worker)
+        return JSONResponse({"error": "too_old", "message": refuse(session, worker, body.worker)}, 426)
+    while (
+        claimed := leases.claim(session, services.settings, token_id, body.worker, body.run_id)
+    ) is not None:
+        try:
+            job = make_assignment(services, session, claimed.run)
+            if words := why_unreadable(body.worker, job):
+                return_unreadable(session, services.settings, claimed.run, words)
+                continue
+            return Response(write_job(job, body.worker.version), media_type="application/json")
+        except NotAssignable as problem:
+            leases.fail_run(session, claimed.run, Verdict.BAD_SETTINGS, problem.message)
+    return Response(status_code=204)
+
+
+@router.post("/runs/{run_id}/heartbeat")
+def heartbeat(
+    run_id: RunParam, body: Heartbeat, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> HeartbeatReply:
+    """Extend the lease, tell the progress, learn whether to cancel."""
+    run = leases.find_held(session, token_id, run_id, body.epoch)
+    return leases.extend(session, services.settings, run, body.progress)
+
+
+@router.post("/runs/{run_id}/events", status_code=204)
+def keep_log(
+    run_id: RunParam, body: Events, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> None:
+    """Append to the run's log."""
+    run = leases.find_held(session, token_id, run_id, body.epoch)
+    keep_events(session, services.settings, run, body.events)
+
+
+@router.put("/runs/{run_id}/artifacts/{name}", status_code=204)
+async def put_artifact(
+    request: Request,
+    run_id: RunParam,
+    name: Annotated[str, PathParam(max_length=64)],
+    epoch: Annotated[int, Query(ge=0, lt=2**31)],
+    token_id: WorkerTokenDep,
+    services: ServicesDep,
+) -> None:
+    """Store a file of the attempt; header `X-Digest` is its sha-256."""
+    await to_thread.run_sync(_require_held, services, token_id, run_id, epoch)
+    announced = request.headers.get("x-digest", "")
+    handle, temporary = tempfile.mkstemp(prefix="anyshot-artifact-")
+    path = Path(temporary)
+    try:
+        with os.fdopen(handle, "wb") as sink:
+            digest = await _receive(request, sink, services.settings.artifact_max_bytes)
+        if digest != announced:
+            raise Invalid("The bytes that arrived do not have the digest announced.", digest=digest)
+        await to_thread.run_sync(_keep_artifact, services, token_id, run_id, epoch, name, path, digest)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+async def _receive(request: Request, sink: object, most: int) -> str:
+    sha, size = hashlib.sha256(), 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise TooLarge(f"An artifact has at most {most >> 20} MiB.", limit=most)
+        sha.update(chunk)
+        await to_thread.run_sync(sink.write, chunk)  # pyright: ignore[reportAttributeAccessIssue]
+    return sha.hexdigest()
+
+
+def _require_held(services: Services, token_id: str, run_id: str, epoch: int) -> None:
+    with services.database.writing() as session:
+        leases.find_held(session, token_id, run_id, epoch)
+
+
+def _keep_artifact(
+    services: Services, token_id: str, run_id: str, epoch: int, name: str, path: Path, digest: str
+) -> None:
+    blob = keep_file(services, path, digest)
+    with services.database.writing() as session:
+        run = leases.find_held(session, token_id, run_id, epoch)
+        results.add_artifact(session, run, name, digest, blob.size)
+
+
+@router.post("/runs/{run_id}/complete", status_code=204)
+def complete(
+    run_id: RunParam, body: Complete, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> None:
+    """The attempt succeeded. Sent again by the same attempt, it changes nothing."""
+    if leases.has_ended_by(session, token_id, run_id, body.epoch):
+        return
+    run = leases.find_held(session, token_id, run_id, body.epoch)
+    results.complete(services, session, run, body)
+
+
+@router.post("/runs/{run_id}/fail", status_code=204)
+def fail(
+    run_id: RunParam, body: Fail, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> None:
+    """The attempt failed. Sent again by the same attempt, it changes nothing."""
+    if leases.has_ended_by(session, token_id, run_id, body.epoch):
+        return
+    run = leases.find_held(session, token_id, run_id, body.epoch)
+    results.fail(session, services.settings, run, body)
+
+
+@router.post("/runs/{run_id}/release", status_code=204)
+def release(
+    run_id: RunParam, body: Release, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
+) -> None:
+    """The worker stops and gives the lease back."""
+    run = leases.find_held(session, token_id, run_id, body.epoch)
+    if body.unreadable:
+        return_unreadable(session, services.settings, run, body.unreadable)
+    else:
+        leases.release(session, services.settings, run)
+
+
+@router.get("/blobs/{digest}", dependencies=[Depends(public)])
+def fetch_blob(
+    digest: Annotated[str, PathParam(pattern="^[0-9a-f]{64}$")],
+    expires: Annotated[int, Query(ge=0, lt=2**40)],
+    signature: Annotated[str, Query(max_length=64)],
+    services: ServicesDep,
+) -> Response:
+    """A stored file, for those who hold a signed address."""
+    check_signature(services, digest, expires, signature)
+    try:
+        file = services.storage.open(digest)
+    except FileNotFoundError as error:
+        raise NotFound("This file is no longer kept.") from error
+    return StreamingResponse(
+        read_chunks(file),
+        media_type="application/octet-stream",
+        headers={"cache-control": "private, max-age=3600"},
+    )

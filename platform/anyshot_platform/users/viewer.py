@@ -1,0 +1,55 @@
+"""Who is asking, and what their session or token lets them do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anyshot_platform.errors import NotSignedIn
+
+TOKEN_PREFIX = "any_"
+
+
+class Scope(StrEnum):
+    """What an API token may do."""
+
+    READ = "read"  # what its user sees as a participant
+    SUBMIT = "submit"  # upload, cancel, withdraw submissions
+    ORGANIZE = "organize"  # act as organizer or site administrator
+    ACCOUNT = "account"  # profile, teams, memberships, tokens
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """The one who asks. A browser session has all scopes, a token those it was given."""
+
+    user_id: str | None = None
+    username: str = ""
+    display_name: str = ""
+    email: str = ""
+    time_zone: str = "UTC"
+    is_site_admin: bool = False
+    may_organize: bool = False
+    session_id: str | None = None
+    token_id: str | None = None
+    scopes: frozenset[Scope] = frozenset(Scope)
+
+    @property
+    def is_signed_in(self) -> bool:
+        """Whether we know who it is."""
+        return self.user_id is not None
+
+    @property
+    def id(self) -> str:
+        """The user's id; raises `NotSignedIn` for nobody."""
+        if self.user_id is None:
+            raise NotSignedIn("Please sign in.")
+        return self.user_id
+
+    @property
+    def owner_id(self) -> str | None:
+        """The user's id where it is asked what is theirs as an organizer; None for a token without that scope."""
+        return self.user_id if Scope.ORGANIZE in self.scopes else None
+
+
+NOBODY = Viewer()
