@@ -65,6 +65,14 @@ bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|
 	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science"; exit 2; }
 	@$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
+# Without .venv: a machine with a GPU has a torch of its own, and maybe no network (`make gpu-carried` on one that has).
+GPU_PYTHON ?= $(shell python3 -c 'import torch' 2>/dev/null && echo python3 || echo $(BIN)/python)
+gpu:  ## Measure all that needs a GPU, in at most eight minutes, with this machine's torch; exit code 3 where there is none
+	@$(GPU_PYTHON) -m benchmarks.gpu $(ARGS)
+
+gpu-carried:  ## Fetch into .carried/ what a machine without network may lack for `make gpu`
+	@$(PYTHON) -m benchmarks.gpu.carried .carried
+
 lint: $(READY)  ## Check style, types and the boundaries between packages
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
 
@@ -83,6 +91,10 @@ pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, 
 		| $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 --output-file constraints.txt \
 			$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name)) $(ARGS) - tests/requirements.txt >/dev/null
 
+release: $(READY)  ## Release VERSION=x.y.z into dist/: packages, images, inventories, documentation, a tried upgrade (ARGS=--dry-run)
+	@test -n "$(VERSION)" || { echo "Say which: make release VERSION=x.y.z"; exit 2; }
+	@$(BIN)/python -m releasing $(VERSION) $(ARGS)
+
 migration: $(READY)  ## Write a database revision from the models: NAME="Add what"
 	@test -n "$(NAME)" || { echo 'Say what it does: make migration NAME="Add ..."'; exit 2; }
 	@$(BIN)/anyshot admin make-migration "$(NAME)"
@@ -97,4 +109,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench lint structure format docs pins migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins release migration image reproduce clean

@@ -36,9 +36,9 @@ class LazyGroup(click.Group):
         try:
             return _load(_commands()[cmd_name][0])
         except ModuleNotFoundError as error:
+            target = _commands()[cmd_name][0]
             raise click.ClickException(
-                f"`anyshot {cmd_name}` needs {error.name}, which is not installed: pip install"
-                " 'anyshot-starting-kit[torch]' brings what runs and scores a submission; a torch that is there stays."
+                f"`anyshot {cmd_name}` needs {error.name}, which is not installed: {_remedy(target)}"
             ) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -50,6 +50,17 @@ class LazyGroup(click.Group):
 def _commands() -> dict[str, tuple[str, str]]:
     tables: list[Commands] = [entry.load() for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)]
     return {name: command for table in tables for name, command in table.items()}
+
+
+def _remedy(target: str) -> str:
+    """What brings the packages that a command lacks: the extra of the package that offers the command."""
+    if target.startswith("anyshot_starting_kit"):
+        return (
+            "pip install 'anyshot-starting-kit[torch]' brings what runs and scores a submission; a torch that is there"
+            " stays."
+        )
+    extra = "[analysis]" if target.startswith("anyshot_worker") else ""
+    return f"pip install '{target.partition('.')[0].replace('_', '-')}{extra}' brings it."
 
 
 def _load(target: str) -> click.Command:

@@ -1,0 +1,78 @@
+"""Images of site and worker, the sandbox's image for CPUs, and the definitions of both sandbox images."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import click
+
+from anyshot_worker.images import inventory
+from releasing.commands import run
+from releasing.packages import install
+
+SITE = "next(iter(Path('/opt/anyshot/lib').glob('python3.*/site-packages'))).relative_to('/')"
+ARGUMENTS = {
+    "BASE": "ANYSHOT_BASE_IMAGE",
+    "PIP_FLAGS": "ANYSHOT_PIP_FLAGS",
+    "ANALYSIS": "ANYSHOT_WORKER_ANALYSIS",
+}
+
+
+def build(tree: Path, target: Path, version: str) -> None:
+    """Write the definitions; build and list the images where a Docker daemon answers, and say so where none does."""
+    with tempfile.TemporaryDirectory() as name:
+        python = install(target, tree / "constraints.txt", Path(name, "venv"), "anyshot-worker")
+        worker = (str(python.with_name("anyshot")), "worker", "image")
+        for flavour in ("cpu", "gpu"):
+            _define(worker, target, flavour, version)
+        if not _docker_answers():
+            click.echo("No Docker daemon answers here: images were not built; their definitions are there.")
+            return
+        run(*worker, "build", "--name", version, cwd=target)
+        listed = run(*worker, "sbom", f"anyshot/sandbox:{version}", cwd=target)
+    (target / f"image-sandbox-cpu-{version}.cdx.json").write_text(listed)
+    for kind in ("platform", "worker"):
+        _build(tree, target, kind, version)
+
+
+def _define(worker: tuple[str, ...], target: Path, flavour: str, version: str) -> None:
+    """What `docker build` needs to make a sandbox's base with a registry, as an archive."""
+    with tempfile.TemporaryDirectory() as name:
+        run(*worker, "context", "--flavour", flavour, str(Path(name, "context")), cwd=target)
+        what = "cuda" if flavour == "gpu" else flavour
+        shutil.make_archive(str(target / f"image-sandbox-{what}-{version}"), "gztar", name, "context")
+
+
+def _build(tree: Path, target: Path, kind: str, version: str) -> None:
+    tag = f"anyshot/{kind}:{version}"
+    given = {name: os.environ[setting] for name, setting in ARGUMENTS.items() if setting in os.environ}
+    options = [word for name, value in given.items() for word in ("--build-arg", f"{name}={value}")]
+    run(
+        "docker",
+        "build",
+        "--quiet",
+        "--tag",
+        tag,
+        "--file",
+        f"docker/{kind}/Dockerfile",
+        *options,
+        ".",
+        cwd=tree,
+    )
+    code = f"{inspect.getsource(inventory).partition('if __name__')[0]}\n"
+    code += f"print(json.dumps(list_packages(Path('/'), str({SITE}), '{kind}', '{version}')))"
+    made = json.loads(run("docker", "run", "--rm", "--interactive", "--entrypoint", "python3", tag, "-",
+                          cwd=tree, stdin=code))  # fmt: skip
+    made["metadata"]["component"]["name"] = f"anyshot-{kind}"
+    (target / f"image-{kind}-{version}.cdx.json").write_text(json.dumps(made, indent=1) + "\n")
+
+
+def _docker_answers() -> bool:
+    docker = shutil.which("docker")
+    return docker is not None and subprocess.run([docker, "version"], capture_output=True).returncode == 0

@@ -1,0 +1,78 @@
+"""The checkout that a release starts from, and the copy that it is made of."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from releasing import changelog
+from releasing.commands import Refused, run
+
+
+def refuse_unfit(checkout: Path, version: str) -> None:
+    """Raise `Refused` for a version that cannot come next, and for a checkout with changes."""
+    found = (checkout / "about/version.txt").read_text().strip()
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        raise Refused(
+            f"{version!r} is no version; one looks like 1.4.0, a candidate like 1.4.0rc1."
+        ) from None
+    if str(wanted) != version or wanted.local or wanted < Version(found):
+        raise Refused(f"{version} cannot follow {found}: give a higher one, in its shortest form.")
+    if run("git", "tag", "--list", f"v{version}", cwd=checkout).strip():
+        raise Refused(f"v{version} is released already: a released version never changes.")
+    if changed := run("git", "status", "--porcelain", cwd=checkout):
+        raise Refused(f"The checkout has changes that are in no commit; commit or remove them:\n{changed}")
+
+
+def require_lint(checkout: Path) -> None:
+    """Raise `Refused` where `make lint` finds anything."""
+    run("make", "lint", cwd=checkout)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A work tree of its own, on no branch, which shares the checkout's repository."""
+
+    folder: Path
+
+    def commit_release(self, version: str, day: date) -> None:
+        """Write version and changelog, and commit both here."""
+        (self.folder / "about/version.txt").write_text(f"{version}\n")
+        path = self.folder / "CHANGELOG.md"
+        path.write_text(changelog.close(path.read_text(), version, day))
+        run("git", "commit", "--quiet", "--all", "--message", f"Release {version}", cwd=self.folder)
+
+    def last_release(self) -> str | None:
+        """The tag of the newest release among the ancestors; None before the first."""
+        tags = run(
+            "git", "tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname", cwd=self.folder
+        )
+        return next(iter(tags.split()), None)
+
+    def hand_over(self, checkout: Path, version: str) -> None:
+        """Give the checkout's branch the commit, and the commit its tag."""
+        commit = run("git", "rev-parse", "HEAD", cwd=self.folder).strip()
+        run("git", "merge", "--quiet", "--ff-only", commit, cwd=checkout)
+        run(
+            "git", "tag", "--annotate", f"v{version}", "--message", f"Anyshot {version}", commit, cwd=checkout
+        )
+
+
+@contextmanager
+def copy_of(checkout: Path, ref: str = "HEAD") -> Iterator[Copy]:
+    """A copy of a commit for as long as the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="anyshot-release-") as name:
+        folder = Path(name, "tree")
+        run("git", "worktree", "add", "--quiet", "--detach", str(folder), ref, cwd=checkout)
+        try:
+            yield Copy(folder)
+        finally:
+            run("git", "worktree", "remove", "--force", str(folder), cwd=checkout)
