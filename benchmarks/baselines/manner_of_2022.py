@@ -47,14 +47,14 @@ def _shuffled(images: Tensor) -> Tensor:
     return images[torch.arange(len(images))]
 
 
-def make_weights(width: int) -> Weights:
+def make_weights(width: int, device: torch.device | str = "cpu") -> Weights:
     """Conv-4's: convolution, scale and shift of each block."""
     torch.manual_seed(0)
     weights: Weights = []
     for block in range(4):
         weights.append(torch.randn(width, 3 if block == 0 else width, 3, 3) * 0.05)
         weights += [torch.ones(width), torch.zeros(width)]
-    return [weight.requires_grad_() for weight in weights]
+    return [weight.to(device).requires_grad_() for weight in weights]
 
 
 def forward(images: Tensor, weights: Weights, stem_pool: int) -> Tensor:
@@ -68,12 +68,15 @@ def forward(images: Tensor, weights: Weights, stem_pool: int) -> Tensor:
     return functional.adaptive_avg_pool2d(maps, 1).flatten(1)
 
 
-def train(supply: Iterator[tuple], count: int, width: int, stem_pool: int) -> None:
+def train(
+    supply: Iterator[tuple], count: int, width: int, stem_pool: int, device: torch.device | str = "cpu"
+) -> None:
     """One step of Adam a task; before each the learner is written and a fresh one reads it, as their loop did."""
-    weights = make_weights(width)
+    weights = make_weights(width, device)
     optimizer = torch.optim.Adam(weights, lr=1e-3)
     for _ in range(count):
-        support, labels, query, truth, ways = next(supply)
+        *tensors, ways = next(supply)
+        support, labels, query, truth = (tensor.to(device) for tensor in tensors)
         fast = _reload(weights)
         loss = _loss(fast, support, labels, query, truth, ways, stem_pool)
         slopes = torch.autograd.grad(loss, fast)
