@@ -22,12 +22,14 @@ from anyshot_core.baselines import (
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.part import write_part
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import WithinDomain
+from anyshot_core.protocols import Range, WithinDomain
 from anyshot_core.taskserver.job import Hooks
 from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.parts import shown_packs
 from anyshot_starting_kit.dryrun.publicdata import NoData, PublicData, find_public_data
 from tests.analysis.test_experiment_checks import own
 from tests.baselines.trial import FOLDER
+from tests.core.tinydata import write_pack
 from tests.services.material import TEST, TRAIN
 
 
@@ -138,14 +140,41 @@ def test_nothing_is_trained_and_tested_on(demo_packs: dict[str, Path], tmp_path:
 
 
 def test_within_domain_training_sees_no_test_class(demo_packs: dict[str, Path], tmp_path: Path) -> None:
-    """The pack that a run within a dataset trains on has the other half of its classes only."""
+    """The pack that a run within a dataset trains on has the other classes only, and so has that for validation."""
     data = PublicData((demo_packs[TRAIN[0]],), (demo_packs[TEST[0]],), generated=True)
     plan = Experiment((find_baselines(("random",), FOLDER)[0],), data, tmp_path, (1,), 4, within="halves")
     run = plan.runs()[0].plan(tmp_path / "bundle.zip")
-    trained, tested = Pack.open(run.data.train[0]), Pack.open(run.data.test[0])
-    assert isinstance(run.protocol, WithinDomain)
+    shown = shown_packs(run.data, run.roles, tmp_path)
+    trained, tested = Pack.open(shown.train[0]), Pack.open(run.data.test[0])
+    assert isinstance(run.protocol, WithinDomain) and not shown.validation
     hidden = {tested.classes[c] for c in run.protocol.classes(Pool([tested]), 0)}
     assert len(hidden) == len(trained.classes) == 4 and hidden.isdisjoint(trained.classes)
+
+
+def test_within_a_dataset_there_is_validation_where_the_split_has_a_part_for_it(tmp_path: Path) -> None:
+    """70/15/15 of 14 classes are 10, 2 and 2; of 8 classes one would be left, which is no task."""
+    for classes, wanted in ((14, 2), (8, 0)):
+        path = write_pack(tmp_path, f"D{classes}", classes=classes)
+        data = PublicData((), (path,), generated=True)
+        plan = Experiment(
+            (find_baselines(("random",), FOLDER)[0],),
+            data,
+            tmp_path,
+            (1,),
+            4,
+            ways=Range(1, 2),
+            shots=Range(1, 1),
+            query=2,
+            within="70/15/15",
+        )
+        run = plan.runs()[0].plan(tmp_path / "bundle.zip")
+        folder = tmp_path / f"cut{classes}"
+        folder.mkdir()
+        shown = shown_packs(run.data, run.roles, folder)
+        assert sum(len(Pack.open(path).classes) for path in shown.validation) == wanted
+        assert not {c for p in shown.validation for c in Pack.open(p).classes} & {
+            *Pack.open(shown.train[0]).classes
+        }
 
 
 @pytest.mark.parametrize("seeds", ["1,²", "1,x", "", str(2**31)])

@@ -132,6 +132,9 @@ def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
     return Job(
         bundle=materials.submission,
         packs=materials.train_packs,
+        validation_packs=materials.validation_packs,
+        train_protocol=assignment.train_protocol,
+        validation_protocol=assignment.validation_protocol,
         tasks=tasks,
         budget=assignment.budget,
         train_seed=assignment.train_seed,

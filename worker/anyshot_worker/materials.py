@@ -6,11 +6,14 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.part import write_part
 from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import DataError
-from anyshot_core.protocols import Protocol
+from anyshot_core.protocols import Protocol, Roles
+from anyshot_core.protocols.cutting import Shown, cut_packs
 from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
 from anyshot_core.wire.jobs import MetaTest, PackRef, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
@@ -33,6 +36,7 @@ class Materials:
 
     submission: Path
     train_packs: tuple[Path, ...]
+    validation_packs: tuple[Path, ...]
     test_pool: Pool
     protocol: Protocol
     learner: Path | None
@@ -45,9 +49,11 @@ def gather_materials(assignment: Tested, workspace: Workspace) -> Materials:
     test_packs = _fetch_packs(assignment.meta_test, workspace)
     test_pool = _open_pool(assignment.meta_test, test_packs)
     protocol = _read_protocol(assignment, test_pool)
+    shown = _shown(assignment, test_pool, workspace)
     return Materials(
         submission=workspace.get(assignment.submission, ".zip"),
-        train_packs=tuple(_training_packs(assignment, protocol, workspace)),
+        train_packs=shown.train,
+        validation_packs=shown.validation,
         test_pool=test_pool,
         protocol=protocol,
         learner=workspace.get(assignment.learner) if isinstance(assignment, MetaTest) else None,
@@ -60,14 +66,29 @@ def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
     return [workspace.get(pack.blob, PACK_SUFFIX) for pack in packs]
 
 
-def _training_packs(assignment: Scored, protocol: Protocol, workspace: Workspace) -> list[Path]:
-    """The packs to train on; of a dataset that is tested on as well, only what the protocol leaves for training."""
+def _shown(assignment: Scored, test_pool: Pool, workspace: Workspace) -> Shown:
+    """The packs to train and validate on, cut to what the phase's protocols show of them."""
+    if not assignment.meta_train and assignment.dataset is None:
+        return Shown(())
+    roles = Roles(assignment.protocol, assignment.train_protocol, assignment.validation_protocol)
+    refs = _refs_to_train_on(assignment, assignment.protocol)
     tested = {ref.blob.digest for ref in assignment.meta_test}
-    found = []
-    for ref in _refs_to_train_on(assignment, protocol):
-        path = workspace.get(ref.blob, PACK_SUFFIX)
-        found.append(_training_part(ref, path, protocol, workspace) if ref.blob.digest in tested else path)
-    return found
+    paths = {workspace.get(ref.blob, PACK_SUFFIX): ref for ref in refs}
+
+    def store(pack: Pack, rows: np.ndarray, annotations: frozenset[str] | None) -> Path:
+        names = "" if annotations is None else ",".join(sorted(annotations))
+        text = f"{paths[pack.path].blob.digest} {names}" if names else f"{paths[pack.path].blob.digest} "
+        key = hashlib.sha256(text.encode() + rows.tobytes()).hexdigest()
+        return workspace.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target, annotations))
+
+    try:
+        if roles.train is not None or roles.validation is not None:
+            roles.require_no_leak(Pool.open(list(paths), verify=False), test_pool)
+        return cut_packs(roles, list(paths), lambda pack: paths[pack.path].blob.digest in tested, store)
+    except DataError as error:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS, f"The pools cannot be split for meta-training: {error}"
+        ) from error
 
 
 def _refs_to_train_on(assignment: Scored, protocol: Protocol) -> list[PackRef]:
@@ -87,20 +108,6 @@ def _refs_to_train_on(assignment: Scored, protocol: Protocol) -> list[PackRef]:
             f"{tested.name} is tested dataset by dataset, but not in the pool to train on.",
         )
     return found
-
-
-def _training_part(ref: PackRef, path: Path, protocol: Protocol, workspace: Workspace) -> Path:
-    try:
-        pack = Pack.open(path, verify=False)
-        rows = protocol.training_rows(pack)
-        if rows is None:
-            return path
-        key = hashlib.sha256(f"{ref.blob.digest} ".encode() + rows.tobytes()).hexdigest()
-        return workspace.derive(key, PACK_SUFFIX, lambda target: write_part(pack, rows, target))
-    except DataError as error:
-        raise BadAssignment(
-            Verdict.BAD_SETTINGS, f"{ref.name} cannot be split for meta-training: {error}"
-        ) from error
 
 
 def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:

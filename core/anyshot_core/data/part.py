@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,14 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.data.problems import BadPack
 
 
-def write_part(pack: Pack, rows: np.ndarray, target: Path) -> None:
+def write_part(
+    pack: Pack, rows: np.ndarray, target: Path, annotations: Collection[str] | None = None
+) -> None:
     """Write the rows of a pack as a pack; classes without any row are gone, even their names.
 
     Args:
         rows: int64 `[n]`, distinct; the part has them in ascending order.
+        annotations: the names of those that the part has; None for all.
 
     Raises:
         BadPack: there are no rows.
@@ -46,7 +50,7 @@ def write_part(pack: Pack, rows: np.ndarray, target: Path) -> None:
             raw = pixels.reshape(-1, IMAGE_BYTES)
             file.write(raw.data)
             digests.append(digest(raw.data).hex())
-        text = _meta(pack, rows, kept, name, digests, raw_labels).model_dump_json().encode()
+        text = _meta(pack, rows, kept, name, digests, raw_labels, annotations).model_dump_json().encode()
         file.write(raw_labels + text)
         header = Header(len(rows), labels_offset(len(rows)) + len(raw_labels), len(text), digest_of(text))
         file.seek(0)
@@ -56,10 +60,18 @@ def write_part(pack: Pack, rows: np.ndarray, target: Path) -> None:
 
 
 def _meta(
-    pack: Pack, rows: np.ndarray, kept: np.ndarray, hash_name: str, digests: list[str], labels: bytes
+    pack: Pack,
+    rows: np.ndarray,
+    kept: np.ndarray,
+    hash_name: str,
+    digests: list[str],
+    labels: bytes,
+    annotations: Collection[str] | None,
 ) -> PackMeta:
     values = {
-        name: np.array(column.values)[column.decode()[rows]] for name, column in pack.meta.annotations.items()
+        name: np.array(column.values)[column.decode()[rows]]
+        for name, column in pack.meta.annotations.items()
+        if annotations is None or name in annotations
     }
     return pack.meta.model_copy(
         update={

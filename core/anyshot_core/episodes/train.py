@@ -9,10 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from anyshot_core.data.pool import Pool
-from anyshot_core.episodes.arrays import TaskArrays, gather
 from anyshot_core.episodes.prefetch import Slot, prefetch
 from anyshot_core.protocols.draws import Draws
-from anyshot_core.protocols.task import Protocol
+from anyshot_core.protocols.task import Protocol, TaskSpec
 
 
 @dataclass(frozen=True)
@@ -23,13 +22,9 @@ class BatchArrays:
     labels: np.ndarray
 
 
-def train_tasks(pool: Pool, protocol: Protocol, seed: int) -> Callable[[int], Iterator[TaskArrays]]:
+def train_tasks(pool: Pool, protocol: Protocol, seed: int) -> Callable[[int], Iterator[TaskSpec]]:
     """A function of a count that yields so many tasks; every call starts again and yields the same tasks."""
-
-    def generate(count: int) -> Iterator[TaskArrays]:
-        return (gather(pool, spec) for spec in protocol.tasks(pool, seed, count))
-
-    return generate
+    return lambda count: protocol.tasks(pool, seed, count)
 
 
 def batches(pool: Pool, batch_size: int, seed: int, *, ahead: int = 0, reuse: bool = False) -> Batches:

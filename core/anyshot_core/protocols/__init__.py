@@ -10,7 +10,9 @@ from anyshot_core.protocols.fixed_supports import FixedSupports
 from anyshot_core.protocols.gaussian import Gaussians
 from anyshot_core.protocols.legacy import Legacy, training_stream, validation_split
 from anyshot_core.protocols.registry import NUMBER_MAKERS, PROTOCOLS, protocol_from_dict
+from anyshot_core.protocols.roles import Roles
 from anyshot_core.protocols.task import NumberMaker, Protocol, ProtocolError, Range, TaskSpec
+from anyshot_core.protocols.text import read_protocol
 from anyshot_core.protocols.within_domain import WithinDomain
 from anyshot_core.protocols.writers import Writers
 
@@ -30,10 +32,12 @@ __all__ = [
     "Protocol",
     "ProtocolError",
     "Range",
+    "Roles",
     "TaskSpec",
     "WithinDomain",
     "Writers",
     "protocol_from_dict",
+    "read_protocol",
     "training_stream",
     "validation_split",
 ]

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
@@ -23,6 +26,7 @@ from anyshot_core.protocols.task import (
 WAYS = Range(2, 20)
 SHOTS = Range(1, 20)
 FIVE = Range(5, 5)
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,8 @@ class HeldOutDomains(AnyWayAnyShot):
 
     name: ClassVar[str] = "held_out_domains"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"part": ("meta_train", "meta_test")}
+    divides: ClassVar[bool] = True
+    holds_out: ClassVar[bool] = True
     domains: tuple[str, ...] = ()
     part: str = "meta_test"
 
@@ -110,3 +116,15 @@ class HeldOutDomains(AnyWayAnyShot):
             present = ", ".join(sorted({pack.domain or "(none)" for pack in pool}))
             raise ProtocolError(f"No dataset is left for {self.part}; the pool has the domains {present}.")
         return chosen
+
+    def shown_rows(self, pack: Pack) -> np.ndarray | None:
+        """All images of the datasets of its part, none of the others."""
+        return None if (pack.domain in self.domains) == (self.part == "meta_test") else _NONE
+
+    def training_rows(self, pack: Pack) -> np.ndarray | None:
+        """None of a held-out domain's images."""
+        return _NONE if pack.domain in self.domains else None
+
+    def on_shown(self) -> AnyWayAnyShot:
+        """Of the datasets that are left, all."""
+        return AnyWayAnyShot(self.ways, self.shots, self.query)

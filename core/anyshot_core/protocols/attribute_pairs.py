@@ -6,7 +6,7 @@ Setlur, Li and Smith, *Two Sides of Meta-Learning Evaluation* (2021), section on
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +33,8 @@ class AttributePairs(Protocol):
 
     name: ClassVar[str] = "attribute_pairs"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"among": ("all", "first", "second")}
+    divides: ClassVar[bool] = True
+    splits_tasks: ClassVar[bool] = True
     shots: int = 5
     query: int = 15
     among: str = "all"
@@ -64,6 +66,15 @@ class AttributePairs(Protocol):
         both = attributes(pack)[:, pair].all(axis=1)
         rows = [np.flatnonzero(both), np.flatnonzero(~both)]
         return deal(draws, index, dataset, pair, rows, self.shots, self.query)
+
+    def shown_annotations(self, pack: Pack) -> frozenset[str]:
+        """The attributes that its pairs are made of, and no other: those of the other half stay unseen."""
+        names = [name for name in pack.annotations if pack.is_binary(name)]
+        return frozenset(names[a] for a in self._attributes(attributes(pack)))
+
+    def on_shown(self) -> AttributePairs:
+        """Pairs of all attributes that are left."""
+        return replace(self, among="all")
 
     def check(self, pool: Pool) -> None:
         """Every dataset has attributes and a feasible pair."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols.any_way_any_shot import FIVE
+from anyshot_core.protocols.any_way_any_shot import FIVE, AnyWayAnyShot
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.splits import hold_back, split_classes
@@ -52,6 +52,7 @@ class ClassSide(Protocol):
     name: ClassVar[str] = "class_side"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"side": _SIDES, "images": IMAGES}
     splits_datasets: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
     query: int = 15
@@ -79,6 +80,15 @@ class ClassSide(Protocol):
     def training_rows(self, pack: Pack) -> np.ndarray:
         """The trained images of the base classes."""
         return base_rows(pack, self.shares, self.held_back, self.split_seed)
+
+    def shown_rows(self, pack: Pack) -> np.ndarray:
+        """The images of the side's classes that tasks may use."""
+        classes = split_classes(pack, self.shares, self.split_seed)[_SIDES.index(self.side)]
+        return np.sort(np.concatenate([self.rows(pack, int(c)) for c in classes]))
+
+    def on_shown(self) -> AnyWayAnyShot:
+        """Tasks of all classes that are left."""
+        return AnyWayAnyShot(self.ways, self.shots, self.query)
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`: distinct classes of the side, uniform."""
@@ -119,6 +129,7 @@ class BaseNovel(Protocol):
     name: ClassVar[str] = "base_novel"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"mixing": ("weighted", "coin")}
     splits_datasets: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
     novel_share: float = 0.5
     mixing: str = "weighted"
     ways: Range = FIVE
@@ -136,6 +147,19 @@ class BaseNovel(Protocol):
     def training_rows(self, pack: Pack) -> np.ndarray:
         """The trained images of the base classes."""
         return base_rows(pack, self.shares, self.held_back, self.split_seed)
+
+    def shown_rows(self, pack: Pack) -> np.ndarray:
+        """What is held back of the base classes, and all of the novel ones."""
+        base, _, novel = split_classes(pack, self.shares, self.split_seed)
+        rows = [self._rows(pack, int(c), side) for side, own in ((False, base), (True, novel)) for c in own]
+        return np.sort(np.concatenate(rows))
+
+    def on_shown(self) -> Protocol:
+        """There is none: a cut pack does not tell base classes from novel ones."""
+        raise ProtocolError(
+            "base_novel mixes base and novel classes, which one can be tested on only. To train or validate take"
+            " class_side, with side=base, valid or novel."
+        )
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`; raises `ProtocolError` where a side runs out of classes."""

@@ -7,7 +7,7 @@ Learning Benchmarks: Rethinking the Evaluation of Meta-Learning Methods*.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols.any_way_any_shot import FIVE
-from anyshot_core.protocols.base_novel import BASE_VALID_NOVEL, images_of
+from anyshot_core.protocols.base_novel import BASE_VALID_NOVEL, base_rows, images_of
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.splits import split_classes
@@ -40,6 +40,7 @@ class FixedSupports(Protocol):
 
     name: ClassVar[str] = "fixed_supports"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"query_from": ("rest", "all")}
+    divides: ClassVar[bool] = True
     ways: Range = FIVE
     shots: int = 5
     query: int = 15
@@ -63,6 +64,14 @@ class FixedSupports(Protocol):
         supports = [self.support(pack, c) for c in classes]
         rows = [self._query_rows(pack, c, own) for c, own in zip(classes, supports, strict=True)]
         return assemble(draws, index, dataset, classes, np.stack(supports), draws.pick_each(rows, self.query))
+
+    def shown_rows(self, pack: Pack) -> np.ndarray:
+        """The trained images of the base classes."""
+        return base_rows(pack, self.shares, self.held_back, self.split_seed)
+
+    def on_shown(self) -> FixedSupports:
+        """Every class that is left is a base class, every image a trained one."""
+        return replace(self, shares=(1.0, 0.0, 0.0), held_back=0.0, split_seed=0)
 
     def check(self, pool: Pool) -> None:
         """Every dataset has enough base classes with enough training images."""

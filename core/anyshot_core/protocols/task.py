@@ -131,6 +131,9 @@ class Protocol(Settings):
     """
 
     splits_datasets: ClassVar[bool] = False  # see `training_rows`; its datasets come in turn
+    divides: ClassVar[bool] = False  # it shows a part of its pool: other parts are for other roles
+    holds_out: ClassVar[bool] = False  # its `training_rows` are those of every dataset, tested or not
+    splits_tasks: ClassVar[bool] = False  # what differs between roles are tasks on the same images
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
         """Task `index`: a pure function of pool, protocol, seed and index.
@@ -154,6 +157,25 @@ class Protocol(Settings):
         Who trains on a dataset that tasks are drawn from as well must be given no more than these.
         """
         return None
+
+    def shown_rows(self, pack: Pack) -> np.ndarray | None:
+        """Rows that its tasks come from, int64 `[n]`: None for all, empty for none.
+
+        A submission that trains or validates by this protocol is given no other images of the pack.
+        """
+        return None
+
+    def shown_annotations(self, pack: Pack) -> frozenset[str] | None:
+        """The pack's annotations that a submission which trains by it is given; None for all."""
+        return None
+
+    def on_shown(self) -> Protocol:
+        """The protocol for packs of which no more than its `shown_rows` are left; it holds no secret of a split.
+
+        Raises:
+            ProtocolError: it can only be tested by.
+        """
+        return self
 
 
 @dataclass(frozen=True)

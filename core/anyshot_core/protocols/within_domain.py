@@ -10,7 +10,7 @@ import numpy as np
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols.any_way_any_shot import FIVE
+from anyshot_core.protocols.any_way_any_shot import FIVE, AnyWayAnyShot
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, require_part, split_classes
@@ -36,6 +36,7 @@ class WithinDomain(Protocol):
     name: ClassVar[str] = "within_domain"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"split": tuple(CLASS_SPLITS), "part": PARTS}
     splits_datasets: ClassVar[bool] = True
+    divides: ClassVar[bool] = True
     ways: Range = FIVE
     shots: Range = FIVE
     query: int = 20
@@ -68,7 +69,18 @@ class WithinDomain(Protocol):
 
     def training_rows(self, pack: Pack) -> np.ndarray:
         """All images of the classes in the meta-train part."""
-        classes = split_classes(pack, CLASS_SPLITS[self.split], self.split_seed)[PARTS.index("meta_train")]
+        return self._rows(pack, "meta_train")
+
+    def shown_rows(self, pack: Pack) -> np.ndarray:
+        """All images of the classes in its part."""
+        return self._rows(pack, self.part)
+
+    def on_shown(self) -> AnyWayAnyShot:
+        """Tasks of all classes that are left."""
+        return AnyWayAnyShot(self.ways, self.shots, self.query)
+
+    def _rows(self, pack: Pack, part: str) -> np.ndarray:
+        classes = split_classes(pack, CLASS_SPLITS[self.split], self.split_seed)[PARTS.index(part)]
         return np.flatnonzero(np.isin(pack.labels, classes))
 
     def check(self, pool: Pool) -> None:

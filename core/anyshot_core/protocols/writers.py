@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ class Writers(Protocol):
 
     name: ClassVar[str] = "writers"
     choices: ClassVar[Mapping[str, Sequence[str]]] = {"part": PARTS}
+    divides: ClassVar[bool] = True
     column: str = "WRITER"
     part: str = "meta_test"
     sizes: tuple[float, ...] = FEMNIST_WRITERS
@@ -57,6 +58,16 @@ class Writers(Protocol):
             own_rows[draws.permutation(len(own_rows))] for own_rows in (_rows(pack, own, c) for c in classes)
         ]
         return _unbalanced(draws, index, dataset, classes, rows)
+
+    def shown_rows(self, pack: Pack) -> np.ndarray:
+        """All images by the writers of its part."""
+        codes = self._codes(pack)
+        parts = split_writers(int(codes.max()) + 1, self.sizes, self.split_seed)
+        return np.flatnonzero(np.isin(codes, parts[PARTS.index(self.part)]))
+
+    def on_shown(self) -> Writers:
+        """Tasks of all writers that are left."""
+        return replace(self, sizes=(1.0, 0.0, 0.0), part="meta_train", split_seed=0)
 
     def check(self, pool: Pool) -> None:
         """Every dataset names its writers, and enough of them."""

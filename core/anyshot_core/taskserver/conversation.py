@@ -6,10 +6,11 @@ import math
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from anyshot_core.protocols import Protocol
 from anyshot_core.taskserver import verdicts
 from anyshot_core.taskserver.channel import Channel, ChannelClosed
 from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, Stopped
@@ -122,6 +123,9 @@ class Conversation:
             unpacked_bytes=self.job.unpacked_bytes,
             learner_bytes=self.job.caps.learner_bytes,
             max_items=self.job.max_items,
+            train_protocol=_plain(self.job.train_protocol),
+            validation_protocol=_plain(self.job.validation_protocol),
+            validation_packs=len(self.job.validation_packs),
         )
         self._send("start", FrameType.JOB, [header_.to_bytes()], self.job.start_seconds)
 
@@ -273,3 +277,8 @@ class Conversation:
         except FrameError as error:
             return verdicts.of_protocol(self.moment(step), str(error))
         return verdicts.of_report(self.moment(step), report)
+
+
+def _plain(protocol: Protocol | None) -> dict[str, Any] | None:
+    """As a runner reads it, for packs that are cut to what it shows."""
+    return None if protocol is None else protocol.on_shown().to_dict()

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from anyshot_core import protocols
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
 
@@ -62,7 +63,8 @@ class OutputCaps:
 class Job:
     """One evaluation, or one shard of it.
 
-    `bundle` is the zip as uploaded. `packs` are those of the meta-training pool, in order.
+    `bundle` is the zip as uploaded. `packs` are those of the meta-training pool, in order, `validation_packs` those
+    that validation tasks come from, both cut to what their protocols show; a protocol is None where config.json says.
     With `learner` (an exported one) meta-training is skipped; with `keep_learner` the learner is exported to that
     file after meta-training.
     `query_secret` keys the permutation of each query; None leaves the order of the protocol. `tasks` None stops after
@@ -73,6 +75,9 @@ class Job:
     packs: tuple[Path, ...]
     tasks: TaskSource | None
     budget: Budget
+    train_protocol: protocols.Protocol | None = None
+    validation_protocol: protocols.Protocol | None = None
+    validation_packs: tuple[Path, ...] = ()
     train_seed: int = 93
     query_secret: bytes | None = None
     learner: Path | None = None

@@ -154,7 +154,8 @@ class _Run:
         ready = talk.ready()
         self._runner = self._runner or _versions(ready.payload)
         with self._ledger.platform("prepare"):
-            folder = talk.channel.offer_packs(self._job.packs) if learner is None else None
+            packs = (*self._job.packs, *self._job.validation_packs)
+            folder = talk.channel.offer_packs(packs) if learner is None else None
             talk.job_header(folder, train=learner is None)
         with self._job.bundle.open("rb") as file:
             talk.pieces("unpack", FrameType.BUNDLE, file)

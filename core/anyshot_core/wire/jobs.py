@@ -109,6 +109,12 @@ class Scored(Job):
     meta_train: list[PackRef] = Field(default=[])
     meta_test: list[PackRef]
     protocol: ProtocolField
+    train_protocol: ProtocolField | None = Field(
+        default=None, description="of the meta-training tasks; absent: as config.json asks"
+    )
+    validation_protocol: ProtocolField | None = Field(
+        default=None, description="of the validation tasks; absent: datasets held out, as config.json asks"
+    )
     shard: tuple[int, int] | None = Field(default=None, description="task indices [start, stop)")
     dataset: int | None = Field(
         default=None,

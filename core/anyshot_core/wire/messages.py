@@ -50,6 +50,9 @@ class JobHeader:
     learner_bytes: int
     max_items: int | None = None
     pixels_mapped: bool = False
+    train_protocol: dict[str, Any] | None = None  # of packs cut to what it shows; None: as config.json asks
+    validation_protocol: dict[str, Any] | None = None
+    validation_packs: int = 0  # in the folder after those to train on
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()

@@ -15,7 +15,7 @@ from rich.markup import escape
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.problems import DataError
-from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain
+from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain, read_protocol
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Budget
@@ -41,6 +41,20 @@ class WaysRange(click.ParamType[Range]):
             self.fail(f"{value!r} is neither a number nor a range such as 2-20", param, ctx)
         try:
             return Range(int(low), int(high or low))
+        except DataError as error:
+            self.fail(str(error), param, ctx)
+
+
+class ProtocolText(click.ParamType[Protocol]):
+    """A protocol of the registry with its settings, in one argument."""
+
+    name = "PROTOCOL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Protocol:
+        if isinstance(value, Protocol):
+            return value
+        try:
+            return read_protocol(value)
         except DataError as error:
             self.fail(str(error), param, ctx)
 
@@ -72,6 +86,19 @@ class WaysRange(click.ParamType[Range]):
     "--within-domain",
     is_flag=True,
     help="Train on half of the classes of each test dataset, tasks from the other half, as in 2021.",
+)
+@click.option(
+    "--protocol",
+    type=ProtocolText(),
+    help='Of the test tasks, name and settings: "class_side side=novel images=all ways=5" [any_way_any_shot].',
+)
+@click.option(
+    "--train-protocol", type=ProtocolText(), help="Of the meta-training tasks [as config.json asks]."
+)
+@click.option(
+    "--validation-protocol",
+    type=ProtocolText(),
+    help="Of the validation tasks [datasets held out, as config.json asks].",
 )
 @click.option(
     "--each-dataset",
@@ -114,6 +141,9 @@ def dry_run(
     shots: Range | None,
     query: int,
     within_domain: bool,
+    protocol: Protocol | None,
+    train_protocol: Protocol | None,
+    validation_protocol: Protocol | None,
     each_dataset: bool,
     budget: float | None,
     task_seconds: float | None,
@@ -130,8 +160,15 @@ def dry_run(
     0 when it ran, 1 when the submission failed or would be refused, 3 when the sandbox is missing, 4 when the fault is
     not the submission's.
     """
-    if each_dataset and not within_domain:
-        raise click.UsageError("--each-dataset goes with --within-domain.")
+    if protocol is not None and (within_domain or ways or shots):
+        raise click.UsageError(
+            "--protocol says ways and shots itself: leave --within-domain, --ways, --shots."
+        )
+    tested = protocol or _protocol(within_domain, ways, shots, query)
+    if each_dataset and not tested.splits_datasets:
+        raise click.UsageError(
+            "--each-dataset goes with --within-domain, or a protocol that splits datasets."
+        )
     console = Console(quiet=as_json, highlight=False)
     with tempfile.TemporaryDirectory() as folder:
         bundle = _bundle(submission, Path(folder))
@@ -157,7 +194,9 @@ def dry_run(
                 budget=Budget(
                     run_seconds=budget or (QUICK_SECONDS if quick else 18_000.0), task_seconds=task_seconds
                 ),
-                protocol=_protocol(within_domain, ways, shots, query),
+                protocol=tested,
+                train_protocol=train_protocol,
+                validation_protocol=validation_protocol,
                 each_dataset=each_dataset,
                 max_items=QUICK_ITEMS if quick else None,
                 isolated_tasks=isolated,

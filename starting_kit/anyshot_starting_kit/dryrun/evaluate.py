@@ -13,7 +13,8 @@ from typing import Any
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range
+from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, Roles
+from anyshot_core.protocols.cutting import Shown
 from anyshot_core.results.identity import Identity, Maker, digest_code
 from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
@@ -25,7 +26,7 @@ from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.parts import carry_out_parts, training_packs
+from anyshot_starting_kit.dryrun.parts import carry_out_parts, shown_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
 SANDBOXES = "anyshot.sandboxes"  # entry point group: name -> callable(cpus, memory_bytes) -> Channel
@@ -36,7 +37,8 @@ class Plan:
     """What to run. `max_items` shortens meta-training;
     `sandbox` is a name such as "docker", None for a child process; `cpus` None for all that this process may use.
     `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`; one that splits datasets trains on what
-    it leaves of the datasets tested. With `each_dataset`, each has a learner of its own and an equal part of the time.
+    it leaves of the datasets tested, unless `train_protocol` says otherwise. With `each_dataset`, each has a learner of
+    its own and an equal part of the time.
     """
 
     bundle: Path
@@ -54,12 +56,19 @@ class Plan:
     memory_bytes: int = 4 << 30
     cpus: int | None = None
     protocol: Protocol | None = None
+    train_protocol: Protocol | None = None
+    validation_protocol: Protocol | None = None
     each_dataset: bool = False
 
     @property
     def tasks_protocol(self) -> Protocol:
         """The protocol that the tasks are drawn by."""
         return self.protocol or AnyWayAnyShot(ways=self.ways, shots=self.shots, query=self.query)
+
+    @property
+    def roles(self) -> Roles:
+        """The protocols of training, validation and test."""
+        return Roles(self.tasks_protocol, self.train_protocol, self.validation_protocol)
 
     def identify(self, who: str, outcome: Outcome, maker: Maker = Maker.DRY_RUN) -> Identity:
         """What the files of this run say that it was."""
@@ -99,16 +108,17 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     protocol.check(pool)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
     with tempfile.TemporaryDirectory() as folder:
-        packs = training_packs(plan.data, pool, protocol, Path(folder))
+        shown = shown_packs(plan.data, plan.roles, Path(folder))
         if plan.each_dataset:
 
             def serve_dataset(place: int, part_hooks: Hooks) -> Outcome:
-                job = _job(plan, (packs[place],), replace(tasks, dataset=place), len(pool))
+                own = Shown(shown.train[place : place + 1], shown.validation[place : place + 1])
+                job = _job(plan, own, replace(tasks, dataset=place), len(pool))
                 return _serve(plan, job, part_hooks)
 
             outcome = carry_out_parts(len(pool), serve_dataset, hooks)
         else:
-            outcome = _serve(plan, _job(plan, packs, tasks), hooks)
+            outcome = _serve(plan, _job(plan, shown, tasks), hooks)
     if outcome.failure is not None:
         return DryRun(outcome)
     predictions = collect(outcome.results, tasks, pool.names, [pack.domain for pack in pool])
@@ -116,10 +126,13 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
 
 
-def _job(plan: Plan, packs: tuple[Path, ...], tasks: PoolTasks, parts: int = 1) -> Job:
+def _job(plan: Plan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
     return Job(
         bundle=plan.bundle,
-        packs=packs,
+        packs=shown.train,
+        validation_packs=shown.validation,
+        train_protocol=plan.train_protocol,
+        validation_protocol=plan.validation_protocol,
         tasks=tasks,
         budget=plan.budget.model_copy(update={"run_seconds": plan.budget.run_seconds / parts}),
         train_seed=plan.train_seed,

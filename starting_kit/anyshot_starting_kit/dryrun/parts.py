@@ -6,24 +6,37 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from anyshot_core.data.part import write_part
+from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import Protocol
+from anyshot_core.protocols import Protocol, Roles
+from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
 from anyshot_core.taskserver.job import Hooks, Outcome, ServerProgress, TaskResult, TimeUse
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
 
-def training_packs(data: PublicData, pool: Pool, protocol: Protocol, folder: Path) -> tuple[Path, ...]:
-    """The packs to train on: those of the data, or, written to `folder`, what the protocol leaves of those tested."""
-    if not protocol.splits_datasets:
-        return data.train
-    found = []
-    for pack in pool:
-        rows = protocol.training_rows(pack)
-        assert rows is not None  # the protocol splits datasets
-        found.append(folder / f"{pack.name}.anyshot-pack")
-        write_part(pack, rows, found[-1])
-    return tuple(found)
+def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
+    """What there is to train and validate on, parts written to `folder`; raises ProtocolError where the test leaks.
+
+    A protocol that divides datasets divides those tested; one that holds out domains chooses among all there are;
+    another one takes those of the data to train on.
+    """
+    train = _source(data, roles.train, divides=roles.test.splits_datasets, all_of_it=roles.test.holds_out)
+    validation = None if roles.validation is None else _source(data, roles.validation)
+    roles.require_no_leak(
+        Pool.open((*train, *(validation or ())), verify=False), Pool.open(data.test, verify=False)
+    )
+    tested = {Pack.open(path, verify=False).content_digest for path in data.test}
+    return cut_packs(roles, train, lambda pack: pack.content_digest in tested, write_cut(folder), validation)
+
+
+def _source(
+    data: PublicData, protocol: Protocol | None, *, divides: bool = False, all_of_it: bool = False
+) -> tuple[Path, ...]:
+    if protocol is not None:
+        divides, all_of_it = protocol.divides and not protocol.splits_tasks, protocol.holds_out
+    if all_of_it:
+        return tuple(dict.fromkeys((*data.train, *data.test)))
+    return data.test if divides else data.train
 
 
 def carry_out_parts(count: int, serve: Callable[[int, Hooks], Outcome], hooks: Hooks) -> Outcome:

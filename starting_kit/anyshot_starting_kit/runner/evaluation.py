@@ -12,6 +12,7 @@ import torch
 
 from anyshot_core.bundle.config import SubmissionConfig, read_config
 from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
 from anyshot_starting_kit.runner.generators import make_generators, shortened
@@ -31,8 +32,9 @@ class Evaluation:
         torch.set_num_threads(max(1, job.cpus))
         _seed(job.train_seed)
         self._job, self._place = job, place
-        self._config = _read_config(place.program, job.packs if job.train else None)
-        self._pool = _open_packs(job) if job.train else None
+        held_out = job.train and job.validation_protocol is None  # else config.json takes no dataset away
+        self._config = _read_config(place.program, job.packs if held_out else None)
+        self._pool = _open_packs(job, range(job.packs)) if job.train else None
         self._emit: Callable[[LoggerRow], None] = lambda row: stream.send(FrameType.LOGGER, row.to_bytes())
         self._submission: Submission | None = None
         self._learner: Any = None
@@ -47,7 +49,12 @@ class Evaluation:
         """meta_fit on the training pool, then save."""
         assert self._submission is not None and self._pool is not None
         data = make_generators(
-            self._pool, self._config, self._job.train_seed, hide_names=self._job.hide_dataset_names
+            self._pool,
+            self._config,
+            self._job.train_seed,
+            hide_names=self._job.hide_dataset_names,
+            protocol=_protocol(self._job.train_protocol),
+            validation=self._validation(),
         )
         if self._job.max_items is not None:
             data = shortened(data, self._job.max_items)
@@ -57,6 +64,14 @@ class Evaluation:
         if learner is None:
             raise TypeError("meta_fit returned None; it must return the learner.")
         learner.save(str(self._place.model))
+
+    def _validation(self) -> tuple[Pool, Protocol] | None:
+        """What the phase validates on; None where config.json says."""
+        protocol = _protocol(self._job.validation_protocol)
+        if protocol is None:
+            return None
+        places = range(self._job.packs, self._job.packs + self._job.validation_packs)
+        return _open_packs(self._job, places), protocol
 
     def load(self) -> None:
         """A fresh learner, loaded, before anything of the task is known."""
@@ -97,6 +112,10 @@ def _read_config(program: Path, train_datasets: int | None) -> SubmissionConfig:
     return read_config(path.read_bytes(), train_datasets) if path.is_file() else SubmissionConfig()
 
 
-def _open_packs(job: JobHeader) -> Pool:
+def _open_packs(job: JobHeader, places: range) -> Pool:
     folder = Path(job.packs_folder or "")
-    return Pool.open([folder / str(position) for position in range(job.packs)], verify=False)
+    return Pool.open([folder / str(position) for position in places], verify=False)
+
+
+def _protocol(data: dict[str, Any] | None) -> Protocol | None:
+    return None if data is None else protocol_from_dict(data)

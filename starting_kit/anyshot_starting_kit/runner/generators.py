@@ -14,9 +14,16 @@ from anyshot_core.bundle.config import EpisodeConfig, SubmissionConfig
 from anyshot_core.data.images import IMAGE_SHAPE
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
-from anyshot_core.episodes import batches
+from anyshot_core.episodes import batches, train_tasks
 from anyshot_core.episodes.memory import Memory
-from anyshot_core.protocols import TaskSpec
+from anyshot_core.protocols import (
+    AnyWayAnyShot,
+    AttributePairs,
+    FixedWaysShots,
+    Protocol,
+    Range,
+    TaskSpec,
+)
 from anyshot_core.protocols.legacy import training_stream, validation_split
 from anyshot_starting_kit.episodes.tensors import floats, read_pack_floats, to_float
 
@@ -49,15 +56,75 @@ class MetaTrainingData:
     valid: Callable[[int], Iterator[Task]] | None
 
 
-def make_generators(pool: Pool, config: SubmissionConfig, seed: int, *, hide_names: bool) -> MetaTrainingData:
-    """Split off the validation datasets and build both generators. Raises ValueError where none is left to train on."""
-    train, valid = _split(pool, config.validation_datasets, seed)
+def make_generators(
+    pool: Pool,
+    config: SubmissionConfig,
+    seed: int,
+    *,
+    hide_names: bool,
+    protocol: Protocol | None = None,
+    validation: tuple[Pool, Protocol] | None = None,
+) -> MetaTrainingData:
+    """Both generators, as the phase has them; without its protocols as in 2022, validation datasets split off.
+
+    A protocol draws the tasks of packs that are cut to what it shows (`Protocol.on_shown`). Where the phase has one for
+    `validation`, `config.validation_datasets` takes nothing away. Raises ValueError where none is left to train on.
+    """
+    held_out = config.validation_datasets if validation is None else 0
+    train, valid = _split(pool, held_out, seed)
     total = sum(len(pack.classes) for pack in train)
-    episodes = _task_generator(valid, config.valid, seed, hide_names) if valid else None
+    if validation is not None:
+        wished = apply_wishes(validation[1], config.valid)
+        episodes = _protocol_generator(validation[0], wished, seed, hide_names)
+    else:
+        episodes = _task_generator(valid, config.valid, seed, hide_names) if valid else None
     if config.batches:
         return MetaTrainingData(total, total, BatchGenerator(train, config.batch_size, seed), episodes)
-    tasks = _task_generator(train, config.train, seed, hide_names)
-    return MetaTrainingData(config.train.ways, total, tasks, episodes)
+    if protocol is None:
+        tasks = _task_generator(train, config.train, seed, hide_names)
+        return MetaTrainingData(config.train.ways, total, tasks, episodes)
+    protocol = apply_wishes(protocol, config.train)
+    tasks = _protocol_generator(train, protocol, seed, hide_names)
+    return MetaTrainingData(_fixed_ways(protocol), total, tasks, episodes)
+
+
+def apply_wishes(protocol: Protocol, config: EpisodeConfig) -> Protocol:
+    """A submission's ways and shots within the phase's ranges, and its query images up to the phase's.
+
+    A wish outside a range changes nothing, nor does any where the tasks are not free to have other ways or shots:
+    attribute pairs, writers, fixed supports.
+    """
+    if not isinstance(protocol, AnyWayAnyShot) or isinstance(protocol, FixedWaysShots):
+        return protocol
+    return replace(
+        protocol,
+        ways=_within(protocol.ways, config.ways, config.min_ways, config.max_ways),
+        shots=_within(protocol.shots, config.shots, config.min_shots, config.max_shots),
+        query=min(protocol.query, config.query_images_per_class),
+    )
+
+
+def _within(offered: Range, fixed: int | None, low: int | None, high: int | None) -> Range:
+    wished = (fixed, fixed) if fixed is not None else (low or offered.low, high or offered.high)
+    first, last = max(offered.low, wished[0]), min(offered.high, wished[1])
+    return Range(first, last) if first <= last else offered
+
+
+def _fixed_ways(protocol: Protocol) -> int | None:
+    """The ways that all tasks have; None where they vary."""
+    if isinstance(protocol, AttributePairs):
+        return 2
+    ways = getattr(protocol, "ways", None)
+    return ways.low if isinstance(ways, Range) and ways.low == ways.high else None
+
+
+def _protocol_generator(
+    pool: Pool, protocol: Protocol, seed: int, hide_names: bool
+) -> Callable[[int], Iterator[Task]]:
+    """Every call starts again from the seed and yields the same tasks, which may be kept."""
+    memory, tasks = Memory(), train_tasks(pool, protocol, seed)
+    protocol.check(pool)
+    return lambda count: (load_task(pool, spec, memory, hide_names=hide_names) for spec in tasks(count))
 
 
 def shortened(data: MetaTrainingData, items: int) -> MetaTrainingData:

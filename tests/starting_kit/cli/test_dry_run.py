@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
+from anyshot_core.data.pack import pack_dataset
+from anyshot_core.data.pool import Pool
+from anyshot_core.protocols import training_stream
 from anyshot_core.results import read_predictions, read_results
-from anyshot_starting_kit.dryrun.evaluate import NoSandbox, channel_opener
+from anyshot_core.taskserver.channel import NoSandbox
+from anyshot_starting_kit.dryrun.evaluate import channel_opener
 from anyshot_starting_kit.dryrun.publicdata import NoData, find_public_data, read_split
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
@@ -145,3 +152,87 @@ def test_without_torch_a_dry_run_says_how_to_get_it(tmp_path: Path, monkeypatch:
     assert CliRunner().invoke(main, ["init", str(tmp_path / "mine")]).exit_code == 0
     said = CliRunner().invoke(main, ["dry-run", str(tmp_path / "mine")])
     assert said.exit_code == 3 and "anyshot-starting-kit[torch]" in said.output
+
+
+RECORDER = HONEST.replace(
+    "def meta_fit(self, meta_train_generator, meta_valid_generator):",
+    "def meta_fit(self, meta_train_generator, meta_valid_generator):\n"
+    "        import hashlib, json\n"
+    "        def seen(generator, count):\n"
+    "            tasks = list(generator(count))\n"
+    "            pictures = {hashlib.sha256(x.numpy().tobytes()).hexdigest()[:12] for t in tasks\n"
+    "                        for part in (t.support_set, t.query_set) for x in part[0]}\n"
+    "            shapes = sorted({(t.num_ways, t.num_shots) for t in tasks})\n"
+    "            return {'tasks': len(tasks), 'shapes': shapes, 'datasets': sorted({t.dataset for t in tasks}),\n"
+    "                    'pictures': sorted(pictures)}\n"
+    "        found = {'train': seen(meta_train_generator, 30),\n"
+    "                 'valid': meta_valid_generator and seen(meta_valid_generator, 100)}\n"
+    "        print('SEEN ' + json.dumps(found))",
+    1,
+)
+
+
+def dry_run_seen(tmp_path: Path, data: Path, *words: str, config: dict | None = None) -> dict:
+    """What meta_fit was shown in a dry run with these options."""
+    (tmp_path / "mine").mkdir(exist_ok=True)
+    (tmp_path / "mine" / "model.py").write_text(RECORDER)
+    (tmp_path / "mine" / "config.json").write_text(json.dumps(config or {}))
+    done = anyshot(tmp_path, "dry-run", "mine", "--tasks", "3", "--data", str(data), "-o", "out", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = (tmp_path / "out" / "log.txt").read_text() if (tmp_path / "out" / "log.txt").is_file() else ""
+    line = next(line for line in (log + done.stdout).splitlines() if "SEEN {" in line)
+    return json.loads(line[line.index("{") :])
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One dataset of 14 classes to divide, and one to train on."""
+    folder = tmp_path_factory.mktemp("wide")
+    write_dataset(folder / "ONE", classes=14, images=9, seed=1)
+    write_dataset(folder / "OTHER", classes=4, images=9, seed=2)
+    (folder / "info").mkdir()
+    splits = {"meta-train": ["OTHER"], "meta-test": ["ONE"]}
+    (folder / "info" / "meta_splits.txt").write_text(json.dumps(splits))
+    return folder
+
+
+def test_within_one_dataset_there_is_training_validation_and_test(tmp_path: Path, wide: Path) -> None:
+    """The paper's 100 validation tasks come of classes that are neither trained on nor tested; a wish for held-out
+    datasets takes nothing away, a wish for ways counts within what the phase offers."""
+    rest = "split=70/15/15 shots=1 query=2"
+    words = ["--protocol", f"within_domain ways=2 part=meta_test {rest}"]
+    words += ["--train-protocol", f"within_domain ways=2-5 part=meta_train {rest}"]
+    words += ["--validation-protocol", f"within_domain ways=2 part=meta_valid {rest}"]
+    config = {"validation_datasets": 3, "train_config": {"N": 4, "k": 20, "query_images_per_class": 2}}
+    seen = dry_run_seen(tmp_path, wide, *words, config=config)
+    assert seen["train"]["tasks"] == 30 and seen["train"]["shapes"] == [[4, 1]]
+    assert seen["valid"]["tasks"] == 100 and seen["valid"]["shapes"] == [[2, 1]]
+    assert seen["train"]["datasets"] == seen["valid"]["datasets"] == ["ONE"]
+    assert not set(seen["train"]["pictures"]) & set(seen["valid"]["pictures"])
+
+
+def test_without_protocols_a_dry_run_shows_what_it_showed(tmp_path: Path, wide: Path) -> None:
+    """Tasks of the 2022 kit, draw for draw, from the datasets to train on, without validation."""
+    config = {"train_config": {"N": 3, "k": 2, "query_images_per_class": 3}}
+    seen = dry_run_seen(tmp_path, wide, "--ways", "2", "--shots", "1", "--query", "2", config=config)
+    assert seen["valid"] is None and seen["train"]["datasets"] == ["OTHER"]
+    pool, made = Pool([pack_dataset(wide / "OTHER", tmp_path)]), set()
+    wished = {"N": 3, "k": 2, "query_images_per_class": 3}
+    for spec in itertools.islice(training_stream(pool, wished, 93), 30):
+        for row in spec.rows:
+            picture = (pool[0].images[row].astype(np.float32) / np.float32(255)).tobytes()
+            made.add(hashlib.sha256(picture).hexdigest()[:12])
+    assert set(seen["train"]["pictures"]) == made
+
+
+def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "model.py").write_text(HONEST)
+    words = ["--protocol", "class_side side=novel images=all ways=2 shots=1 query=2"]
+    words += ["--train-protocol", "class_side side=novel images=all ways=2 shots=1 query=2"]
+    refused = anyshot(tmp_path, "dry-run", "mine", *words, "--data", str(wide))
+    assert refused.returncode == 2 and "would be trained on (class_side) and tested on" in " ".join(
+        refused.stderr.split()
+    )
+    both = anyshot(tmp_path, "dry-run", "mine", *words, "--ways", "2")
+    assert both.returncode == 2 and "leave --within-domain, --ways, --shots" in " ".join(both.stderr.split())

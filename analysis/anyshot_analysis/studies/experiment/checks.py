@@ -45,6 +45,9 @@ def _check_reach(experiment: Experiment) -> None:
     if experiment.within:
         return  # such a dataset is left out
     pool = Pool.open(experiment.data.test, verify=False)
+    if experiment.roles is not None:
+        experiment.roles.test.check(pool)
+        return
     AnyWayAnyShot(ways=experiment.ways, shots=experiment.shots, query=query).check(pool)
     classes, images = max(len(pack.classes) for pack in pool), max(pack.smallest_class for pack in pool)
     if ways > classes:

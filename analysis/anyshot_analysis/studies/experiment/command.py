@@ -20,11 +20,11 @@ from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.plan import Experiment, Run
 from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
 from anyshot_core.data.problems import DataError
-from anyshot_core.protocols import Range
+from anyshot_core.protocols import AnyWayAnyShot, Range, Roles
 from anyshot_core.protocols.splits import CLASS_SPLITS
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks, ServerProgress
-from anyshot_starting_kit.cli.dry_run import WaysRange
+from anyshot_starting_kit.cli.dry_run import ProtocolText, WaysRange
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.dryrun.evaluate import require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
@@ -81,6 +81,15 @@ def experiment() -> None:
     type=click.Choice(sorted(CLASS_SPLITS)),
     help="Split the classes of each test dataset: train on one part, test on another, dataset by dataset.",
 )
+@click.option(
+    "--protocol",
+    type=ProtocolText(),
+    help='Of the test tasks, name and settings: "class_side side=novel images=all" [any_way_any_shot].',
+)
+@click.option(
+    "--train-protocol", type=ProtocolText(), help="Of the meta-training tasks [as config.json asks]."
+)
+@click.option("--validation-protocol", type=ProtocolText(), help="Of the validation tasks [the same].")
 @click.option("--ways", type=WaysRange(), default=Range(2, 20), help="Ways of the test tasks [2-20].")
 @click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
 @click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
@@ -111,6 +120,9 @@ def baselines(
     """
     if options["within"] and options["train"]:
         raise click.UsageError("--train says nothing with --within: each dataset is trained on by itself.")
+    named = options["protocol"] or options["train_protocol"] or options["validation_protocol"]
+    if named and options["within"]:
+        raise click.UsageError("--within has its own protocols: leave --protocol and its like.")
     console = Console(highlight=False)
     try:
         plan = _plan(names, folder, pool, options, console)
@@ -177,7 +189,17 @@ def _plan(
         sandbox=options["sandbox"],
         cpus=options["cpus"],
         within=options["within"] or "",
+        roles=_roles(options),
     )
+
+
+def _roles(options: dict[str, Any]) -> Roles | None:
+    """The protocols that were named; None without any."""
+    test, train, valid = (options[key] for key in ("protocol", "train_protocol", "validation_protocol"))
+    if not (test or train or valid):
+        return None
+    free = AnyWayAnyShot(options["ways"], options["shots"], options["query"])
+    return Roles(test or free, train, valid)
 
 
 def _seeds(text: str) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ from anyshot_analysis.studies.experiment.fingerprints import derive_seed, kit_di
 from anyshot_core.baselines import Baseline
 from anyshot_core.data.layout import read_meta
 from anyshot_core.data.pack import Pack
-from anyshot_core.data.part import write_part
 from anyshot_core.data.pool import Pool
-from anyshot_core.protocols import ProtocolError, Range, WithinDomain
+from anyshot_core.protocols import AnyWayAnyShot, ProtocolError, Range, Roles, WithinDomain
+from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, split_classes
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.dryrun.evaluate import Plan
 from anyshot_starting_kit.dryrun.publicdata import PublicData
@@ -26,7 +26,8 @@ class Experiment:
     """Baselines times arms times seeds on one pool; a seed is both the training seed and the test seed.
 
     With `within`, the name of a class split, each dataset is a run of its own: trained on the classes of its meta-train
-    part, tested on `tasks` tasks of its meta-test part, by a seed derived from the experiment's and its name.
+    part, validated on its meta-valid part where the split has one, tested on `tasks` tasks of its meta-test part, by a
+    seed derived from the experiment's and its name.
     """
 
     baselines: tuple[Baseline, ...]
@@ -43,6 +44,7 @@ class Experiment:
     sandbox: str | None = None
     cpus: int | None = None  # all
     within: str = ""
+    roles: Roles | None = None  # in place of any-way any-shot tasks, or of the rest of what `within` says
 
     def runs(self) -> list[Run]:
         """Seed by seed, so that after the first pass there is a first table; no arm that would change nothing."""
@@ -117,10 +119,13 @@ class Run:
         e = self.experiment
         facts: list[Any] = [kit_digest(), digest, self.own_seed, e.tasks, e.budget_seconds, e.query]
         facts += [[e.ways.low, e.ways.high], [e.shots.low, e.shots.high]]
+        if e.roles is not None:
+            chosen = (e.roles.test, e.roles.train, e.roles.validation)
+            facts += [[None if protocol is None else protocol.to_dict() for protocol in chosen]]
         if self.dataset is None:
             facts += [[pack_digest(path) for path in packs] for packs in (e.data.train, e.data.test)]
         else:  # whatever other datasets the experiment has
-            facts += [e.within, pack_digest(self.dataset)]
+            facts += [e.within, pack_digest(self.dataset), "validated"]
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
 
@@ -129,8 +134,10 @@ class Run:
         e = self.experiment
         return Plan(
             bundle=bundle,
-            data=e.data if self.dataset is None else self._within(bundle.parent),
-            protocol=None if self.dataset is None else e.protocol_within(),
+            data=e.data if self.dataset is None else PublicData((), (self.dataset,), e.data.generated),
+            protocol=self._roles().test,
+            train_protocol=self._roles().train,
+            validation_protocol=self._roles().validation,
             tasks=e.tasks,
             train_seed=self.own_seed,
             test_seed=self.own_seed,
@@ -142,8 +149,15 @@ class Run:
             cpus=e.cpus,
         )
 
-    def _within(self, folder: Path) -> PublicData:
-        assert self.dataset is not None
-        part, pack = folder / "train.anyshot-pack", Pack.open(self.dataset, verify=False)
-        write_part(pack, self.experiment.protocol_within().training_rows(pack), part)
-        return PublicData((part,), (self.dataset,), self.experiment.data.generated)
+    def _roles(self) -> Roles:
+        """What is trained, validated and tested by."""
+        e = self.experiment
+        if self.dataset is None:
+            return e.roles or Roles(AnyWayAnyShot(ways=e.ways, shots=e.shots, query=e.query))
+        test = e.protocol_within()
+        if not CLASS_SPLITS[e.within][PARTS.index("meta_valid")]:
+            return Roles(test)
+        pack = Pack.open(self.dataset, verify=False)
+        valid = replace(test, part="meta_valid", ways=Range(2, 20))
+        few = len(split_classes(pack, CLASS_SPLITS[e.within], valid.split_seed)[1]) < 2
+        return Roles(test) if few else Roles(test, validation=valid)

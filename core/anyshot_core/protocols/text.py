@@ -1,0 +1,49 @@
+"""A protocol in one line, as the command line takes it: `within_domain split=70/15/15 part=meta_train ways=5`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from anyshot_core.protocols.registry import PROTOCOLS, protocol_from_dict
+from anyshot_core.protocols.task import Protocol, ProtocolError, Range
+
+
+def read_protocol(text: str) -> Protocol:
+    """Name and settings, `KEY=VALUE` with spaces between: `2-20` is a range, `a,b` a list; or a JSON object.
+
+    Raises ProtocolError.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            return protocol_from_dict(json.loads(text))
+        except ValueError as error:
+            raise ProtocolError(f"{text!r} is no JSON object: {error}.") from error
+    name, *settings = text.split()
+    kind = PROTOCOLS.get(name)
+    defaults = {} if kind is None else {field.name: field.default for field in kind.setting_fields()}
+    data: dict[str, Any] = {"name": name}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise ProtocolError(f"{setting!r} is no setting of {name}: write KEY=VALUE.")
+        data[key] = _value(value, defaults.get(key))
+    return protocol_from_dict(data)
+
+
+def _value(text: str, default: Any) -> Any:
+    try:
+        match default:
+            case Range():
+                low, _, high = text.partition("-")
+                return [int(low), int(high or low)]
+            case tuple():
+                parts = text.split(",")
+                return [float(part) for part in parts] if default and isinstance(default[0], float) else parts
+            case int():
+                return int(text)
+            case float():
+                return float(text)
+    except ValueError as error:
+        raise ProtocolError(f"{text!r} is no {type(default).__name__.lower()}.") from error
+    return text
