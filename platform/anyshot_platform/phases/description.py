@@ -220,7 +220,7 @@ class ScoringSpec(Part):
 
 
 class ShownSpec(Part):
-    """What participants see."""
+    """Of scores, logs, names and of one another, while the phase runs."""
 
     logs: Annotated[LogPolicy, _Phase("log_policy"), Choices(LOG_WORDS)] = Field(
         default=LogPolicy.META_TRAIN, title="Logs of their runs"

@@ -9,7 +9,7 @@ const next = form?.querySelector("[data-example-next]");
 let number = 0;
 
 function showChosen() {
-  for (const part of form.querySelectorAll("[data-protocol]")) part.open = part.dataset.protocol === name.value;
+  for (const part of form.querySelectorAll("[data-protocol]")) part.hidden = !(part.open = part.dataset.protocol === name.value);
 }
 
 function draw() {
