@@ -10,14 +10,19 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Report
 from anyshot_core.report import reliability_section
 from anyshot_scoring.reliability import POPULATIONS, align, assess
+from anyshot_scoring.reliability.over_datasets import MARGIN
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """`rule` ranks the board; `feedback` holds scores of the feedback phase by submission; `names` what to show."""
+    """`rule` ranks the board; `margin` is the difference in score that does not matter.
+
+    `feedback` holds scores of the feedback phase by submission; `names` what to show.
+    """
 
     replicates: int = 2000
     rule: str = "worst_run"
+    margin: float = MARGIN
     feedback: dict[str, float] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     seed: int = 0
@@ -25,6 +30,8 @@ class Parameters:
     def __post_init__(self) -> None:
         if self.replicates < 1000:
             raise BadAnalysis("at least 1,000 replicates: fewer carry points of noise")
+        if self.margin <= 0:
+            raise BadAnalysis("the margin is a positive difference in score, such as 0.01")
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
@@ -41,6 +48,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         classes=classes,
         feedback=parameters.feedback or None,
         rule=parameters.rule,
+        margin=parameters.margin,
         replicates=parameters.replicates,
         seed=parameters.seed,
     )

@@ -6,6 +6,7 @@ a title and a text alternative. The same input gives the same bytes.
 
 from anyshot_core.charts.bars import Bar, draw_bars, draw_difficulty
 from anyshot_core.charts.canvas import Chart
+from anyshot_core.charts.critical import draw_critical_difference
 from anyshot_core.charts.curves import HistoryPoint, draw_curves, draw_history
 from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
 from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
@@ -18,6 +19,7 @@ __all__ = [
     "RankBar",
     "ReliabilityBin",
     "draw_bars",
+    "draw_critical_difference",
     "draw_curves",
     "draw_difficulty",
     "draw_distributions",

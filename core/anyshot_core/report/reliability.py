@@ -8,9 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from anyshot_core.charts import Chart, RankBar, draw_curves, draw_heat_map, draw_rank_intervals
+from anyshot_core.charts import (
+    Chart,
+    RankBar,
+    draw_critical_difference,
+    draw_curves,
+    draw_heat_map,
+    draw_rank_intervals,
+)
 from anyshot_core.report.pages import figure, templates, wrap_page
 from anyshot_scoring.reliability.assessment import Assessment, PopulationReport
+from anyshot_scoring.reliability.over_datasets import OverDatasets
 from anyshot_scoring.reliability.resampling import Population
 from anyshot_scoring.reliability.strata import Strata
 from anyshot_scoring.summary import Group
@@ -55,6 +63,7 @@ def reliability_section(assessment: Assessment, names: Mapping[str, str] | None 
                 (strata, draw_strata(strata, labels)) for strata in (assessment.ways, assessment.shots)
             ],
             headline=_headline(assessment, labels),
+            critical=_critical(assessment.over_datasets, labels),
             figure=figure,
             words=figure_words,
         )
@@ -66,6 +75,16 @@ def reliability_html(
 ) -> str:
     """The report as one file without links to anything outside it."""
     return wrap_page(title, reliability_section(assessment, names))
+
+
+def _critical(found: OverDatasets | Undefined, labels: list[str]) -> Chart | None:
+    """The critical-difference diagram, where there are datasets enough for one."""
+    if isinstance(found, Undefined) or isinstance(found.ranks, Undefined):
+        return None
+    ranks = found.ranks
+    return draw_critical_difference(
+        labels, ranks.ranks.tolist(), ranks.groups, ranks.difference, "Average ranks over datasets"
+    )
 
 
 def figure_words(value: float | Undefined, pattern: str = "{:.3f}") -> str:

@@ -20,6 +20,7 @@ from anyshot_scoring.reliability.flips import (
     subset_flips,
 )
 from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
+from anyshot_scoring.reliability.over_datasets import OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
 from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
@@ -37,6 +38,7 @@ __all__ = [
     "Flips",
     "Interval",
     "NotComparable",
+    "OverDatasets",
     "PairedDifference",
     "Plan",
     "Population",
@@ -50,6 +52,7 @@ __all__ = [
     "align_classes",
     "assess",
     "compare",
+    "compare_over_datasets",
     "count_flips",
     "count_ties",
     "estimate_components",

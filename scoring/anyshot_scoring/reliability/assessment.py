@@ -15,6 +15,7 @@ from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
 from anyshot_scoring.reliability.board_model import BoardModel, model_board
 from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
+from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
 from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
@@ -24,8 +25,9 @@ from anyshot_scoring.reliability.strata import Strata, order_by
 from anyshot_scoring.rules import Rule, find_rule
 from anyshot_scoring.undefined import Undefined
 
-VERSION = 2
+VERSION = 3
 FEWEST_REPLICATES = 1_000
+MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Assessment:
     classes: int | Undefined
     replicates: int
     populations: dict[Population, PopulationReport | Undefined]
+    over_datasets: OverDatasets | Undefined
     flips: tuple[NeighbourFlips, ...]
     plan: Plan | Undefined
     seeds_tau: float | Undefined
@@ -117,13 +120,15 @@ def assess(
     feedback: Mapping[str, float] | None = None,
     rule: Rule | str = "worst_run",
     top: int = 3,
+    margin: float = MARGIN,
     replicates: int = 10_000,
     seed: int = 0,
 ) -> Assessment:
     """Assess a board of submissions that were run on the same tasks (`align`).
 
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
-    feedback phase by key. `top` is how many places should be settled. Planning, seeds and flips over classes speak of
+    feedback phase by key. `top` is how many places should be settled, `margin` the difference that does not matter.
+    Planning, seeds and flips over classes speak of
     the mean over runs, flips over datasets of the runs that count, all else of what the rule ranks by. Raises
     `ScoringError` for under 1,000 replicates.
     """
@@ -154,6 +159,9 @@ def assess(
             population: _report(board, own, points, population, chosen, replicates, seed)
             for population in POPULATIONS
         },
+        over_datasets=compare_over_datasets(
+            board, chosen, margin=margin, replicates=min(replicates, MOST_OVER_DATASETS), seed=seed
+        ),
         flips=_neighbour_flips(board, own, chosen.join, top, replicates, seed),
         plan=_plan(board, own, top),
         seeds_tau=tau_between_runs(board),
