@@ -53,7 +53,7 @@ class DatasetPair:
     """`first` against `second` over datasets.
 
     `p` is Wilcoxon's, `holm` corrected for all pairs of the first twelve submissions. `above`, `same` and `below` are
-    the probabilities that on most new datasets the first is better by over the margin, that the two are practically equal,
+    the probabilities that on most new datasets the first is better by over the margin, that both are practically equal,
     and that the second is better.
     """
 
