@@ -35,7 +35,7 @@ def test_the_board_is_in_order_and_every_population_is_there(matrix):
 def test_json_is_plain_and_the_same_each_time(matrix):
     texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
     assert texts[0] == texts[1]
-    assert json.loads(texts[0])["version"] == 2
+    assert json.loads(texts[0])["version"] == 3
 
 
 def test_the_page_says_it_in_words_and_escapes_names(matrix):
