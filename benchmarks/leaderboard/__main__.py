@@ -8,6 +8,7 @@ import secrets
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -99,7 +100,7 @@ def time_new_score(services: Services, phase_id: str, team: str) -> float:
     with services.database.writing() as session:
         score = session.get_one(RunScore, run_id)
         score.value += 0.001
-        score.summary = {"by_dataset": [{"key": f"d{k}", "mean": score.value} for k in range(10)]}
+        score.summary = replace(score.summary, mean=score.value)
     began = time.perf_counter()
     with services.database.writing() as session:
         submission = session.get_one(Submission, submission_id)

@@ -37,10 +37,11 @@ def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def migrated_postgres(postgres_server: PostgresServer) -> str:
     """The name of a migrated PostgreSQL database, to be used as a template."""
     import psycopg
+    from psycopg import sql
 
     name = f"template_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     database = Database(postgres_server.url(name))
     migrate(database)
     database.dispose()
@@ -80,15 +81,18 @@ def postgres_services(
 ) -> Iterator[Services]:
     """Services on a fresh PostgreSQL database."""
     import psycopg
+    from psycopg import sql
 
     name = f"test_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{migrated_postgres}"')
+        connection.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*map(sql.Identifier, (name, migrated_postgres)))
+        )
     services = make_services(make_settings(tmp_path, database_url=postgres_server.url(name)))
     yield services
     services.database.dispose()
     with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -22,6 +22,7 @@ from anyshot_platform.alerts.service import list_open
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.judging import leases
 from anyshot_platform.notifications import delivery as mails
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import send_email
@@ -335,7 +336,7 @@ def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
     assert first is not None and site.worker("two").claim() is not None
     with site.services.database.writing() as session:
         session.execute(update(Run).values(lease_expires_at=now() - timedelta(hours=1)))
-    tries, lose = [], sweeper.lose
+    tries, lose = [], leases.lose
 
     def fail(session: Any, settings: Any, run: Run) -> None:
         if run.id == first["run_id"]:

@@ -202,6 +202,7 @@ def test_digests_of_hidden_data_are_not_shown(embedded_site: Site) -> None:
     seen = everything_seen(alice, run_once(site, alice)[0])
     with site.services.database.reading() as session:
         pool = session.get_one(Phase, site.phase_id).versions[0].meta_test
+        assert pool is not None
         hidden = [pool.digest, *(entry.pack.digest for entry in pool.entries)]
     assert not [digest for digest in hidden if digest[:12] in seen]
 

@@ -11,6 +11,7 @@ from anyshot_platform.desk.leagues import organizing
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.leagues.questions import read_questions, write_questions
+from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.site.entries.views import list_decisions
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
@@ -32,9 +33,9 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         "leagues",
         heading="Leagues",
         write_questions=write_questions,
-        leagues=organizing.list_leagues(session, access.competition, deleted=True),
+        leagues=list_leagues(session, access.competition, deleted=True),
         entries=organizing.list_entries(session, access.competition, status=wanted),
-        teams=list_decisions(session, organizing.list_leagues(session, access.competition)),
+        teams=list_decisions(session, list_leagues(session, access.competition)),
         status=status,
     )
 
@@ -75,7 +76,7 @@ def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Resp
 
     def deed() -> None:
         known = form.text("league")
-        league = organizing.find_league(session, access.competition, known) if known else None
+        league = find_league(session, access.competition, known) if known else None
         spec = _read(form, league.slug if league else form.text("key"))
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
@@ -85,7 +86,7 @@ def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Resp
 @router.post("/{league_slug}/delete")
 def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
     """Hide a league."""
-    league = organizing.find_league(session, access.competition, league_slug)
+    league = find_league(session, access.competition, league_slug)
     deed = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
     return act(session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", deed)
 
@@ -93,7 +94,7 @@ def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) ->
 @router.post("/{league_slug}/restore")
 def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
     """Undo a deletion."""
-    league = organizing.find_league(session, access.competition, league_slug)
+    league = find_league(session, access.competition, league_slug)
     deed = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
     return act(session, manage_path(access, "/leagues"), f"{league.name} is back.", deed)
 
@@ -111,7 +112,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Res
             acts.judge(
                 session,
                 access.competition,
-                organizing.find_league(session, access.competition, league),
+                find_league(session, access.competition, league),
                 [team],
                 status,
                 access.viewer.id,

@@ -11,6 +11,7 @@ from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.desk.entries import acts
 from anyshot_platform.desk.leagues import organizing
 from anyshot_platform.errors import Invalid
+from anyshot_platform.leagues import service
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
@@ -70,7 +71,7 @@ class DecidedOut(BaseModel):
 @router.get("")
 def list_leagues(access: AsReviewer, session: SessionDep) -> list[LeagueState]:
     """The leagues in their order, deleted ones too."""
-    return [_show(row) for row in organizing.list_leagues(session, access.competition, deleted=True)]
+    return [_show(row) for row in service.list_leagues(session, access.competition, deleted=True)]
 
 
 @router.post("", status_code=201)
@@ -84,7 +85,7 @@ def change_league(
     access: AsOrganizer, session: SessionDep, league_slug: LeagueParam, body: LeagueSpec
 ) -> LeagueState:
     """Change a league; its short name stays."""
-    league = organizing.find_league(session, access.competition, league_slug)
+    league = service.find_league(session, access.competition, league_slug)
     if body.key != league.slug:
         raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
@@ -93,7 +94,7 @@ def change_league(
 @router.delete("/{league_slug}")
 def delete_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
     """Hide a league with its boards; `restore` undoes it."""
-    league = organizing.find_league(session, access.competition, league_slug)
+    league = service.find_league(session, access.competition, league_slug)
     organizing.delete_league(session, league, access.viewer.id)
     return _show(league)
 
@@ -101,7 +102,7 @@ def delete_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueP
 @router.post("/{league_slug}/restore")
 def restore_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
     """Undo a deletion."""
-    league = organizing.find_league(session, access.competition, league_slug)
+    league = service.find_league(session, access.competition, league_slug)
     organizing.restore_league(session, league, access.viewer.id)
     return _show(league)
 
@@ -140,13 +141,13 @@ class TeamDecisionIn(BaseModel):
 @router.get("/teams")
 def list_teams(access: AsReviewer, session: SessionDep) -> list[DecisionRow]:
     """Teams in the leagues that ask, with the members' answers, country and affiliation."""
-    return list_decisions(session, organizing.list_leagues(session, access.competition))
+    return list_decisions(session, service.list_leagues(session, access.competition))
 
 
 @router.post("/teams/decide")
 def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn) -> DecidedOut:
     """Admit or refuse teams; boards follow, the teams hear of it."""
-    league = organizing.find_league(session, access.competition, body.league)
+    league = service.find_league(session, access.competition, body.league)
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
     changed = acts.judge(
         session, access.competition, league, body.teams, status, access.viewer.id, body.reason
@@ -157,7 +158,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
 @router.post("/entries/decide")
 def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> DecidedOut:
     """Admit or refuse entries; boards follow."""
-    leagues = {row.slug: row.id for row in organizing.list_leagues(session, access.competition, deleted=True)}
+    leagues = {row.slug: row.id for row in service.list_leagues(session, access.competition, deleted=True)}
     chosen = [(entry.submission, leagues.get(entry.league, "")) for entry in body.entries]
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
     changed = organizing.decide(session, access.competition, chosen, status, access.viewer.id, body.reason)
