@@ -171,7 +171,11 @@ def test_whoever_has_not_accepted_new_terms_is_asked(embedded_site: Site) -> Non
     version = joined.json().get("terms_version")
     unchanged = settings_form(terms="Be kind.\r\n", prizes="1 euro")
     post(owner, SETTINGS, seen=seen(owner, SETTINGS), **unchanged)
+    known = owner.call("GET", f"{MANAGE}/settings").json()
+    assert owner.call("PUT", f"{MANAGE}/settings", json={**known, "terms": "Be kind.\r\n"}).status_code == 200
     assert pia.submit(make_zip(salt="again")).status_code == 201, version
+    post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be very kind."))
+    assert pia.submit(make_zip(salt="more")).json()["error"] == "terms_changed"
 
 
 def test_nobody_joins_without_accepting_the_terms(embedded_site: Site) -> None:

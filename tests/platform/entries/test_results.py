@@ -14,7 +14,7 @@ import pytest
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import AwardSplit
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.results.awards import divide_in_team, in_words, share_prizes
 from anyshot_platform.results.certificates import Certificate, as_pdf
 from anyshot_platform.results.tables import escape
@@ -127,6 +127,42 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     publish(final)
     assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
     assert rows(ada.call("GET", API)) == WON
+
+
+def test_a_second_final_is_not_offered_before_it_is_published(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    publish(final)
+    with final.services.database.writing() as session:
+        first = session.query(Phase).filter_by(slug="final").one()
+        again = {
+            name: getattr(first, name)
+            for name in ("competition_id", "kind", "starts_at", "ends_at", "gate_phase_id")
+        }
+        second = Phase(
+            slug="second",
+            name="Second final",
+            position=2,
+            accepts_uploads=False,
+            needs_publishing=True,
+            **again,
+        )
+        same = (
+            "meta_train_pool_version_id",
+            "meta_test_pool_version_id",
+            "protocol",
+            "tasks",
+            "train_seeds",
+            "test_seeds",
+        )
+        version = {name: getattr(first.versions[0], name) for name in same}
+        second.versions = [PhaseVersion(number=1, run_seconds=600.0, **version)]
+        session.add(second)
+    for person, offered in ((final.owner(), True), (played["ada"], False)):
+        shown = page(person, RESULTS).text
+        assert ("results?phase=second" in shown) == offered and "Results of Final" in shown
+    assert page(played["ada"], f"{RESULTS}?phase=second").status_code == 403
 
 
 def test_the_page_has_podium_prizes_and_method_cards(final: Site, played: dict[str, Person]) -> None:  # noqa: F811
