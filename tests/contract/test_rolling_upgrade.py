@@ -18,7 +18,8 @@ from pydantic import ValidationError
 from sqlalchemy import func, select, update
 
 from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import Complete, RunSummary
+from anyshot_core.wire.worker_api import Complete, Progress, RunSummary
+from anyshot_core.wire.worker_api import Stage as RunStage
 from anyshot_platform.database import now
 from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.runs.models import Run
@@ -108,6 +109,7 @@ class Busy:
         stage.site.set_version(query_order=QueryOrder.TEST_SEEDS, **SEEDS)
         self.sent: list[tuple[Person, str]] = []
         self.threads: list[threading.Thread] = []
+        self.held: list[tuple[RealWorker, Job]] = []
 
     def submit(self, *names: str) -> None:
         for name in names:
@@ -136,6 +138,7 @@ class Busy:
         worker, _ = self.worker(name, new=new)
         job = worker.client.claim(worker.desk._describe)
         assert job is not None
+        self.held.append((worker, job))
         return worker, job
 
     def finish(self, *wires: Between) -> None:
@@ -146,7 +149,10 @@ class Busy:
             assert not thread.is_alive()
 
     def lose(self, job: Job) -> None:
-        """The machine of the worker that holds this run is gone: its lease runs out."""
+        """The machine of the worker that holds this run is gone: its lease runs out; the others beat."""
+        for worker, other in self.held:
+            if other.run_id != job.run_id:
+                worker.client.heartbeat(other.run_id, other.epoch, Progress(stage=RunStage.PREPARING))
         with self.stage.site.services.database.writing() as session:
             past = now() - timedelta(minutes=10)
             session.execute(

@@ -137,6 +137,19 @@ def test_slots_are_given_in_turn_and_come_back_when_one_gives_up_waiting() -> No
     asyncio.run(run())
 
 
+def test_a_place_does_not_go_to_who_has_just_given_up() -> None:
+    async def run() -> None:
+        slots = Slots(1, queue=2, wait=60)
+        assert await slots.take()
+        second, third = (asyncio.create_task(slots.take()) for _ in range(2))
+        await asyncio.sleep(0)
+        second.cancel()
+        slots.give()
+        assert await asyncio.wait_for(third, 20)
+
+    asyncio.run(run())
+
+
 def test_nobody_waits_in_vain() -> None:
     """Where places come free every 10 s, the third who waits would wait longer than the 15 s that it has."""
 
