@@ -73,14 +73,17 @@ gpu:  ## Measure all that needs a GPU, in at most eight minutes, with this machi
 gpu-carried:  ## Fetch into .carried/ what a machine without network may lack for `make gpu`
 	@$(PYTHON) -m benchmarks.gpu.carried .carried
 
-lint: $(READY)  ## Check style, types and the boundaries between packages
+STATIC := platform/anyshot_platform/static
+TEMPLATES := platform/anyshot_platform/templates core/anyshot_core/report/templates
+lint: $(READY)  ## Check style, types, templates, styles, scripts, and the boundaries between packages
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
+	@$(BIN)/djlint --lint --quiet --configuration pyproject.toml $(TEMPLATES) && $(BIN)/biome ci $(STATIC)
 
 structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained modules, kinds, templates, lines (ARGS=--modules|--edges)
 	@$(BIN)/python -m tests.architecture.structure $(ARGS)
 
 format: $(READY)  ## Rewrite the code in the house style
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/biome format --write $(STATIC)
 
 docs: $(READY)  ## Build the documentation site into site/
 	@$(BIN)/mkdocs build --strict

@@ -8,15 +8,22 @@ const log = document.getElementById("log");
 const follow = document.getElementById("log-follow");
 const counter = document.getElementById("log-count");
 
-const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+const units = [
+  ["d", 86400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
 /** Seconds in the two largest units, as the server writes them. */
 export function duration(seconds) {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   let rest = Math.round(seconds);
   const parts = [];
   for (const [name, size] of units) {
-    if (rest >= size && parts.length < 2) { parts.push(`${Math.floor(rest / size)} ${name}`); rest %= size; }
-    else if (parts.length) break;
+    if (rest >= size && parts.length < 2) {
+      parts.push(`${Math.floor(rest / size)} ${name}`);
+      rest %= size;
+    } else if (parts.length) break;
   }
   return parts.join(" ") || "0 s";
 }
@@ -51,7 +58,12 @@ function showRun(run) {
   }
   const status = card.querySelector("[data-status]");
   if (status.textContent !== run.words) status.textContent = run.words;
-  setBar(card.querySelector("[data-tasks]"), run.tasks_done, run.tasks_total, `${run.tasks_done} of ${run.tasks_total}`);
+  setBar(
+    card.querySelector("[data-tasks]"),
+    run.tasks_done,
+    run.tasks_total,
+    `${run.tasks_done} of ${run.tasks_total}`,
+  );
   showTime(card.querySelector("[data-time]"), run.seconds_used, run.budget_seconds);
   clocks.set(run.id, { card, run, since: performance.now() });
 }
@@ -94,7 +106,10 @@ function listen() {
   });
   source.addEventListener("log", (event) => {
     for (const line of JSON.parse(event.data)) pending.push(line);
-    if (pending.length > KEEP_LINES) { total += pending.length - KEEP_LINES; pending = pending.slice(-KEEP_LINES); }
+    if (pending.length > KEEP_LINES) {
+      total += pending.length - KEEP_LINES;
+      pending = pending.slice(-KEEP_LINES);
+    }
     requestAnimationFrame(flush);
   });
   setInterval(() => {
@@ -109,8 +124,16 @@ function listen() {
 
 if (log) {
   log.scrollTop = log.scrollHeight;
-  log.addEventListener("wheel", () => { follow.checked = log.scrollTop + log.clientHeight > log.scrollHeight - 40; }, { passive: true });
-  follow.addEventListener("change", () => { if (follow.checked) log.scrollTop = log.scrollHeight; });
+  log.addEventListener(
+    "wheel",
+    () => {
+      follow.checked = log.scrollTop + log.clientHeight > log.scrollHeight - 40;
+    },
+    { passive: true },
+  );
+  follow.addEventListener("change", () => {
+    if (follow.checked) log.scrollTop = log.scrollHeight;
+  });
   if (total) counter.textContent = `${total.toLocaleString()} lines`;
 }
 if (live?.dataset.live) listen();

@@ -9,7 +9,10 @@ const next = form?.querySelector("[data-example-next]");
 let number = 0;
 
 function showChosen() {
-  for (const part of form.querySelectorAll("[data-protocol]")) part.hidden = !(part.open = part.dataset.protocol === name.value);
+  for (const part of form.querySelectorAll("[data-protocol]")) {
+    part.open = part.dataset.protocol === name.value;
+    part.hidden = !part.open;
+  }
 }
 
 function draw() {
@@ -32,8 +35,14 @@ if (form) {
 }
 if (picture) {
   picture.addEventListener("error", explain);
-  picture.addEventListener("load", () => { picture.hidden = false; problem.textContent = ""; });
+  picture.addEventListener("load", () => {
+    picture.hidden = false;
+    problem.textContent = "";
+  });
   next.hidden = false;
-  next.addEventListener("click", () => { number += 1; draw(); });
+  next.addEventListener("click", () => {
+    number += 1;
+    draw();
+  });
   if (picture.complete && !picture.naturalWidth) explain();
 }

@@ -7,11 +7,16 @@ async function look() {
     const answer = await fetch(box.dataset.watch, { headers: { accept: "application/json" } });
     if (answer.ok) {
       const report = await answer.json();
-      if (ENDED.includes(report.state)) { location.reload(); return; }
+      if (ENDED.includes(report.state)) {
+        location.reload();
+        return;
+      }
       const words = box.querySelector("[data-words]");
       if (report.progress && words.textContent !== report.progress) words.textContent = report.progress;
     }
-  } catch { /* the network is away: the next look tells */ }
+  } catch {
+    /* the network is away: the next look tells */
+  }
   setTimeout(look, document.hidden ? 15000 : 2500);
 }
 

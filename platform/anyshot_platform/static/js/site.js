@@ -2,14 +2,32 @@
 // Everything here is an addition: each page works without it.
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const stamp = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
-const utcStamp = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+const stamp = new Intl.DateTimeFormat(undefined, {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZoneName: "short",
+});
+const utcStamp = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  timeZone: "UTC",
+});
 const relative = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", { numeric: "auto" });
 
 /** "in 3 hours", "2 days ago" for a Date. */
 export function fromNow(date) {
   const seconds = (date - Date.now()) / 1000;
-  for (const [unit, size] of [["day", 86400], ["hour", 3600], ["minute", 60]]) {
+  for (const [unit, size] of [
+    ["day", 86400],
+    ["hour", 3600],
+    ["minute", 60],
+  ]) {
     if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
   }
   return Math.abs(seconds) < 5 ? "just now" : relative.format(Math.round(seconds), "second");
@@ -23,7 +41,8 @@ export function localizeTimes(root = document) {
     const utc = `${utcStamp.format(date)} UTC`;
     element.title = element.dataset.when === "ago" ? `${stamp.format(date)} (${utc})` : utc;
     if (element.dataset.when === "ago") element.textContent = fromNow(date);
-    else if (element.dataset.when === "both" && zone !== "UTC") element.textContent = `${stamp.format(date)} (${utc})`;
+    else if (element.dataset.when === "both" && zone !== "UTC")
+      element.textContent = `${stamp.format(date)} (${utc})`;
     else element.textContent = stamp.format(date);
   }
 }
@@ -48,9 +67,15 @@ export function toast(text, tone = "info") {
 
 function chooseTheme() {
   const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* the choice lasts for this page only */ }
+  try {
+    localStorage.setItem("theme", root.dataset.theme);
+  } catch {
+    /* the choice lasts for this page only */
+  }
 }
 
 async function copyFrom(button) {
@@ -67,44 +92,65 @@ function openDialog(id) {
 /** A confirmation that asks for a name keeps its button disabled until the name is typed. */
 function watchConfirmation(input) {
   const button = input.form.querySelector("[type=submit]:not([data-cancel])");
-  const update = () => { button.disabled = input.value.trim() !== input.dataset.confirmName; };
+  const update = () => {
+    button.disabled = input.value.trim() !== input.dataset.confirmName;
+  };
   input.addEventListener("input", update);
   update();
 }
 
 document.addEventListener("click", (event) => {
-  const target = event.target.closest("[data-theme-toggle], [data-copy], [data-dialog], [data-close], [data-toggle-secret]");
+  const target = event.target.closest(
+    "[data-theme-toggle], [data-copy], [data-dialog], [data-close], [data-toggle-secret]",
+  );
   if (target) {
     if (target.matches("[data-theme-toggle]")) chooseTheme();
     else if (target.matches("[data-copy]")) copyFrom(target);
-    else if (target.matches("[data-dialog]")) { event.preventDefault(); openDialog(target.dataset.dialog); }
-    else if (target.matches("[data-close]")) { event.preventDefault(); target.closest("dialog")?.close(); }
-    else {
+    else if (target.matches("[data-dialog]")) {
+      event.preventDefault();
+      openDialog(target.dataset.dialog);
+    } else if (target.matches("[data-close]")) {
+      event.preventDefault();
+      target.closest("dialog")?.close();
+    } else {
       const field = document.getElementById(target.dataset.toggleSecret);
       field.type = field.type === "password" ? "text" : "password";
       target.setAttribute("aria-pressed", String(field.type === "text"));
     }
   }
-  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  for (const menu of document.querySelectorAll("details.menu[open]"))
+    if (!menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") for (const menu of document.querySelectorAll("details.menu[open]")) { menu.open = false; menu.querySelector("summary").focus(); }
+  if (event.key === "Escape")
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }
   if (event.key === "/" && !event.target.closest("input, textarea, select, [contenteditable]")) {
     const search = document.querySelector("input[type=search]");
-    if (search) { event.preventDefault(); search.focus(); }
+    if (search) {
+      event.preventDefault();
+      search.focus();
+    }
   }
 });
 // A form is sent once, however often its button is pressed.
 document.addEventListener("submit", (event) => {
   if (event.defaultPrevented) return;
-  if (event.target.dataset.sent) { event.preventDefault(); return; }
+  if (event.target.dataset.sent) {
+    event.preventDefault();
+    return;
+  }
   event.target.dataset.sent = "1";
   setTimeout(() => delete event.target.dataset.sent, 3000);
 });
 document.addEventListener("change", (event) => {
   if (event.target.matches("select[data-submit], input[data-submit]")) event.target.form.requestSubmit();
   if (event.target.matches("[data-check-all]")) {
-    const boxes = event.target.closest("form, table").querySelectorAll(`input[type=checkbox][name="${event.target.dataset.checkAll}"]`);
+    const boxes = event.target
+      .closest("form, table")
+      .querySelectorAll(`input[type=checkbox][name="${event.target.dataset.checkAll}"]`);
     for (const box of boxes) box.checked = event.target.checked;
   }
 });
@@ -116,5 +162,6 @@ for (const field of document.querySelectorAll("input[name=timezone][type=hidden]
 for (const item of document.querySelectorAll(".tabs [aria-current], .sidenav [aria-current]")) {
   const bar = item.parentElement;
   const [at, from] = [item.getBoundingClientRect(), bar.getBoundingClientRect()];
-  if (bar.scrollWidth > bar.clientWidth) bar.scrollLeft += at.left - from.left - (bar.clientWidth - at.width) / 2;
+  if (bar.scrollWidth > bar.clientWidth)
+    bar.scrollLeft += at.left - from.left - (bar.clientWidth - at.width) / 2;
 }

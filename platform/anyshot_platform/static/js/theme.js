@@ -3,6 +3,8 @@
   try {
     const chosen = localStorage.getItem("theme");
     if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
-  } catch { /* storage is blocked: the system's preference holds */ }
+  } catch {
+    /* storage is blocked: the system's preference holds */
+  }
   document.documentElement.classList.add("js");
 })();

@@ -17,7 +17,8 @@ let controller = null;
 let current = 0; // counts files chosen; an older upload that still runs stops
 
 const headers = () => ({ "X-CSRF-Token": csrfToken(), Accept: "application/json" });
-const size = (bytes) => bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1048576).toFixed(1)} MiB`;
+const size = (bytes) =>
+  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1048576).toFixed(1)} MiB`;
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 function allowSending(allowed) {
@@ -49,24 +50,30 @@ function icon(name) {
 }
 
 function showChecks(list) {
-  checks.replaceChildren(...list.map((check) => {
-    const item = document.createElement("li");
-    const tone = { ok: "good", warning: "warn", failed: "bad" }[check.outcome] ?? "warn";
-    item.className = `check check--${tone}`;
-    const body = document.createElement("div");
-    const add = (className, text) => body.append(Object.assign(document.createElement("p"), { className, textContent: text }));
-    add("strong", check.title);
-    if (check.found) add("small muted break", check.found);
-    if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
-    item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
-    return item;
-  }));
+  checks.replaceChildren(
+    ...list.map((check) => {
+      const item = document.createElement("li");
+      const tone = { ok: "good", warning: "warn", failed: "bad" }[check.outcome] ?? "warn";
+      item.className = `check check--${tone}`;
+      const body = document.createElement("div");
+      const add = (className, text) =>
+        body.append(Object.assign(document.createElement("p"), { className, textContent: text }));
+      add("strong", check.title);
+      if (check.found) add("small muted break", check.found);
+      if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
+      item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
+      return item;
+    }),
+  );
 }
 
 async function answer(response) {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
-  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), { status: response.status, body });
+  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), {
+    status: response.status,
+    body,
+  });
 }
 
 /** Where an earlier, broken upload of the same file stopped. */
@@ -79,11 +86,13 @@ async function beginOrResume(file) {
     if (response.ok) return response.json();
     localStorage.removeItem(memory(file));
   }
-  const begun = await answer(await fetch(form.dataset.uploads, {
-    method: "POST",
-    headers: { ...headers(), "Content-Type": "application/json" },
-    body: JSON.stringify({ filename: file.name, size: file.size }),
-  }));
+  const begun = await answer(
+    await fetch(form.dataset.uploads, {
+      method: "POST",
+      headers: { ...headers(), "Content-Type": "application/json" },
+      body: JSON.stringify({ filename: file.name, size: file.size }),
+    }),
+  );
   localStorage.setItem(memory(file), begun.id);
   return begun;
 }
@@ -109,13 +118,21 @@ async function sendParts(file, upload, mine) {
     } catch (error) {
       if (mine !== current) return false;
       if (paused && error.name === "AbortError") continue;
-      if (error.status === 409 && Number.isInteger(error.body.received)) { offset = error.body.received; continue; }
+      if (error.status === 409 && Number.isInteger(error.body.received)) {
+        offset = error.body.received;
+        continue;
+      }
       if (error.status && error.status < 500) throw error;
       failures += 1;
-      if (failures > 8) throw new Error("The connection keeps breaking. Choose the same file again to go on where it stopped.");
+      if (failures > 8)
+        throw new Error(
+          "The connection keeps breaking. Choose the same file again to go on where it stopped.",
+        );
       showProgress(offset, file.size, `connection lost, trying again in ${2 ** Math.min(failures, 5) / 2} s`);
       await wait(500 * 2 ** Math.min(failures, 5));
-      const now = await fetch(`${form.dataset.uploads}/${upload.id}`, { headers: headers() }).catch(() => null);
+      const now = await fetch(`${form.dataset.uploads}/${upload.id}`, { headers: headers() }).catch(
+        () => null,
+      );
       if (now?.ok) offset = (await now.json()).received;
     }
   }
@@ -132,11 +149,16 @@ async function take(file) {
   showChecks([]);
   allowSending(false);
   zone.querySelector("[data-dropzone-title]").textContent = file.name;
-  if (file.size > maxBytes) { showProblem(`${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`); return; }
+  if (file.size > maxBytes) {
+    showProblem(`${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`);
+    return;
+  }
   try {
     const upload = await beginOrResume(file);
-    if (!await sendParts(file, upload, mine)) return;
-    const result = await answer(await fetch(form.dataset.check.replace("{id}", upload.id), { method: "POST", headers: headers() }));
+    if (!(await sendParts(file, upload, mine))) return;
+    const result = await answer(
+      await fetch(form.dataset.check.replace("{id}", upload.id), { method: "POST", headers: headers() }),
+    );
     if (mine !== current) return;
     localStorage.removeItem(memory(file));
     showChecks(result.checks);
@@ -164,10 +186,25 @@ function again() {
   input.focus();
 }
 
-input.addEventListener("change", () => { if (input.files.length) take(input.files[0]); });
-for (const name of ["dragenter", "dragover"]) zone.addEventListener(name, (event) => { event.preventDefault(); zone.classList.add("is-over"); });
-for (const name of ["dragleave", "drop"]) zone.addEventListener(name, (event) => { event.preventDefault(); zone.classList.remove("is-over"); });
-zone.addEventListener("drop", (event) => { if (event.dataTransfer.files.length) { input.disabled = false; take(event.dataTransfer.files[0]); } });
+input.addEventListener("change", () => {
+  if (input.files.length) take(input.files[0]);
+});
+for (const name of ["dragenter", "dragover"])
+  zone.addEventListener(name, (event) => {
+    event.preventDefault();
+    zone.classList.add("is-over");
+  });
+for (const name of ["dragleave", "drop"])
+  zone.addEventListener(name, (event) => {
+    event.preventDefault();
+    zone.classList.remove("is-over");
+  });
+zone.addEventListener("drop", (event) => {
+  if (event.dataTransfer.files.length) {
+    input.disabled = false;
+    take(event.dataTransfer.files[0]);
+  }
+});
 panel.querySelector("[data-upload-pause]").addEventListener("click", (event) => {
   paused = !paused;
   event.currentTarget.querySelector("span").textContent = paused ? "Go on" : "Pause";
