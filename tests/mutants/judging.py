@@ -37,6 +37,7 @@ OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # `heavy` has im
 # pytest's exit codes; anything else says that the tests could not run.
 VERDICTS = {0: "SURVIVED", 1: "killed", witness.INVALID: "INVALID"}
 PATIENCE = 300.0  # seconds; a mutant's tests take a few
+OPTIONS += ["--timeout=200"]  # seconds; a test that waits for ever has failed
 # What a test run around this one, or a shell, has set for itself.
 NOT_OURS = ("PYTHONDONTWRITEBYTECODE", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
 STARTUP = FOLDER / "startup" / "sitecustomize.py"
