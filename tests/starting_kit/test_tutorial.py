@@ -18,7 +18,10 @@ from anyshot_core.demo_data import DATASETS, make_demo_data
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "starting_kit/anyshot_starting_kit/templates/tutorial.ipynb"
-pytestmark = [pytest.mark.training, pytest.mark.slow("runs every cell, and a dry run in a process of its own")]
+pytestmark = [
+    pytest.mark.training,
+    pytest.mark.slow("runs every cell, and a dry run in a process of its own"),
+]
 NAMES = tuple(dataset.name for dataset in DATASETS if dataset.variant < 2)
 
 
