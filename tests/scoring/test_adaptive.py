@@ -73,7 +73,7 @@ def test_the_gap_between_feedback_and_final_shows_the_luck_and_only_the_luck() -
 
 
 def test_a_ladder_shows_only_what_is_better_by_a_step() -> None:
-    found = ladder([0.50, 0.504, 0.511, 0.49, 0.5209, 0.60], 0.01)
+    found = ladder([0.50, 0.506, 0.511, 0.49, 0.5209, 0.60], 0.01)
     assert found == pytest.approx([0.50, 0.50, 0.51, 0.51, 0.52, 0.60])
     with pytest.raises(ScoringError):
         ladder([0.5], 0.0)
