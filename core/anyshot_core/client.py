@@ -34,6 +34,10 @@ class NotAllowed(PlatformError):
     """No token, a wrong one, or one without the right."""
 
 
+class CodeNeeded(NotAllowed):
+    """The password is right, and the account asks for a code of its second factor too."""
+
+
 class Refused(PlatformError):
     """The platform says no; `code` is stable, `details` are its other fields, such as the `checks` of a bad zip."""
 
@@ -53,7 +57,11 @@ class Client:
         transport: httpx.BaseTransport | None = None,
         wait: float = 1.0,
     ) -> None:
-        """`wait` is the first pause in seconds before a broken request is tried again; it doubles each time."""
+        """`wait` is the first pause in seconds before a broken request is tried again; it doubles each time.
+
+        Where a dangerous act needs password or code again, `ask_for_proof` is called for it, if it is set.
+        """
+        self.ask_for_proof: Callable[[], str] | None = None
         headers = {"Accept": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
@@ -73,13 +81,25 @@ class Client:
         return self._ask("POST", "/users", json={"username": username, "email": email, "password": password})
 
     def log_in(
-        self, username: str, password: str, token_name: str = "anyshot command", *, organize: bool = False
+        self,
+        username: str,
+        password: str,
+        token_name: str = "anyshot command",
+        *,
+        organize: bool = False,
+        code: str = "",
     ) -> str:
-        """A new API token, for organizers' commands too where asked for."""
+        """A new API token, for organizers' commands too where asked for; raises `CodeNeeded` where a `code` is."""
         body: dict[str, Any] = {"username": username, "password": password, "token_name": token_name}
         if organize:  # older platforms do not know the word
             body["organize"] = True
+        if code:
+            body["code"] = code
         return self._ask("POST", "/tokens/log-in", json=body)["secret"]
+
+    def prove(self, proof: str) -> None:
+        """Say password or code again, where a dangerous act was refused with the code `prove`."""
+        self._ask("POST", "/me/proof", json={"proof": proof})
 
     def me(self) -> dict[str, Any]:
         return self._ask("GET", "/me")
@@ -249,6 +269,10 @@ class Client:
                 if answer.is_success:
                     return answer.json()
                 failure = _as_error(answer)
+                if isinstance(failure, Refused) and failure.code == "prove" and self.ask_for_proof:
+                    ask, self.ask_for_proof = self.ask_for_proof, None  # once: what is refused again stays so
+                    self.prove(ask())
+                    return self._ask(method, path, tries=tries, **options)
             if not isinstance(failure, Unreachable) or attempt + 1 == again:
                 raise failure
             time.sleep(min(self._wait * 2**attempt, 15.0))
@@ -263,6 +287,8 @@ def _as_error(answer: httpx.Response) -> PlatformError:
         data, message, code = {}, f"The platform answered {answer.status_code}.", "unknown"
     if answer.status_code >= 500:
         return Unreachable(message)
+    if code == "code_needed":
+        return CodeNeeded(message)
     if answer.status_code == 401 or code == "forbidden":
         return NotAllowed(message)
     return Refused(

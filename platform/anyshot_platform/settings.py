@@ -111,6 +111,13 @@ class PlatformSettings(BaseSettings):
         "a site without mail takes addresses as they are written.",
     )
     sign_up: Literal["open", "closed"] = Field(default="open", description="Whether anyone may sign up.")
+    second_factor: Literal["optional", "organizers", "everyone"] = Field(
+        default="optional",
+        description="Who must have a second factor; without it organizers are participants, or nobody does anything.",
+    )
+    prove_minutes: float = Field(
+        default=15.0, ge=0, description="Dangerous acts ask for password or code again after this; 0: never."
+    )
     session_days: int = Field(default=14, ge=1, description="Days after which a log-in ends.")
     secure_cookies: bool | None = Field(
         default=None, description="Send cookies over HTTPS only; follows `base_url` when not set."

@@ -5,11 +5,15 @@ from __future__ import annotations
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.accounts.proving import require_proof
+from anyshot_platform.accounts.second_factor import turn_off
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.users.models import ApiToken, LoginSession, User
+
+GRANTING = ("promote", "let-organize", "reset-second-factor")  # acts that ask for password or code again
 
 
 def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[User], Page]:
@@ -25,10 +29,12 @@ def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[
 
 
 def change_user(session: Session, user_id: str, deed: str, actor_id: str) -> User:
-    """Block, unblock, make administrator, take that back, or end all sessions and tokens."""
+    """Block, make administrator, let organize, and back; take the second factor off; end all sessions and tokens."""
     user = session.get(User, user_id)
     if user is None or user.deleted_at is not None:
         raise NotFound("There is no such user.")
+    if deed in GRANTING:
+        require_proof(session)
     if user.id == actor_id and deed in ("block", "demote"):
         raise Conflict("You cannot do this to yourself.")
     if deed == "block":
@@ -40,6 +46,9 @@ def change_user(session: Session, user_id: str, deed: str, actor_id: str) -> Use
         user.is_site_admin = deed == "promote"
     elif deed in ("let-organize", "stop-organizing"):
         user.may_organize = deed == "let-organize"
+    elif deed == "reset-second-factor":
+        turn_off(session, user)
+        _end_everything(session, user)
     elif deed == "sign-out":
         _end_everything(session, user)
     else:

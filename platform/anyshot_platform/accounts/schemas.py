@@ -28,6 +28,9 @@ class LogIn(BaseModel):
     username: str = Field(max_length=320)
     password: str = Field(max_length=200)
     token_name: str = Field(default="log-in", max_length=100)
+    code: str = Field(
+        default="", max_length=64, description="of the second factor, where the account has one"
+    )
     organize: bool = Field(default=False, description="the token may also steer competitions")
 
 

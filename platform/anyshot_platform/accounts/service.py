@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from email_validator import EmailNotValidError, validate_email
-from sqlalchemy import ColumnElement, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import passwords
@@ -17,7 +17,7 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
-from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, User
+from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, RecoveryCode, User
 from anyshot_platform.users.viewer import TOKEN_PREFIX, Scope
 
 _USERNAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{1,30})[A-Za-z0-9]")
@@ -226,7 +226,12 @@ def list_sessions(session: Session, user_id: str) -> Sequence[LoginSession]:
 
 
 def create_token(
-    session: Session, user_id: str, *, name: str, scopes: Sequence[Scope], expires_at: datetime | None = None
+    session: Session,
+    user_id: str,
+    *,
+    name: str,
+    scopes: Sequence[Scope],
+    expires_at: datetime | None = None,
 ) -> NewToken:
     """Make an API token; it lasts `LONGEST_TOKEN` where nothing else is said."""
     if not scopes:
@@ -351,6 +356,8 @@ def erase_user(session: Session, user: User) -> None:
     user.email = user.email_key = user.password_hash = user.email_verified_at = None
     user.display_name = user.affiliation = user.country = user.homepage = user.about = ""
     user.is_site_admin = False
+    user.totp_sealed = user.totp_step = user.second_factor_since = None
+    session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     user.deleted_at = moment
     end_all_sessions(session, user.id)
     forget_answers(session, user.id)

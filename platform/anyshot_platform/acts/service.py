@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
+from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.acts.declaration import Act, Consent, Deed, Done, Findings, Target
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Conflict
@@ -83,6 +84,7 @@ def carry_out(
 
     Raises:
         Refused: it is impossible now.
+        NeedsProof: it asks for a name, and it is long ago that whoever asks said password or code.
         NeedsConsent: the name of the object was not given, or something stands in the way and is not overridden.
     """
     target = act.target(session, subject)
@@ -91,6 +93,8 @@ def carry_out(
         return Outcome(shown.done, changed=False)
     if shown.refused:
         raise Refused(" ".join(shown.refused), preview=asdict(shown))
+    if shown.name:
+        require_proof(session)
     _require_consent(shown, consent)
     done = act.do(session, subject, deed)
     session.flush()

@@ -38,6 +38,7 @@ BUDGETS = {
     "sign_ups": Budget("address", "sign-ups", 20, _HOUR),
     "links_asked": Budget("address", "links asked for by e-mail (password, confirmation)", 20, _HOUR),
     "links_sent": Budget("account", "links sent by e-mail", 5, _HOUR),
+    "proofs": Budget("account", "codes, and passwords asked for again", 10, _HOUR),
     "uploads": Budget("person", "uploads begun", 30, 300),
     "upload_bytes": Budget("person", "bytes of uploads that wait to be used", 8 * GIB, None, "bytes"),
     "checks": Budget("person", "checks of a zip", 30, 300),

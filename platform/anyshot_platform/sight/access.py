@@ -15,7 +15,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.submissions import Sight, look
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.users.viewer import Scope, Viewer, require_second_factor
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
         if not access.viewer.is_signed_in:
             raise NotSignedIn("Please sign in.")
         if Scope.ORGANIZE not in access.viewer.scopes:
+            require_second_factor(access.viewer)
             raise Forbidden("This API token lacks the scope “organize”.")
         raise Forbidden(f"Only those with the role “{role}” in this competition may do this.")
 

@@ -21,6 +21,9 @@ class User(Base):
     email: Mapped[str | None] = mapped_column(String(320))
     email_key: Mapped[str | None] = mapped_column(String(320), unique=True)  # case-folded
     email_verified_at: Mapped[datetime | None]
+    totp_sealed: Mapped[str | None] = mapped_column(String(400))  # the app's secret, encrypted
+    totp_step: Mapped[int | None]  # of the last code that was used: each works once
+    second_factor_since: Mapped[datetime | None]  # None: log-ins ask for no code
     password_hash: Mapped[str | None]  # argon2id; None where only OAuth logs in
     display_name: Mapped[str] = mapped_column(default="")
     affiliation: Mapped[str] = mapped_column(default="")
@@ -46,6 +49,7 @@ class LoginSession(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     user_agent: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime] = mapped_column(default=now)
+    proved_at: Mapped[datetime | None] = mapped_column(default=now)  # password or code were said
     expires_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
@@ -62,8 +66,20 @@ class ApiToken(Base):
     scopes: Mapped[list[str]]
     created_at: Mapped[datetime] = mapped_column(default=now)
     expires_at: Mapped[datetime | None]
+    proved_at: Mapped[datetime | None] = mapped_column(default=now)  # password or code were said
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+
+
+class RecoveryCode(Base):
+    """A code that stands in for the app of a second factor, once."""
+
+    __tablename__ = "recovery_codes"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    used_at: Mapped[datetime | None]
 
 
 class OneTimeToken(Base):

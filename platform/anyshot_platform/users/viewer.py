@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from anyshot_platform.errors import NotSignedIn
+from anyshot_platform.errors import Forbidden, NotSignedIn
 
 TOKEN_PREFIX = "any_"
 
@@ -33,6 +34,9 @@ class Viewer:
     session_id: str | None = None
     token_id: str | None = None
     scopes: frozenset[Scope] = frozenset(Scope)
+    has_second_factor: bool = False
+    lacks_second_factor: bool = False  # the site demands one, and takes rights away until it is there
+    proved_at: datetime | None = None  # when password or code were said last
 
     @property
     def is_signed_in(self) -> bool:
@@ -53,3 +57,18 @@ class Viewer:
 
 
 NOBODY = Viewer()
+
+
+class NeedsSecondFactor(Forbidden):
+    """The site demands a second factor of people with these rights, and the account has none."""
+
+    code = "second_factor"
+
+
+def require_second_factor(viewer: Viewer) -> None:
+    """Raise where the site demands a second factor of the viewer, who has none."""
+    if viewer.lacks_second_factor:
+        raise NeedsSecondFactor(
+            "This site asks for a second factor at log-in before you may do this. Set it up under Account, "
+            "Password and sessions."
+        )

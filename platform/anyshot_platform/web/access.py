@@ -29,7 +29,7 @@ from anyshot_platform.sight.access import (
     require_role,
     require_visible,
 )
-from anyshot_platform.users.viewer import Scope, Viewer
+from anyshot_platform.users.viewer import Scope, Viewer, require_second_factor
 from anyshot_platform.web.services import SAFE_METHODS, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import ViewerDep
 from anyshot_platform.workers.tokens import PREFIX as WORKER_PREFIX
@@ -72,6 +72,7 @@ def require_scope(request: Request, viewer: Viewer, scope: Scope) -> None:
     """Raise unless the viewer's token has the scope. READ is enough to look, but not at what organizers see."""
     needed = Scope.READ if request.method in SAFE_METHODS and scope != Scope.ORGANIZE else scope
     if needed not in viewer.scopes:
+        require_second_factor(viewer)
         raise Forbidden(f"This API token lacks the scope “{needed}”.")
 
 
@@ -104,12 +105,14 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
 
 
 @policy("browser_session")
-def browser_session(viewer: ViewerDep) -> Viewer:
+def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: signed in with a browser, not with a token: for what a stolen token must not reach."""
     if not viewer.is_signed_in:
         raise NotSignedIn("Please sign in.")
     if viewer.session_id is None:
         raise Forbidden("This needs a log-in with the browser, an API token is not enough.")
+    if Scope.READ not in viewer.scopes and not request.url.path.startswith(("/account", "/logout")):
+        require_second_factor(viewer)
     return viewer
 
 
@@ -119,6 +122,7 @@ def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     if not viewer.is_signed_in:
         raise NotSignedIn("Please sign in.")
     if not viewer.is_site_admin:
+        require_second_factor(viewer)
         raise Forbidden("Only site administrators may do this.")
     require_scope(request, viewer, Scope.ORGANIZE)
     return viewer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -12,6 +12,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutE
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.errors import NotSignedIn, PlatformError
 from anyshot_platform.web.rendering import redirect, render, wants_html
 
@@ -60,10 +61,18 @@ def _answer_platform_error(request: Request, error: Exception) -> Response:
     if isinstance(error, NotSignedIn) and wants_html(request) and request.method == "GET":
         there = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return redirect(f"/login?next={quote(there)}")
+    if isinstance(error, NeedsProof) and wants_html(request):
+        return redirect(f"/account/prove?next={quote(_where(request))}")
     response = answer(request, error.status, error.code, error.message, **error.details)
     if "retry_after" in error.details:
         response.headers["retry-after"] = str(error.details["retry_after"])
     return response
+
+
+def _where(request: Request) -> str:
+    """The page of ours that the request was sent from."""
+    sent_from = urlsplit(request.headers.get("referer", ""))
+    return sent_from.path if sent_from.netloc == request.url.netloc else "/"
 
 
 def _answer_invalid_request(request: Request, error: Exception) -> Response:

@@ -34,6 +34,7 @@ async def get_session(
     database = services.database
     if request.method in SAFE_METHODS:
         session = request.state.session = database.glance_session()
+        session.info["asked_by"] = request.state
         try:
             yield session
         finally:
@@ -41,6 +42,7 @@ async def get_session(
             session.close()
         return
     session = database.write_session()
+    session.info["asked_by"] = request.state
     try:
         yield session
         await run_in_threadpool(_commit, database, session)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -23,11 +25,24 @@ _TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
 def get_viewer(request: Request, services: ServicesDep) -> Viewer:
     """Find out who asks, in a short look of its own: uploads must not hold a transaction while bytes arrive."""
     viewer = request.state.viewer = find_viewer(request, services)
+    request.state.prove_minutes = services.settings.prove_minutes
     return viewer
 
 
 def find_viewer(request: Request, services: Services) -> Viewer:
     """Who a request's token or cookie belongs to; raises `NotSignedIn` for a token that is not valid."""
+    return _without_rights(_find(request, services), services.settings.second_factor)
+
+
+def _without_rights(viewer: Viewer, demanded_of: str) -> Viewer:
+    """Without the second factor that the site demands, organizers are participants, or everyone may do nothing."""
+    if demanded_of == "optional" or viewer.has_second_factor or not viewer.is_signed_in:
+        return viewer
+    kept = viewer.scopes - {Scope.ORGANIZE} if demanded_of == "organizers" else frozenset[Scope]()
+    return replace(viewer, scopes=kept, is_site_admin=False, lacks_second_factor=True)
+
+
+def _find(request: Request, services: Services) -> Viewer:
     header = request.headers.get("authorization")
     if header is not None:
         scheme, _, token = header.partition(" ")
@@ -53,7 +68,7 @@ def _viewer_of_cookie(session: Session, cookie: str) -> Viewer:
             User.blocked_at.is_(None),
         )
     ).first()
-    return NOBODY if row is None else _viewer_of(row[1], session_id=row[0].id)
+    return NOBODY if row is None else _viewer_of(row[1], session_id=row[0].id, proved_at=row[0].proved_at)
 
 
 def _viewer_of_token(database: Database, token: str) -> Viewer:
@@ -79,7 +94,7 @@ def _viewer_of_token(database: Database, token: str) -> Viewer:
             session.execute(update(ApiToken).where(ApiToken.id == api_token.id).values(last_used_at=moment))
     known = {scope.value for scope in Scope}
     scopes = frozenset(Scope(word) for word in api_token.scopes if word in known)
-    return _viewer_of(user, token_id=api_token.id, scopes=scopes)
+    return _viewer_of(user, token_id=api_token.id, scopes=scopes, proved_at=api_token.proved_at)
 
 
 def _viewer_of(
@@ -88,6 +103,7 @@ def _viewer_of(
     session_id: str | None = None,
     token_id: str | None = None,
     scopes: frozenset[Scope] = frozenset(Scope),
+    proved_at: datetime | None,
 ) -> Viewer:
     return Viewer(
         user_id=user.id,
@@ -100,6 +116,8 @@ def _viewer_of(
         session_id=session_id,
         token_id=token_id,
         scopes=scopes,
+        has_second_factor=user.second_factor_since is not None,
+        proved_at=proved_at,
     )
 
 

@@ -65,6 +65,7 @@ def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
         known = account.token if address == account.server else ""
         try:
             with Client(address, token or known) as client:
+                client.ask_for_proof = _ask_for_proof
                 return command(client=client, **options)
         except Unreachable as error:
             _give_up(str(error), Exit.UNAVAILABLE)
@@ -75,6 +76,14 @@ def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
             _give_up(_refusal(error), Exit.FAILED)
 
     return connected
+
+
+def _ask_for_proof() -> str:
+    return click.prompt(
+        "This needs your password again, or a code if your account has a second factor",
+        hide_input=True,
+        err=True,
+    )
 
 
 def which_submission(given: str | None) -> str:

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from anyshot_core.client import Client, PlatformError
+from anyshot_core.client import Client, CodeNeeded, PlatformError
 from anyshot_starting_kit.cli.account import Account, account_file, write_account
 from anyshot_starting_kit.cli.exits import Exit
 
@@ -28,7 +28,7 @@ def login(server: str, username: str | None, password: str | None, token: str | 
             if token is None:
                 username = username or click.prompt("User name")
                 password = password or click.prompt("Password", hide_input=True)
-                token = client.log_in(str(username), str(password), organize=organize)
+                token = _log_in(client, str(username), str(password), organize)
         with Client(server, token) as client:
             name = client.me()["username"]
     except PlatformError as error:
@@ -36,3 +36,11 @@ def login(server: str, username: str | None, password: str | None, token: str | 
         sys.exit(Exit.UNAVAILABLE)
     write_account(Account(server=server, token=token))
     click.echo(f"Logged in at {server} as {name}; the token is in {account_file()}.")
+
+
+def _log_in(client: Client, username: str, password: str, organize: bool) -> str:
+    try:
+        return client.log_in(username, password, organize=organize)
+    except CodeNeeded:
+        code = click.prompt("Code of your app, or a recovery code")
+        return client.log_in(username, password, organize=organize, code=code)

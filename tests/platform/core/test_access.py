@@ -25,6 +25,7 @@ PUBLIC_WRITES = {
     ("POST", "/api/v1/users"),
     ("POST", "/api/v1/tokens/log-in"),
     ("POST", "/login"),
+    ("POST", "/login/code"),
     ("POST", "/sign-up"),
 }
 

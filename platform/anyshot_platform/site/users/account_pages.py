@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from anyshot_platform.accounts import service
 from anyshot_platform.accounts.passwords import verify_password
+from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
@@ -175,6 +176,8 @@ def _tokens(
 @router.post("/tokens")
 def make_token(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
     """Make a token and show it, this once."""
+    if Scope.ORGANIZE in form.all("scope"):
+        require_proof(session)
     known = {scope.value for scope in Scope}
     days = small_number(form.text("days", 4)) or 0
     try:
@@ -216,6 +219,7 @@ def _security(
         sessions=service.list_sessions(session, viewer.id),
         this_session=viewer.session_id,
         has_password=user.password_hash is not None,
+        second_factor_since=user.second_factor_since,
         unconfirmed=user.email if user.email_verified_at is None else None,
     )
 

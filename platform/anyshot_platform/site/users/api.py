@@ -8,12 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import APIRouter, Depends, Request
 
-from anyshot_platform.accounts import service
+from anyshot_platform.accounts import second_factor, service
 from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
 from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
+from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
+from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import browser_session, public, signed_in_as
@@ -42,13 +44,23 @@ def sign_up(request: Request, body: SignUp, session: SessionDep, services: Servi
 
 
 @router.post("/tokens/log-in", status_code=201, dependencies=[Depends(public)])
-def log_in_for_token(request: Request, body: LogIn, session: SessionDep, services: ServicesDep) -> TokenMade:
-    """Exchange user name and password for an API token that reads and submits, or organizes too: `anyshot login`."""
+def log_in_for_token(request: Request, body: LogIn, services: ServicesDep) -> TokenMade:
+    """Exchange user name and password for an API token that reads and submits, or organizes too: `anyshot login`.
+
+    Accounts with a second factor are answered 401 `code_needed`: send a code along.
+    """
     limit_log_ins(request, services, body.username)
-    user = service.authenticate(session, body.username, body.password)
     scopes = [Scope.READ, Scope.SUBMIT, Scope.ACCOUNT, *([Scope.ORGANIZE] if body.organize else [])]
-    made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)
-    note_event(session, user.id, "account.log_in", "token")
+    try:
+        with services.database.writing() as session:
+            user = service.authenticate(session, body.username, body.password)
+            if user.second_factor_since is not None:
+                second_factor.require_code(session, services.signer, user, body.code)
+            made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)
+            note_event(session, user.id, "account.log_in", "token")
+    except NotSignedIn as error:
+        note_failure(services, body.username, error)
+        raise
     return TokenMade.model_validate(
         {**TokenOut.model_validate(made.token).model_dump(), "secret": made.secret}
     )
@@ -85,6 +97,8 @@ def create_token(
     expires = body.expires_at
     if expires is not None and expires.tzinfo is None:
         expires = expires.replace(tzinfo=UTC)
+    if Scope.ORGANIZE in body.scopes:
+        require_proof(session)
     made = service.create_token(session, viewer.id, name=body.name, scopes=body.scopes, expires_at=expires)
     return TokenMade.model_validate(
         {**TokenOut.model_validate(made.token).model_dump(), "secret": made.secret}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hmac
 import json
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from anyshot_platform.accounts import oauth
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.site.users.pages import safe_next, set_session_cookie
+from anyshot_platform.site.users.logging_in import ask_for_code, begin_session, set_session_cookie
+from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep
@@ -60,11 +61,15 @@ def come_back(
     person = oauth.who_is(services.settings, provider, code=code, verifier=verifier)
     with services.database.writing() as session:
         user = oauth.find_or_make_user(session, services.settings, provider, person, viewer.user_id)
-        agent = request.headers.get("user-agent", "")[:200]
-        note_event(session, user.id, "account.log_in", provider)
-        new = begin_session(session, user, user_agent=agent, days=services.settings.session_days)
-    response = redirect(target)
-    set_session_cookie(response, new, services)
+        new = None
+        if user.second_factor_since is None:
+            note_event(session, user.id, "account.log_in", provider)
+            new = begin_session(request, services, session, user)
+    if new is None:
+        response = ask_for_code(services, redirect(f"/login/code?next={quote(target)}"), user)
+    else:
+        response = redirect(target)
+        set_session_cookie(services, response, new)
     response.delete_cookie(COOKIE, path="/oauth")
     return response
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, Request
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.accounts import service
 from anyshot_platform.accounts.confirming import ask_to_confirm, may_mail
-from anyshot_platform.accounts.limiting import DEVICE_COOKIE, limit_log_ins, limit_sign_ups
+from anyshot_platform.accounts.limiting import limit_log_ins, limit_sign_ups
 from anyshot_platform.accounts.oauth import offered
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.accounts.service import NewSession
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.services import Services
-from anyshot_platform.users.models import User
+from anyshot_platform.site.users.logging_in import (
+    ask_for_code,
+    begin_session,
+    finish_log_in,
+    note_failure,
+    set_session_cookie,
+)
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public
 from anyshot_platform.web.rendering import redirect, render
@@ -31,19 +35,6 @@ def safe_next(target: str) -> str:
     """A path of this site to go on to; anything else becomes the front page."""
     local = target.startswith("/") and not target.startswith(("//", "/\\")) and "\\" not in target
     return target if local and target.isprintable() else "/"
-
-
-def set_session_cookie(response: Response, new: NewSession, services: Services) -> None:
-    """Give the browser the cookie of its session."""
-    response.set_cookie(
-        SESSION_COOKIE,
-        new.secret,
-        max_age=services.settings.session_days * 86_400,
-        httponly=True,
-        samesite="lax",
-        secure=services.settings.cookies_over_https_only,
-        path="/",
-    )
 
 
 @router.get("/login", dependencies=[Depends(public)])
@@ -62,9 +53,12 @@ def log_in(
         limit_log_ins(request, services, username)
         with services.database.writing() as session:
             user = service.authenticate(session, username, password)
-            new = _begin(request, services, session, user)
-            note_event(session, user.id, "account.log_in")
+            new = None
+            if user.second_factor_since is None:
+                new = begin_session(request, services, session, user)
+                note_event(session, user.id, "account.log_in")
     except PlatformError as error:
+        note_failure(services, username, error)
         return render(
             request,
             "login.html",
@@ -74,18 +68,9 @@ def log_in(
             name=username,
             problem=error.message,
         )
-    response = redirect(safe_next(next))
-    set_session_cookie(response, new, services)
-    response.set_cookie(
-        DEVICE_COOKIE,
-        services.signer.sign("device", user.id),
-        max_age=365 * 86_400,
-        httponly=True,
-        samesite="lax",
-        secure=services.settings.cookies_over_https_only,
-        path="/login",
-    )
-    return response
+    if new is None:
+        return ask_for_code(services, redirect(f"/login/code?next={quote(safe_next(next))}"), user)
+    return finish_log_in(services, redirect(safe_next(next)), new)
 
 
 @router.get("/sign-up", dependencies=[Depends(public)])
@@ -109,7 +94,7 @@ def sign_up(
             )
             if welcome:
                 ask_to_confirm(services, session, user)
-            new = _begin(request, services, session, user)
+            new = begin_session(request, services, session, user)
     except PlatformError as error:
         return render(
             request,
@@ -121,7 +106,7 @@ def sign_up(
             problem=error.message,
         )
     response = redirect(safe_next(next))
-    set_session_cookie(response, new, services)
+    set_session_cookie(services, response, new)
     return response
 
 
@@ -133,8 +118,3 @@ def log_out(viewer: Annotated[Viewer, Depends(browser_session)], services: Servi
     response = redirect("/")
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response
-
-
-def _begin(request: Request, services: Services, session: Session, user: User) -> NewSession:
-    agent = request.headers.get("user-agent", "")
-    return service.begin_session(session, user, user_agent=agent, days=services.settings.session_days)

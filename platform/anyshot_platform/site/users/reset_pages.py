@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from anyshot_platform.accounts import service
 from anyshot_platform.accounts.limiting import limit_links, limit_links_of_account
+from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.notifications.service import send_email
 from anyshot_platform.web.access import public
@@ -47,6 +48,7 @@ def send_link(
         user = service.find_for_reset(session, email)
         if user is not None and user.email and user.blocked_at is None:
             secret = service.issue_one_time_token(session, user, PURPOSE, hours=HOURS)
+            note_event(session, user.id, "account.reset_link")
             send_email(
                 session,
                 to=user.email,
