@@ -54,7 +54,9 @@ def make_archive(session: Session, storage: Storage, competition: Competition) -
             "submissions.csv": write(
                 list(list_submissions(session, competition)), SUBMISSION_COLUMNS, Form.CSV
             ),
-            "leaderboards.csv": write(list(list_boards(session, competition)), BOARD_COLUMNS, Form.CSV),
+            "leaderboards.csv": write(
+                list(list_boards(session, storage, competition)), BOARD_COLUMNS, Form.CSV
+            ),
             "results.parquet": write_parquet(table),
             "reproduce.py": _SCRIPT.read_bytes(),
         }

@@ -20,6 +20,7 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, number_rows
+from anyshot_platform.leaderboards.trust import read_against_above
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -82,6 +83,9 @@ BOARD_COLUMNS = (
     "seconds",
     "uploaded",
     "by_dataset",
+    "against_above",
+    "above_minus_this",
+    "above_minus_this_half_width",
 )
 
 
@@ -132,8 +136,11 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
         }
 
 
-def list_boards(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
-    """Every row of every league's board in every phase, under the live version, in rank order."""
+def list_boards(session: Session, storage: Storage, competition: Competition) -> Iterator[dict[str, Any]]:
+    """Every row of every league's board in every phase, under the live version, in rank order.
+
+    `against_above` is what the page's brackets say: `different`, or not told apart from the ranked row above.
+    """
     found = session.execute(
         select(BoardRow, Phase.slug, PhaseVersion, League.slug, Team.name, Submission.kind)
         .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
@@ -146,13 +153,15 @@ def list_boards(session: Session, competition: Competition) -> Iterator[dict[str
         .order_by(Phase.position, Phase.id, League.position, League.id, ~BoardRow.ranked, *BOARD_ORDER)
     )
     for _, rows in groupby(found, key=lambda line: (line[0].phase_version_id, line[0].league_id)):
-        yield from _board(list(rows))
+        yield from _board(session, storage, list(rows))
 
 
-def _board(rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
+def _board(session: Session, storage: Storage, rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """The rows of one board, the ranked ones first."""
-    ranks = number_rows([line[0] for line in rows if line[0].ranked])
-    for (row, phase, version, league, team, kind), rank in zip_longest(rows, ranks):
+    ranked = [line[0] for line in rows if line[0].ranked]
+    said = read_against_above(session, storage, rows[0][2], ranked)
+    for (row, phase, version, league, team, kind), rank in zip_longest(rows, number_rows(ranked)):
+        against = said.get(row.row_key) if rank else None
         yield {
             "phase": phase,
             "version": version.number,
@@ -169,6 +178,9 @@ def _board(rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
             "seconds": row.seconds,
             "uploaded": _iso(row.submitted_at),
             "by_dataset": json.dumps(row.by_dataset, ensure_ascii=False, sort_keys=True),
+            "against_above": against and against.verdict,
+            "above_minus_this": against and against.difference,
+            "above_minus_this_half_width": against and against.half_width,
         }
 
 
@@ -240,7 +252,7 @@ def table_of(session: Session, storage: Storage, competition: Competition, name:
     if name == "submissions":
         return write(list(list_submissions(session, competition)), SUBMISSION_COLUMNS, form)
     if name == "leaderboards":
-        return write(list(list_boards(session, competition)), BOARD_COLUMNS, form)
+        return write(list(list_boards(session, storage, competition)), BOARD_COLUMNS, form)
     if name == "results":
         table, _ = collect_results(session, storage, competition)
         return (

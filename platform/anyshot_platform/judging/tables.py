@@ -36,6 +36,14 @@ def counting_tables_of(
     session: Session, storage: Storage, submissions: Sequence[str], version: PhaseVersion
 ) -> dict[str, list[TaskTable] | None]:
     """The same for several submissions, by their ids, with three queries for all of them."""
+    digests = counting_digests_of(session, submissions, version)
+    return {identity: read_all(storage, found) for identity, found in digests.items()}
+
+
+def counting_digests_of(
+    session: Session, submissions: Sequence[str], version: PhaseVersion
+) -> dict[str, tuple[str, ...]]:
+    """The digests of these tables, by submission; of none where one is gone."""
     runs: dict[str, list[Run]] = {identity: [] for identity in submissions}
     for run in session.scalars(select(Run).where(Run.submission_id.in_(submissions))):
         runs[run.submission_id or ""].append(run)
@@ -44,13 +52,15 @@ def counting_tables_of(
     scored = set(session.scalars(select(RunScore.run_id).where(RunScore.run_id.in_(ids))))
     digests = find_all_results(session, ids)
     # A run without a score of its own is a shard whose tasks are in the table of the first one.
-    return {
-        identity: _read_all(storage, [digests.get(run.id) for run in found if run.id in scored])
+    kept = {
+        identity: [digests.get(run.id, "") for run in found if run.id in scored]
         for identity, found in finished.items()
     }
+    return {identity: tuple(found) if all(found) else () for identity, found in kept.items()}
 
 
-def _read_all(storage: Storage, digests: Sequence[str | None]) -> list[TaskTable] | None:
+def read_all(storage: Storage, digests: Sequence[str]) -> list[TaskTable] | None:
+    """The tables of these digests; None where there is none, or one is gone."""
     tables = []
     for digest in digests:
         table = read_table(storage, digest)

@@ -171,6 +171,7 @@ class Session:
         self._reply(FrameType.EXPORTED, payload)
 
     def _restore(self, payload: bytes) -> None:
+        self._incoming.touch()  # a learner that saved nothing comes without a piece
         with self._incoming.open("rb") as file:
             learnerblob.restore(file, self._place.model)
         self._incoming.unlink()

@@ -58,6 +58,13 @@ def finish_with_results(worker: PaperWorker, skill: float, seed: int) -> str:
     return _finish(worker, job, draw_table(skill, job["tasks"], seed), None)
 
 
+def finish_with_table(worker: PaperWorker, table: TaskTable) -> str:
+    """Complete the next run with this table; returns its submission."""
+    job = worker.claim()
+    assert job is not None
+    return _finish(worker, job, table, None)
+
+
 def finish_with_scores(worker: PaperWorker, job: dict[str, Any], scores: Mapping[str, float]) -> str:
     """Complete a run that has the same score on all tasks of a dataset, as many of each; returns its submission."""
     names = np.array([list(scores)[task % len(scores)] for task in range(job["tasks"])])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import count, duration, interval, ordinal, score, size, when
 from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
@@ -109,25 +111,27 @@ def place(value: float, half_width: float | None, rank: int | None = 1) -> Place
     return Place(rank, row, "team", 1, "name", rank is None)
 
 
+def said(place: Place, verdict: Any) -> dict[str, Statement]:
+    return {place.row.row_key: Statement(0.01, 0.02, verdict, 10)}
+
+
 def test_brackets_join_what_cannot_be_told_apart() -> None:
-    places = [place(0.60, 0.01), place(0.59, 0.01), place(0.50, 0.01), place(0.40, 0.01)]
-    assert find_brackets(places) == ["start", "end", "", ""]
-    chain = [place(0.60, 0.01), place(0.59, 0.01), place(0.58, 0.01), place(0.30, 0.01)]
-    assert find_brackets(chain) == ["start", "middle", "end", ""]
+    a, b, c, d = (place(value, 0.01) for value in (0.6, 0.59, 0.5, 0.4))
+    joined = said(b, "undecided")
+    assert find_brackets([a, b, c, d], joined | said(c, "different")) == ["start", "end", "", ""]
+    chain = joined | said(c, "equivalent") | said(d, "different")
+    assert find_brackets([a, b, c, d], chain) == ["start", "middle", "end", ""]
 
 
 def test_a_baseline_between_two_rows_does_not_break_their_bracket() -> None:
-    assert find_brackets([place(0.6, 0.01), place(0.595, 0.01, None), place(0.59, 0.01)]) == [
-        "start",
-        "middle",
-        "end",
-    ]
-    assert find_brackets([place(0.6, 0.01), place(0.5, 0.01, None), place(0.4, 0.01)]) == ["", "", ""]
+    rows = [place(0.6, 0.01), place(0.595, 0.01, None), place(0.59, 0.01)]
+    assert find_brackets(rows, said(rows[2], "undecided")) == ["start", "middle", "end"]
+    assert find_brackets(rows, said(rows[2], "different")) == ["", "", ""]
 
 
-def test_a_score_without_an_interval_is_in_no_bracket() -> None:
-    assert find_brackets([place(0.6, None), place(0.6, None)]) == ["", ""]
-    assert find_brackets([]) == []
+def test_a_row_of_which_nothing_is_said_is_in_no_bracket() -> None:
+    assert find_brackets([place(0.6, 0.01), place(0.59, 0.01)], {}) == ["", ""]
+    assert find_brackets([], {}) == []
 
 
 def test_own_lines_of_a_traceback_are_marked() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -13,20 +14,32 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import read_state
 from anyshot_platform.leaderboards.reading import Place, read_board, read_history, read_rank
+from anyshot_platform.leaderboards.trust import recall_against_above
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets
 from anyshot_platform.web.access import visible_competition
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
+from anyshot_scoring.reliability.paired import Verdict
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/phases/{phase_slug}", tags=["leaderboards"])
 Access = Annotated[CompetitionAccess, Depends(visible_competition)]
 PhaseParam = Annotated[str, Path(max_length=64)]
+
+
+class AgainstAboveOut(BaseModel):
+    """The ranked row above minus this one, paired on the tasks that both met."""
+
+    difference: float
+    half_width: float | None = Field(description="of the 95 % interval; null where a single task has none")
+    verdict: Verdict
+    tasks: int
 
 
 class RowOut(BaseModel):
@@ -44,6 +57,10 @@ class RowOut(BaseModel):
     by_dataset: dict[str, float]
     columns: dict[str, str] = Field(description="further ones that the league declares")
     submitted_at: datetime
+    against_above: AgainstAboveOut | None = Field(
+        description="null for the first row of the answer, where the results of single tasks are gone, where the two "
+        "met other tasks, and under rules by which two rows alone do not tell their places"
+    )
 
 
 class TopOut(BaseModel):
@@ -69,6 +86,7 @@ def show_board(
     access: Access,
     phase_slug: PhaseParam,
     session: SessionDep,
+    services: ServicesDep,
     league: Annotated[str | None, Query(max_length=64, description="The first league if left out.")] = None,
     offset: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
@@ -83,12 +101,13 @@ def show_board(
     extra = read_extra_columns(session, version, found, board.places)
     team_id = access.membership.team_id if access.membership else None
     names = name_datasets(session, access.sight_of(phase), version)
+    said = recall_against_above(session, services.storage, version, board.places, state)
     return BoardOut(
         league=found.slug,
         total=board.total,
         offset=board.offset,
         own_rank=read_rank(session, version, found, team_id, state) if team_id else None,
-        rows=[_show_row(place, names, extra) for place in board.places],
+        rows=[_show_row(place, names, extra, said) for place in board.places],
     )
 
 
@@ -125,8 +144,11 @@ def find_league(session: Session, competition: Competition, slug: str | None) ->
     return league
 
 
-def _show_row(place: Place, names: DatasetNames, extra: Sequence[ExtraColumn]) -> RowOut:
+def _show_row(
+    place: Place, names: DatasetNames, extra: Sequence[ExtraColumn], said: Mapping[str, Statement]
+) -> RowOut:
     row = place.row
+    against = said.get(row.row_key) if place.rank is not None else None
     return RowOut(
         rank=place.rank,
         team=place.team,
@@ -140,4 +162,5 @@ def _show_row(place: Place, names: DatasetNames, extra: Sequence[ExtraColumn]) -
         by_dataset={names.label(name): value for name, value in row.by_dataset.items()},
         columns={column.title: column.cells[row.row_key] for column in extra if row.row_key in column.cells},
         submitted_at=row.submitted_at,
+        against_above=AgainstAboveOut(**asdict(against)) if against else None,
     )

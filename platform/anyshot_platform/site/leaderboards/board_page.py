@@ -13,13 +13,14 @@ from sqlalchemy.orm import Session
 from anyshot_core.charts import HistoryPoint, draw_history
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
+from anyshot_platform.judging.pairs import MARGIN
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import read_extra_columns
 from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
-from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours
+from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version, status_of
@@ -92,7 +93,9 @@ def read_board_view(
             own_team=team_id,
             hrefs=_hrefs(places, access, team_id),
             gate=gate,
-            in_rank_order=sort == "rank" and not text and not version.rule.relative,
+            against_above=recall_against_above(session, storage, version, places, state)
+            if sort == "rank" and not text
+            else {},
         ),
         datasets=columns,
         extra=read_extra_columns(session, version, league, places),
@@ -112,7 +115,8 @@ def read_board_view(
         else (),
         updated_at=state.at if not hidden else None,
         score_title="Score",
-        bracket_words="their difference lies within its 95 % interval, taken as unpaired",
+        bracket_words="paired on the tasks that both met: another draw of tasks could turn the order round, or the "
+        f"difference is below {MARGIN:.2f}",
         rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
         history_svg=_draw_history(history) if len(history) > 1 else None,
         history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),

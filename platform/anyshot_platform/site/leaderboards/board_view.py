@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
+from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.leaderboards.reading import Place
 from anyshot_platform.sight.names import DatasetNames, natural
 from anyshot_scoring.rankings import passes_gate
@@ -98,10 +98,10 @@ def make_rows(
     own_team: str | None,
     hrefs: dict[str, str],
     gate: float | None,
-    in_rank_order: bool,  # by the score: brackets join neighbours
+    against_above: Mapping[str, Statement],  # empty where the rows are not in the order of ranks
 ) -> tuple[RowView, ...]:
     """The rows of a page."""
-    brackets = find_brackets(places) if in_rank_order else [""] * len(places)
+    brackets = find_brackets(places, against_above)
     spans = [_span(places, column.name) for column in columns]
     return tuple(
         RowView(
@@ -143,27 +143,17 @@ def _cell(value: float | None, span: tuple[float, float]) -> Cell:
     return Cell(value, min(max(int(5 * (value - low) / (high - low)), 0), 4))
 
 
-def cannot_be_told_apart(first: Place, second: Place) -> bool:
-    """Whether the difference of two scores lies within the 95 % interval of a difference of independent means.
-
-    With half widths h of the means, that of the difference is at most sqrt(h1^2 + h2^2): both met the same tasks, so
-    the errors are correlated and a paired comparison, which the compare page makes, tells smaller differences apart.
-    """
-    if first.row.half_width is None or second.row.half_width is None:
-        return False
-    return abs(first.row.value - second.row.value) <= math.hypot(first.row.half_width, second.row.half_width)
-
-
-def find_brackets(places: Sequence[Place]) -> list[str]:
+def find_brackets(places: Sequence[Place], against_above: Mapping[str, Statement]) -> list[str]:
     """For each row `start`, `middle` or `end` of a bracket, or nothing.
 
     A bracket joins each ranked row with the ranked one above it if the two cannot be told apart; rows out of the
-    ranking that lie between are inside it.
+    ranking that lie between are inside it. Rows of which nothing is said are in none.
     """
     ranked = [index for index, place in enumerate(places) if place.rank is not None]
     joined = [False] * len(places)  # row i belongs to the row above it
     for above, below in pairwise(ranked):
-        if cannot_be_told_apart(places[above], places[below]):
+        said = against_above.get(places[below].row.row_key)
+        if said is not None and not said.told_apart:
             for index in range(above + 1, below + 1):
                 joined[index] = True
     after = [*joined, False][1:]  # empty for an empty board

@@ -10,12 +10,10 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from anyshot_core.charts import Bar, draw_bars
+from anyshot_platform.judging.pairs import make_statement
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import ScoreMatrix, align
-from anyshot_scoring.reliability.paired import Interval, judge
 from anyshot_scoring.table import TaskTable
-
-MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
 
 
 @dataclass(frozen=True)
@@ -54,20 +52,18 @@ def compare_pair(
     """Compare by tables, one a seeded run. Raises `NotComparable` where the tasks are not the same."""
     matrix = align({"first": tables[0], "second": tables[1]})
     difference = matrix.column("first") - matrix.column("second")
-    mean, half = t_interval(difference)
-    verdict = _judge(difference)
+    said = make_statement(difference)
     rows = _by_dataset(matrix, difference)
-    better = first if mean > 0 else second
     tones = {"different": "good", "equivalent": "info", "undecided": "warn"}
     wins = float((difference > 0).mean())
     return PairView(
         first=first,
         second=second,
-        verdict_word=verdict,
-        tone=tones[verdict],
-        words=_words(verdict, better, first, second, abs(mean)),
-        difference=mean,
-        half_width=half,
+        verdict_word=said.verdict,
+        tone=tones[said.verdict],
+        words=said.words(first, second),
+        difference=said.difference,
+        half_width=said.half_width,
         stats=[
             ("Tasks in common", f"{len(difference):,}", "the same support and query images for both"),
             (f"{first} is ahead", f"{100 * wins:.0f} %", "of the tasks"),
@@ -118,49 +114,29 @@ def compare_all(titles: Sequence[str], tables: Sequence[Sequence[TaskTable]]) ->
         scores=[float(column.mean()) for column in columns],
         cells=cells,
         words=f"Rows minus columns, paired over {len(columns[0]):,} tasks. The {pairs} intervals hold together at "
-        f"95 % (each at {100 * (1 - 0.05 / pairs):.1f} %): with many pairs some differ by chance alone.",
+        f"95 % (each at {100 * (1 - 0.05 / pairs):.1f} %): with many pairs some differ by chance alone. "
+        "So a pair may be undecided here that differs where only its two are compared.",
     )
 
 
 def _cell(difference: NDArray[np.float64], pairs: int) -> Cell:
-    mean, half = t_interval(difference, 1 - 0.05 / pairs)
-    verdict = _judge(difference, pairs)
-    if verdict == "different":
-        return Cell(mean, half, "better" if mean > 0 else "worse", "good" if mean > 0 else "bad")
-    return Cell(
-        mean, half, *{"equivalent": ("equal", "info"), "undecided": ("cannot be told", "warn")}[verdict]
-    )
-
-
-def _judge(difference: NDArray[np.float64], pairs: int = 1) -> str:
-    intervals = []
-    for confidence in (1 - 0.05 / pairs, 1 - 0.1 / pairs):
-        mean, half = t_interval(difference, confidence)
-        if half is None:
-            return "undecided"
-        intervals.append(Interval(mean - half, mean + half, confidence, len(difference)))
-    return judge(intervals[0], intervals[1], MARGIN)
-
-
-def _words(verdict: str, better: str, first: str, second: str, size: float) -> str:
-    if verdict == "different":
-        return f"{better} is better by {size:.3f}: the difference is larger than chance in the draw of tasks explains."
-    if verdict == "equivalent":
-        return f"For practical purposes {first} and {second} are equal: any difference is below {MARGIN:.2f}."
-    return (
-        f"It cannot be told which is better: {better} is ahead by {size:.3f}, but another draw of tasks "
-        "could turn the order round."
-    )
+    said = make_statement(difference, pairs)
+    ahead = said.difference > 0
+    words = {
+        "different": ("better", "good") if ahead else ("worse", "bad"),
+        "equivalent": ("equal", "info"),
+        "undecided": ("cannot be told", "warn"),
+    }
+    return Cell(said.difference, said.half_width, *words[said.verdict])
 
 
 def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:
     lines = []
     for place, name in enumerate(matrix.datasets):
         here = matrix.dataset == place
-        mean, half = t_interval(difference[here])
-        verdict = _judge(difference[here])
+        said = make_statement(difference[here])
         words = {"equivalent": "equal", "undecided": "cannot be told"}.get(
-            verdict, "first is better" if mean > 0 else "second is better"
+            said.verdict, "first is better" if said.difference > 0 else "second is better"
         )
         lines.append(
             DatasetLine(
@@ -168,8 +144,8 @@ def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[Da
                 tasks=int(here.sum()),
                 first=float(matrix.column("first")[here].mean()),
                 second=float(matrix.column("second")[here].mean()),
-                difference=mean,
-                half_width=half,
+                difference=said.difference,
+                half_width=said.half_width,
                 words=words,
             )
         )

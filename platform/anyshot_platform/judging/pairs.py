@@ -1,0 +1,94 @@
+"""What is said of two submissions that met the same tasks: one statement, for boards, exports and comparisons.
+
+The statistic is the mean over tasks of first minus second, all seeded runs alike, with its t-interval. It says what
+another draw of tasks of the same datasets could show; other datasets or seeds could show something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from anyshot_platform.judging.tables import counting_digests_of, read_all
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.reliability.matrix import NotComparable, align
+from anyshot_scoring.reliability.paired import Interval, Verdict, judge
+
+MARGIN = 0.01  # normalized accuracy: differences below a point do not matter in practice
+
+
+@dataclass(frozen=True)
+class Statement:
+    """First minus second; `half_width` is that of the 95 % interval, None where a single task has none."""
+
+    difference: float
+    half_width: float | None
+    verdict: Verdict
+    tasks: int
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether one of the two is better; else the order is not sure, or does not matter."""
+        return self.verdict == "different"
+
+    def words(self, first: str, second: str) -> str:
+        """The statement as a sentence about two names."""
+        better, size = first if self.difference > 0 else second, abs(self.difference)
+        if self.verdict == "different":
+            return (
+                f"{better} is better by {size:.3f}, which is more than chance in the draw of tasks explains."
+            )
+        if self.verdict == "equivalent":
+            return f"For practical purposes {first} and {second} are equal: any difference is below {MARGIN:.2f}."
+        return (
+            f"It cannot be told which is better: {better} is ahead by {size:.3f}, but another draw of tasks "
+            "could turn the order round."
+        )
+
+
+def make_statement(difference: NDArray[np.float64], pairs: int = 1) -> Statement:
+    """What differences by task `[T]` say; with `pairs` pairs that shall hold together, after Bonferroni."""
+    mean, half = t_interval(difference, 1 - 0.05 / pairs)
+    return Statement(mean, half, _judge(difference, pairs), len(difference))
+
+
+def _judge(difference: NDArray[np.float64], pairs: int) -> Verdict:
+    intervals = []
+    for confidence in (1 - 0.05 / pairs, 1 - 0.1 / pairs):
+        mean, half = t_interval(difference, confidence)
+        if half is None:
+            return "undecided"
+        intervals.append(Interval(mean - half, mean + half, confidence, len(difference)))
+    return judge(intervals[0], intervals[1], MARGIN)
+
+
+def read_statements(
+    session: Session, storage: Storage, version: PhaseVersion, pairs: Sequence[tuple[str, str]]
+) -> list[Statement | None]:
+    """The statement on each pair of submissions, by their ids.
+
+    None where there is nothing to say: the results of single tasks are gone, or the two met other tasks.
+    """
+    submissions = list(dict.fromkeys(identity for pair in pairs for identity in pair))
+    digests = counting_digests_of(session, submissions, version)
+    return [_of_stored(storage, digests[first], digests[second]) for first, second in pairs]
+
+
+@lru_cache(maxsize=4096)
+def _of_stored(storage: Storage, first: tuple[str, ...], second: tuple[str, ...]) -> Statement | None:
+    """Digests never change their content, so a statement stays; one of files that are gone is not asked for again."""
+    tables = read_all(storage, first), read_all(storage, second)
+    if tables[0] is None or tables[1] is None:
+        return None
+    try:
+        matrix = align({"first": tables[0], "second": tables[1]})
+    except NotComparable:
+        return None
+    return make_statement(matrix.column("first") - matrix.column("second"))

@@ -1,0 +1,222 @@
+"""Every kind of job, carried out by a real worker: what participants and organizers see of it at the end."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+
+from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
+from anyshot_platform.baselines import gates
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.reports.catalogue import KINDS as REPORTS
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.sweeper import sweep
+from tests.contract.stage import TASKS, Stage
+from tests.contract.test_jobs import quota, submit, text_of
+from tests.platform.site import Person, make_zip
+from tests.services.material import TEST, TRAIN
+from tests.worker.test_query_order import COUNTING
+
+MANAGE = "/api/v1/competitions/small/manage"
+GUESSING = COUNTING.replace("np.arange(len(query)) % self.ways", "np.zeros(len(query), int)")
+
+
+def ask(stage: Stage, method: str, path: str, body: Any = None, status: int = 200) -> Any:
+    """An organizer's request."""
+    answer = stage.site.owner().call(method, MANAGE + path, json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def board(stage: Stage) -> dict[str, float]:
+    return {row["team"]: row["score"] for row in stage.site.board()["rows"]}
+
+
+def of_datasets(stage: Stage, person: Person, submission_id: str) -> dict[str, list[float]]:
+    """The scores of single tasks, by what the participant is told that their dataset is called."""
+    sheet = person.call("GET", f"/submissions/{submission_id}/tasks.csv")
+    assert sheet.status_code == 200, sheet.text
+    found: dict[str, list[float]] = {}
+    for row in csv.DictReader(io.StringIO(sheet.text)):
+        found.setdefault(row["dataset"], []).append(float(row["normalized_accuracy"]))
+    return found
+
+
+def mean_of(rows: dict[str, list[float]]) -> float:
+    scores = [score for part in rows.values() for score in part]
+    return sum(scores) / len(scores)
+
+
+def shown_score(value: float) -> str:
+    """As pages write it."""
+    return f"{value:.3f}".replace("-", "−")
+
+
+def test_a_smoke_test_tells_its_owner_how_it_went_and_costs_nothing(stage: Stage) -> None:
+    with stage.site.services.database.writing() as session:
+        version = session.get_one(PoolVersion, stage.make_pool("open-data", TRAIN))
+        version.pool.published_at = now()
+        session.get_one(Phase, stage.site.phase_id).smoke_pool_version_id = version.id
+    alice, smoke = submit(stage, "alice", smoke=True)
+    stage.worker().work()
+    seen = stage.shown(alice, smoke)
+    assert (seen["kind"], seen["status"], quota(alice)) == (SubmissionKind.SMOKE, "finished", 0)
+    assert seen["runs"][0]["tasks_done"] == 2
+    page = text_of(stage.page(f"/submissions/{smoke}", alice))
+    assert "smoke test" in page.lower() and "Finished" in page
+    assert board(stage) == {}
+
+
+def test_a_whole_run_is_shown_on_page_board_table_and_report(stage: Stage) -> None:
+    alice, entry = submit(stage, "alice")
+    stage.worker().work()
+    seen = stage.shown(alice, entry)
+    assert (seen["status"], seen["verdict"], seen["runs"][0]["tasks_done"]) == ("finished", "OK", TASKS)
+    tasks = of_datasets(stage, alice, entry)
+    assert set(tasks) == {"Hidden 1", "Hidden 2"} and sum(map(len, tasks.values())) == TASKS
+    assert mean_of(tasks) == pytest.approx(seen["score"]) and board(stage) == {"alice": seen["score"]}
+    page = text_of(stage.page(f"/submissions/{entry}", alice))
+    assert shown_score(seen["score"]) in page
+    assert shown_score(seen["score"]) in text_of(stage.page("/competitions/small/leaderboard"))
+    report = alice.call("GET", f"/submissions/{entry}/report.html").text
+    assert shown_score(seen["score"]) in text_of(report)
+    assert not any(name in page + report for name in TEST), "hidden datasets have no name"
+
+
+def test_shards_of_several_seeds_are_tested_from_the_learner_of_the_first(stage: Stage) -> None:
+    """Even from one that saved nothing, as this one."""
+    stage.site.set_version(shards=2, train_seeds=[1, 2], test_seeds=[])
+    alice, split = submit(stage, "alice")
+    worker = stage.worker()
+    worker.work()
+    assert {job.kind for job in worker.wire.jobs} == {JobKind.EVALUATE, JobKind.META_TEST}
+    seen = stage.shown(alice, split)
+    assert (seen["status"], [run["verdict"] for run in seen["runs"]]) == ("finished", ["OK"] * 4)
+
+
+def test_dataset_by_dataset_every_dataset_has_a_run_and_a_line(stage: Stage) -> None:
+    within = {"name": "within_domain", "ways": 3, "shots": 2, "query": 5}
+    stage.site.set_version(each_dataset=True, protocol=within, meta_train_pool_version_id=stage.pools["test"])
+    alice, entry = submit(stage, "alice")
+    worker = stage.worker()
+    worker.work()
+    assert {job.dataset for job in worker.wire.jobs if isinstance(job, Evaluate)} == {0, 1}
+    sweep(stage.site.services)
+    seen = stage.shown(alice, entry)
+    tasks = of_datasets(stage, alice, entry)
+    assert seen["status"] == "finished" and set(tasks) == {"Hidden 1", "Hidden 2"}
+    assert mean_of(tasks) == pytest.approx(seen["score"]) == pytest.approx(board(stage)["alice"])
+    page = text_of(stage.page(f"/submissions/{entry}", alice))
+    assert "Hidden 1" in page and "Hidden 2" in page
+
+
+def add_baseline(stage: Stage, name: str, code: str) -> str:
+    owner = stage.site.owner()
+    upload = owner.upload(make_zip({"model.py": code.encode()}))
+    made = ask(stage, "POST", "/baselines", {"name": name, "upload_id": upload, "leagues": ["free"]}, 201)
+    return made["key"]
+
+
+def test_a_baseline_stands_marked_on_the_board_and_its_seeds_propose_a_gate(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gates.measure_gate, "__defaults__", (2,))  # ten seeds show no more than two
+    key, worker = add_baseline(stage, "Guessing", GUESSING), stage.worker()
+    ask(stage, "POST", f"/baselines/{key}/measure", {"phase": "feedback"}, 202)
+    worker.work()
+    assert len({job.train_seed for job in worker.wire.jobs if isinstance(job, Evaluate)}) == 2
+    (measured,) = ask(stage, "GET", "/gates/measurements")
+    assert (measured["ended"], measured["mean"]) == (2, pytest.approx(0.0)), "one class for all is chance"
+    assert stage.site.board("free")["rows"] == [], "a measurement is no entry"
+    queued = ask(stage, "POST", f"/baselines/{key}/run", {"phase": "feedback"}, 202)
+    submit(stage, "alice")
+    ask(stage, "PUT", "/gates/feedback/free", {"score": 0.9, "note": "measured"})
+    worker.work()
+    rows = {row["rank"]: row["score"] for row in stage.site.board("free")["rows"]}
+    assert set(rows) == {None, 1} and rows[None] == pytest.approx(0.0)
+    page = text_of(stage.page("/competitions/small/leaderboard?league=free"))
+    assert "Guessing" in page and "baseline" in page.lower()
+    assert "0.900" in page and "gate" in page.lower()
+    assert stage.shown(stage.site.owner(), queued["submission"])["kind"] == SubmissionKind.BASELINE
+
+
+RESCORED = (("score", JobKind.SCORE, {"scoring": {"ranking": "mean_run"}}),)
+
+
+def test_versions_are_scored_anew_and_count_once_they_are_live(stage: Stage) -> None:
+    stage.site.set_version(keep_learner=True)
+    alice, entry = submit(stage, "alice")
+    worker = stage.worker()
+    worker.work()
+    for number, (mode, kind, change) in enumerate(RESCORED, start=2):
+        before = stage.shown(alice, entry)["score"]
+        draft_version(stage, change)
+        ask(stage, "POST", f"{VERSIONS}/{number}/rescore", {"mode": mode})
+        worker.work()
+        assert worker.wire.jobs[-1].kind == kind
+        shown = ask(stage, "GET", f"{VERSIONS}/{number}")
+        assert (shown["runs"], shown["ended"], shown["failed"]) == (1, 1, 0), mode
+        (row,) = shown["compared"]
+        assert (row["team"], row["old"]) == ("alice", before)
+        assert (row["new"] == before) == (mode == "score"), "other tasks have another score"
+        page = text_of(stage.page(f"/competitions/small{VERSION_PAGE}/{number}", stage.site.owner()))
+        assert shown_score(row["old"]) in page and shown_score(row["new"]) in page
+        assert board(stage) == {"alice": before}, "a draft counts nothing"
+        ask(stage, "POST", f"{VERSIONS}/{number}/make-live", {"confirm": "feedback"})
+        assert stage.shown(alice, entry)["score"] == row["new"] and board(stage) == {"alice": row["new"]}
+        tasks = of_datasets(stage, alice, entry)
+        assert sum(map(len, tasks.values())) == change.get("tasks", {}).get("count", TASKS)
+        assert mean_of(tasks) == pytest.approx(row["new"])
+
+
+VERSIONS, VERSION_PAGE = "/phases/feedback/versions", "/manage/phases/feedback/versions"
+
+
+def draft_version(stage: Stage, change: dict[str, dict[str, Any]]) -> None:
+    settings = ask(stage, "GET", "/phases/feedback")["settings"]
+    for part, values in change.items():
+        settings[part] = {**settings[part], **values}
+    ask(stage, "POST", VERSIONS, {"settings": settings, "reason": "a test"}, 201)
+
+
+SETTINGS = {
+    "flips": {"replicates": 1000},
+    "diversity": {"tasks": 4, "floor_tasks": 2},
+}
+
+
+def order(stage: Stage, analysis: str) -> str:
+    wish = {"analysis": analysis, "phase": "feedback", "settings": SETTINGS.get(analysis, {})}
+    return ask(stage, "POST", "/reports", wish, 202)["id"]
+
+
+@pytest.mark.training
+def test_every_report_is_computed_and_shown(stage: Stage) -> None:
+    submit(stage, "alice")
+    submit(stage, "bob", GUESSING)
+    stage.worker().work()
+    ordered = {analysis: order(stage, analysis) for analysis in REPORTS}
+    stage.worker("analyst").work()
+    for analysis, report in ordered.items():
+        shown = ask(stage, "GET", f"/reports/{report}")
+        assert (shown["state"], shown["message"]) == ("finished", ""), (analysis, shown)
+        assert shown["result"]["analysis"] == analysis
+        page = text_of(stage.page(f"/competitions/small/manage/reports/{report}", stage.site.owner()))
+        assert re.sub(r"\s+", " ", shown["result"]["finding"]) in page
+
+
+def test_output_is_shown_as_far_as_the_phase_says(stage: Stage) -> None:
+    """What a participant prints while it is tested may name what is hidden."""
+    talking = COUNTING.replace("return MyLearner()", "print('in training', flush=True); return MyLearner()")
+    talking = talking.replace("return Counts(", "print('in testing', flush=True); return Counts(")
+    stage.site.set_phase(log_policy=LogPolicy.META_TRAIN)
+    alice, entry = submit(stage, "alice", talking)
+    stage.worker().work()
+    log = alice.call("GET", f"/submissions/{entry}/log.txt").text
+    assert "in training" in log and "in testing" not in log

@@ -1,0 +1,124 @@
+"""One statement on two entries: brackets, sentences, JSON, CSV and the compare page say the same of every pair."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from anyshot_platform.accounts.service import begin_session
+from anyshot_platform.users.models import User
+from anyshot_platform.web.viewer import SESSION_COOKIE
+from anyshot_scoring.table import TaskTable
+from tests.contract.test_jobs import text_of
+from tests.platform.admin.results import draw_table, finish_with_table
+from tests.platform.site import SLUG, Person, Site
+
+BOARD = f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard"
+SENTENCE = {
+    "different": "is better by {size}, which is more than chance",
+    "undecided": "is ahead by {size}, but another draw of tasks could turn the order round",
+    "equivalent": "For practical purposes",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """The tables of two teams, and what is to be said of them; None: nothing."""
+
+    upper: TaskTable
+    lower: TaskTable
+    verdict: str | None
+
+
+def table(skill: float, tasks: int, noise: float = 0.0, **changes: np.ndarray) -> TaskTable:
+    """The same hard and easy tasks for everybody, and `noise` of one's own that leaves the mean as it is."""
+    own = np.random.default_rng(3).normal(size=tasks)
+    drawn = draw_table(0.0, tasks, 0)
+    base = 0.1 * np.random.default_rng(1).normal(size=tasks)
+    score = skill + base - base.mean() + noise * (own - own.mean())
+    columns = {name: getattr(drawn, name) for name in TaskTable.__dataclass_fields__}
+    return TaskTable.from_columns(columns | {"normalized_accuracy": score} | changes)
+
+
+CASES = {
+    "a clear difference": Case(table(0.6, 40), table(0.4, 40, 0.05), "different"),
+    # The intervals of the two means overlap widely: taken as unpaired they could not be told apart.
+    "small, and the same on all tasks": Case(table(0.52, 40), table(0.5, 40, 0.005), "different"),
+    "unsure": Case(table(0.42, 40), table(0.4, 40, 0.08), "undecided"),
+    "equal": Case(table(0.501, 40), table(0.5, 40, 0.002), "equivalent"),
+    "two tasks": Case(table(0.52, 2), table(0.5, 2, 0.01), "undecided"),
+    "one task": Case(table(0.6, 1), table(0.4, 1), "undecided"),
+    "other tasks": Case(table(0.6, 40), table(0.4, 40, task=np.arange(40) + 7), None),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request: pytest.FixtureRequest, embedded_site: Site) -> tuple[Site, Case, list[Person], list[str]]:
+    made = CASES[request.param]
+    embedded_site.set_version(tasks=len(made.upper))
+    embedded_site.set_phase(tasks_visible=True)
+    worker, people, ids = embedded_site.worker(), [], []
+    for name, found in (("ada", made.upper), ("bob", made.lower)):
+        people.append(embedded_site.member(name))
+        assert people[-1].submit().status_code == 201
+        ids.append(finish_with_table(worker, found))
+    assert [embedded_site.submission(one).status for one in ids] == ["finished"] * 2, (
+        "results that can be true"
+    )
+    return embedded_site, made, people, ids
+
+
+def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person], list[str]]) -> None:
+    site, made, (ada, bob), ids = case
+    first, second = site.client.get(BOARD).json()["rows"]
+    assert (first["team"], second["team"], first["against_above"]) == ("ada", "bob", None)
+    said = second["against_above"]
+    assert (said and said["verdict"]) == made.verdict
+
+    classes = re.findall(
+        r'<tr id="row-[^"]*" class="([^"]*)"', page(ada, f"/competitions/{SLUG}/leaderboard")
+    )
+    joined = made.verdict in ("undecided", "equivalent")
+    assert [("bracket--start" in one, "bracket--end" in one) for one in classes] == [
+        (joined, False),
+        (False, joined),
+    ]
+
+    sheet = site.owner().call("GET", f"/competitions/{SLUG}/manage/exports/leaderboards.csv")
+    rows = [row for row in csv.DictReader(io.StringIO(sheet.text)) if row["league"] == "free"]
+    assert [row["against_above"] for row in rows] == ["", made.verdict or ""]
+
+    sentences = [text_of(page(person, f"/competitions/{SLUG}/leaderboard")) for person in (ada, bob)]
+    compared = text_of(compare(site, ids))
+    if made.verdict is None:
+        assert not any("The row " in text for text in sentences)
+        assert "cannot be compared" in compared
+        return
+    words = SENTENCE[made.verdict].format(size=f"{said['difference']:.3f}")
+    assert said["difference"] == pytest.approx(first["score"] - second["score"])
+    assert float(rows[1]["above_minus_this"]) == pytest.approx(said["difference"])
+    assert "The row below:" in sentences[0] and "The row above:" in sentences[1]
+    assert all(words in text for text in (*sentences, compared))
+    others = [text for name, text in SENTENCE.items() if name != made.verdict]
+    assert not any(text.split("{size}")[-1].strip(",") in compared for text in others)
+
+
+def compare(site: Site, ids: list[str]) -> str:
+    with site.services.database.writing() as session:
+        owner = session.get_one(User, site.owner_id)
+        cookie = begin_session(session, owner, user_agent="test", days=1).secret
+    path = f"/compare?id={ids[0]}&id={ids[1]}"
+    answer = site.client.get(path, headers={"cookie": f"{SESSION_COOKIE}={cookie}"})
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def page(person: Person, path: str) -> str:
+    answer = person.call("GET", path, headers={"accept": "text/html"})
+    assert answer.status_code == 200, answer.text
+    return answer.text
