@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -279,6 +280,6 @@ class Conversation:
         return verdicts.of_report(self.moment(step), report)
 
 
-def _plain(protocol: Protocol | None) -> dict[str, Any] | None:
+def _plain(protocol: Protocol | None) -> str | None:
     """As a runner reads it, for packs that are cut to what it shows."""
-    return None if protocol is None else protocol.on_shown().to_dict()
+    return None if protocol is None else json.dumps(protocol.on_shown().to_dict())

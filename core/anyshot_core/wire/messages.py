@@ -50,8 +50,8 @@ class JobHeader:
     learner_bytes: int
     max_items: int | None = None
     pixels_mapped: bool = False
-    train_protocol: dict[str, Any] | None = None  # of packs cut to what it shows; None: as config.json asks
-    validation_protocol: dict[str, Any] | None = None
+    train_protocol: str | None = None  # JSON, for packs cut to what it shows; None: as config.json asks
+    validation_protocol: str | None = None
     validation_packs: int = 0  # in the folder after those to train on
 
     def to_bytes(self) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -117,5 +118,5 @@ def _open_packs(job: JobHeader, places: range) -> Pool:
     return Pool.open([folder / str(position) for position in places], verify=False)
 
 
-def _protocol(data: dict[str, Any] | None) -> Protocol | None:
-    return None if data is None else protocol_from_dict(data)
+def _protocol(text: str | None) -> Protocol | None:
+    return None if text is None else protocol_from_dict(json.loads(text))
