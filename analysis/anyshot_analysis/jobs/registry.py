@@ -18,7 +18,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
 from anyshot_analysis.pages import Manifest, Report, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 
-VERSION = 2  # raise when an analysis computes something else from the same inputs
+VERSION = 3  # raise when an analysis computes something else from the same inputs
 
 
 class Audience(StrEnum):

@@ -36,7 +36,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.workers.models import Worker
 
-VERSION = 2  # raise when an analysis computes something else from the same inputs
+VERSION = 3  # raise when an analysis computes something else from the same inputs
 FILES = {
     "page.html": "text/html; charset=utf-8",
     "result.json": "application/json",
