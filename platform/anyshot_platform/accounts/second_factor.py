@@ -51,9 +51,10 @@ def begin_enrolment(signer: Signer, site_name: str, username: str) -> Enrolment:
     """A fresh secret for an app; nothing is kept until a code of it comes back."""
     import pyotp
     import segno
+    from pyotp.totp import TOTP
 
     secret = pyotp.random_base32()
-    address = pyotp.TOTP(secret).provisioning_uri(name=username, issuer_name=site_name)
+    address = TOTP(secret).provisioning_uri(name=username, issuer_name=site_name)
     picture = segno.make(address, error="m").svg_inline(scale=5, light="white", border=2)
     return Enrolment(secret, picture, _seal(signer, secret))
 
@@ -147,10 +148,10 @@ def _use_recovery_code(session: Session, user: User, code: str) -> bool:
 
 def _step_of(secret: str, code: str) -> int | None:
     """The 30 seconds that the code belongs to, if these are the present, the last or the next ones."""
-    import pyotp
+    from pyotp.totp import TOTP
 
     present = int(time.time()) // STEP
-    app, text = pyotp.TOTP(secret), "".join(code.split())
+    app, text = TOTP(secret), "".join(code.split())
     return next(
         (step for step in range(present - 1, present + 2) if app.verify(text, for_time=step * STEP)), None
     )

@@ -7,9 +7,9 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-import pyotp
 import pytest
 from click.testing import CliRunner
+from pyotp.totp import TOTP
 from sqlalchemy import select, update
 
 from anyshot_core.client import Client, CodeNeeded
@@ -37,7 +37,7 @@ def set_up(site: Site, **changes: Any) -> None:
 def enrol(site: Site, person: Person) -> tuple[str, list[str]]:
     """Turn a second factor on with the code before last, so that the present one is unused; secret and codes."""
     made = second_factor.begin_enrolment(site.services.signer, "Site", person.username)
-    early = pyotp.TOTP(made.secret).at(now() - timedelta(seconds=second_factor.STEP))
+    early = TOTP(made.secret).at(now() - timedelta(seconds=second_factor.STEP))
     with site.services.database.writing() as session:
         user = session.get_one(User, person.id)
         return made.secret, second_factor.turn_on(session, site.services.signer, user, made.sealed, early)
@@ -87,7 +87,7 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
     sealed = page.split('name="sealed" value="')[1].split('"')[0]
     wrong = form(site, "/account/second-factor", sealed=sealed, code="000000")
     assert wrong.status_code == 422 and "code is wrong" in wrong.text
-    early = pyotp.TOTP(secret).at(now() - timedelta(seconds=second_factor.STEP))
+    early = TOTP(secret).at(now() - timedelta(seconds=second_factor.STEP))
     done = form(site, "/account/second-factor", sealed=sealed, code=early)
     recovery = re.findall(r"<li>(\w{4}-\w{4}-\w{4}-\w{4})</li>", done.text)
     assert len(recovery) == second_factor.RECOVERY_CODES
@@ -96,7 +96,7 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
     assert half.headers["location"].startswith("/login/code")
     assert site.client.get("/account", follow_redirects=False).status_code == 401  # not signed in
     assert form(site, "/login/code", code="123456").status_code == 401
-    assert form(site, "/login/code", code=pyotp.TOTP(secret).now()).headers["location"] == "/"
+    assert form(site, "/login/code", code=TOTP(secret).now()).headers["location"] == "/"
     assert site.client.get("/account").status_code == 200
 
     in_browser(site, alice)
@@ -112,12 +112,12 @@ def test_it_is_set_up_in_the_browser_and_asked_at_log_in(site: Site, alice: Pers
 def test_without_the_password_there_is_no_question_for_a_code(site: Site, alice: Person) -> None:
     secret, _ = enrol(site, alice)
     site.client.cookies.clear()
-    answer = form(site, "/login/code", code=pyotp.TOTP(secret).now())
+    answer = form(site, "/login/code", code=TOTP(secret).now())
     assert answer.headers["location"] == "/login"
     in_browser(site, alice)
     with site.services.database.writing() as session:  # the password changes meanwhile
         session.get_one(User, alice.id).password_hash = "another"
-    assert form(site, "/login/code", code=pyotp.TOTP(secret).now()).headers["location"] == "/login"
+    assert form(site, "/login/code", code=TOTP(secret).now()).headers["location"] == "/login"
     site.client.cookies.clear()
 
 
@@ -126,7 +126,7 @@ def test_a_token_by_password_needs_the_code_too(site: Site, alice: Person) -> No
     secret, recovery = enrol(site, alice)
     assert token_for(site, alice).json()["error"] == "code_needed"
     assert token_for(site, alice, code="123456").json()["error"] == "wrong_code"
-    code = pyotp.TOTP(secret).now()
+    code = TOTP(secret).now()
     assert token_for(site, alice, code=code).status_code == 201
     assert token_for(site, alice, code=code).status_code == 401  # it was used
     assert token_for(site, alice, code=recovery[1]).status_code == 201
@@ -137,7 +137,7 @@ def test_a_token_by_password_needs_the_code_too(site: Site, alice: Person) -> No
 def test_of_eight_with_one_code_one_gets_in(postgres_site: Site) -> None:
     alice = postgres_site.person("alice", password=PASSWORD)
     secret, recovery = enrol(postgres_site, alice)
-    for code in (pyotp.TOTP(secret).now(), recovery[0]):
+    for code in (TOTP(secret).now(), recovery[0]):
 
         def use(number: int, code: str = code) -> None:
             with postgres_site.services.database.writing() as session:
@@ -199,7 +199,7 @@ def test_what_is_not_dangerous_asks_nobody(site: Site) -> None:
 def test_with_a_second_factor_the_password_proves_nothing(site: Site, alice: Person) -> None:
     secret, _ = enrol(site, alice)
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": PASSWORD}).json()["error"] == "wrong_code"
-    code = pyotp.TOTP(secret).now()
+    code = TOTP(secret).now()
     assert alice.call("POST", "/api/v1/me/proof", json={"proof": code}).status_code == 200
 
 
@@ -277,6 +277,6 @@ def test_the_command_line_asks_for_the_code(
         long_ago(embedded_site)
         asked: list[str] = []
         with Client(address, token) as client:
-            client.ask_for_proof = lambda: asked.append("asked") or pyotp.TOTP(secret).now()
+            client.ask_for_proof = lambda: asked.append("asked") or TOTP(secret).now()
             client._ask("POST", f"/competitions/{SLUG}/manage/delete", json={"confirm": SLUG})
         assert asked == ["asked"]
