@@ -24,6 +24,7 @@ from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.site.budgets.routes import meet_budgets
+from anyshot_platform.subscribers import SUBSCRIBERS
 from anyshot_platform.web.access import refuse_open_routes
 from anyshot_platform.web.admission import Admission
 from anyshot_platform.web.bodies import Bodies
@@ -38,7 +39,9 @@ def make_services(settings: PlatformSettings) -> Services:
     """All that a process needs, from its settings; the database is opened at first use."""
     services = Services(
         settings=settings,
-        database=Database(settings.database_address, pool_size=settings.database_pool_size),
+        database=Database(
+            settings.database_address, pool_size=settings.database_pool_size, subscribers=SUBSCRIBERS
+        ),
         storage=make_storage(settings),
         signer=Signer(settings.secret_key.get_secret_value()),
     )

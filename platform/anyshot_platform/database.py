@@ -32,6 +32,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapper, ORMExecuteState, Session, se
 from sqlalchemy.types import TypeDecorator
 
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.happenings import SUBSCRIBERS_KEY, Subscribers
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
@@ -166,10 +167,11 @@ class Database:
     they begin (`writing`), and those that only read never take it (`reading`).
     """
 
-    def __init__(self, address: str, *, pool_size: int = 20) -> None:
+    def __init__(self, address: str, *, pool_size: int = 20, subscribers: Subscribers | None = None) -> None:
         self.engine = _create_engine(address, pool_size)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        self._write = sessionmaker(self.engine, expire_on_commit=False)
+        told = {SUBSCRIBERS_KEY: subscribers or {}}
+        self._write = sessionmaker(self.engine, expire_on_commit=False, info=told)
         reader = self.engine.execution_options(anyshot_read_only=True)
         self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False)
         # With PostgreSQL a glance needs no BEGIN and no ROLLBACK, which are round trips.

@@ -61,6 +61,10 @@ MOVES = {
     "artifacts.storage": "kernel.storage",
     "users.limits": "budgets.limits",
     "teams.service": "competitions.teams",
+    "reports.announcing": "desk.reports.announcing",
+    "reports.catalogue": "desk.reports.catalogue",
+    "reports.inputs": "desk.reports.inputs",
+    "reports.service": "desk.reports.service",
 }
 _BY_FOLDER = {
     "desk": {

@@ -35,7 +35,7 @@ MAY_READ_FAULTS = {
     "events/watching.py",  # sees that a text changed, sends none
     "judging/results.py",  # writes what a worker tells
     "desk/phases/side_by_side.py",  # organizers compare versions
-    "reports/announcing.py",  # runs of reports, told to the organizers who asked for them
+    "desk/reports/announcing.py",  # runs of reports, told to the organizers who asked for them
     "site/reports/api.py",
     "site/submissions/results.py",
 }

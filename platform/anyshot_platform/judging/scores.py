@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.judging.happenings import ScoresChanged
+from anyshot_platform.kernel.happenings import publish
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
@@ -67,7 +68,7 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
     session.flush()
     if version.number == submission.phase.live_version:
         submission.score, submission.half_width = row.value, row.half_width
-    refresh_team(session, version, submission.team_id)
+    publish(session, ScoresChanged(version, submission.team_id))
     return True
 
 
@@ -87,5 +88,5 @@ def forget_score(session: Session, submission: Submission, version_id: str) -> N
     if row is None:
         return
     version = session.get_one(PhaseVersion, version_id)
-    refresh_team(session, version, submission.team_id, leaving=row.id)
+    publish(session, ScoresChanged(version, submission.team_id, leaving=row.id))
     session.execute(delete(SubmissionScore).where(SubmissionScore.id == row.id))

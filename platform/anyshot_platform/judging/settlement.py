@@ -8,15 +8,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
+from anyshot_platform.judging.happenings import RunEnded
 from anyshot_platform.judging.joining import join_versions
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
+from anyshot_platform.kernel.happenings import publish
 from anyshot_platform.kernel.metrics import RUNS_ENDED
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
-from anyshot_platform.reports.announcing import announce
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import deciding
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
@@ -34,8 +34,7 @@ def settle(session: Session, run: Run) -> None:
     """Bring everything that depends on a run in line with its new state; called in the same transaction."""
     if run.state in ENDED:
         RUNS_ENDED.labels((run.verdict or Verdict.OK).value).inc()
-    if run.kind == JobKind.ANALYSE:
-        announce(session, run)
+        publish(session, RunEnded(run))
     if run.submission_id is None:
         return
     submission = session.get_one(Submission, run.submission_id)

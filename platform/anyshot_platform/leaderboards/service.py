@@ -8,6 +8,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.service import stand
+from anyshot_platform.judging.happenings import ScoresChanged
 from anyshot_platform.leaderboards.candidates import find_candidates
 from anyshot_platform.leaderboards.frozen import keep_frozen
 from anyshot_platform.leaderboards.models import BoardRow
@@ -43,6 +44,11 @@ def refresh_team(
         touched = keep_frozen(session, version, team, rows, frozen, leaving)
     session.flush()
     _order_relatively(session, version, touched)
+
+
+def follow_scores(session: Session, changed: ScoresChanged) -> None:
+    """Bring the boards in line with a team's scores."""
+    refresh_team(session, changed.version, changed.team_id, leaving=changed.leaving)
 
 
 def _follow(

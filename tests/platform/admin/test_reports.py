@@ -11,11 +11,11 @@ from anyshot_analysis.jobs import JOBS, Audience
 from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.reports.catalogue import KINDS
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
-from anyshot_platform.reports.catalogue import KINDS
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
 from tests.platform.site import SLUG, Site

@@ -20,11 +20,11 @@ from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
 from anyshot_platform.desk.pools.uses import competitions_using, uses_of
+from anyshot_platform.desk.reports.catalogue import find_kind
+from anyshot_platform.desk.reports.service import list_pool_reports
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
-from anyshot_platform.reports.catalogue import find_kind
-from anyshot_platform.reports.service import list_pool_reports
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access
 from anyshot_platform.site.shell.act_frame import perform

@@ -12,13 +12,13 @@ from starlette.responses import Response
 
 from anyshot_core.report import section_of
 from anyshot_platform.artifacts.service import read_chunks
+from anyshot_platform.desk.reports import service
+from anyshot_platform.desk.reports.catalogue import KINDS, find_kind
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
-from anyshot_platform.reports import service
-from anyshot_platform.reports.catalogue import KINDS, find_kind
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.services import Services

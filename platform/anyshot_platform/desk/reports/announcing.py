@@ -1,4 +1,4 @@
-"""Tells who asked for a report that it is ready; apart from the service, which itself needs runs."""
+"""Tells who asked for a report that it is ready."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.judging.happenings import RunEnded
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.reports.models import Report
-from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 
 
-def announce(session: Session, run: Run) -> None:
+def announce_report(session: Session, ended: RunEnded) -> None:
     """Tell who asked that a report is ready, or that it failed."""
+    run = ended.run
+    if run.submission_id is not None:
+        return
     report = session.scalars(select(Report).where(Report.run_id == run.id)).one_or_none()
     if report is None or report.requested_by is None or run.state not in (RunState.FINISHED, RunState.FAILED):
         return

@@ -15,6 +15,14 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.desk.reports.catalogue import Kind, Subject
+from anyshot_platform.desk.reports.inputs import (
+    NothingToReport,
+    board_parameters,
+    gather_board,
+    pack_digests,
+    pool_parameters,
+)
 from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.leagues.models import League
@@ -22,14 +30,6 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue import priorities
 from anyshot_platform.queue.outbox import put_ring
-from anyshot_platform.reports.catalogue import Kind, Subject
-from anyshot_platform.reports.inputs import (
-    NothingToReport,
-    board_parameters,
-    gather_board,
-    pack_digests,
-    pool_parameters,
-)
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import ReportInputs, RunTable
 from anyshot_platform.runs.models import Run

@@ -1,0 +1,24 @@
+"""What judging tells the rest of the platform: a run has ended, the scores of a team have changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """A run is in a state that it does not leave; told again when the parts of a run are put together."""
+
+    run: Run
+
+
+@dataclass(frozen=True)
+class ScoresChanged:
+    """A team has a score more under a version, or another one; `leaving` is the id of one that is about to go."""
+
+    version: PhaseVersion
+    team_id: str
+    leaving: str | None = None
