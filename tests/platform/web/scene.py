@@ -633,7 +633,9 @@ def _board(session: Session, scene: Scene) -> None:
             age_hours=12 * (place + 1),
         )
         run.seconds_used = 3000.0 + 900 * place
-        result = finish(session, scene, submission, run, make_table(0.53 - 0.025 * min(place, 5.2), 50 + place))
+        result = finish(
+            session, scene, submission, run, make_table(0.53 - 0.025 * min(place, 5.2), 50 + place)
+        )
         add_board_row(session, scene, league, team, submission, result)
     organizers = add_team(session, scene.competition, "Organizers")
     for place, (name, quality) in enumerate((("Prototypical Networks", 0.44), ("Train from scratch", 0.2))):
