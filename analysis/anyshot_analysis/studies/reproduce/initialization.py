@@ -75,7 +75,7 @@ def make(material: Material) -> Report:
     }
     starts = ("random", "MAML", "USL")
     rows = [
-        [name, i + 1, c.cka, c.procrustes, c.svcca, c.pwcca, c.rows_a_column]
+        [name, i + 1, c.cka, c.procrustes, c.svcca, c.pwcca, c.images_a_column]
         for name, cs in pairs.items()
         for i, c in enumerate(cs)
     ]
