@@ -14,7 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.protocols.keys import KEY_PATTERN
-from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_core.wire.jobs import LogPolicy
 from anyshot_platform.described.parts import LARGEST, LONGEST, MOST, Key, Part, Seed, Title
 from anyshot_platform.described.quantities import Duration, Moment, Size
 from anyshot_platform.described.settings import (
@@ -26,7 +26,6 @@ from anyshot_platform.described.settings import (
     Setting,
     settings_of,
 )
-from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.old_rules import one_rule
 from anyshot_platform.phases.states import (
     AUDIENCE_WORDS,
@@ -40,8 +39,9 @@ from anyshot_platform.phases.states import (
 )
 
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
-_Phase = partial(Column, Phase.__tablename__)
-_Version = partial(Column, PhaseVersion.__tablename__)
+_VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
+_Phase = partial(Column, "phases")
+_Version = partial(Column, _VERSIONS)
 
 
 class GateSpec(Part):
@@ -313,7 +313,7 @@ SETTINGS: tuple[Setting, ...] = settings_of(PhaseSpec)
 def decides_scores(setting: Setting) -> bool:
     """Whether another value would make scores incomparable: the setting is kept with the version."""
     column = setting.mark(Column)
-    return column.table == PhaseVersion.__tablename__ if column else setting.path in _OF_THE_VERSION
+    return column.table == _VERSIONS if column else setting.path in _OF_THE_VERSION
 
 
 # Settings that become something else than one column of the version: a pool's version, drawn seeds, the root key.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_core.wire.jobs import LogPolicy
 
 
 class PhaseKind(StrEnum):
