@@ -146,7 +146,12 @@ def test_a_baseline_stands_marked_on_the_board_and_its_seeds_propose_a_gate(
     assert stage.shown(stage.site.owner(), queued["submission"])["kind"] == SubmissionKind.BASELINE
 
 
-RESCORED = (("score", JobKind.SCORE, {"scoring": {"ranking": "mean_run"}}),)
+RESCORED = (
+    ("score", JobKind.SCORE, {"scoring": {"ranking": "mean_run"}}),
+    ("score", JobKind.SCORE, {"scoring": {"ranking": "worst_run"}}),
+    ("meta_test", JobKind.META_TEST, {"tasks": {"count": 2 * TASKS}}),
+    ("everything", JobKind.EVALUATE, {"tasks": {"count": TASKS}}),
+)
 
 
 def test_versions_are_scored_anew_and_count_once_they_are_live(stage: Stage) -> None:

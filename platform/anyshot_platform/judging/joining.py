@@ -16,6 +16,7 @@ from anyshot_platform.runs.planning import (
     Urgency,
     has_source,
     next_generation,
+    origin_of,
     queue_from_source,
     queue_runs,
 )
@@ -31,14 +32,18 @@ _BULK = Urgency(priorities.BULK, bulk=True)
 def join_versions(session: Session, submission: Submission, scored: PhaseVersion) -> None:
     """Queue a submission that has just been scored under the other versions that would miss it.
 
-    That is a draft that is being scored, and the live version where `scored` was live when the runs began.
+    That is a draft that is being scored, and the live version where `scored` was live when the runs began. What is
+    scored under a draft follows from other tasks or settings: it never reaches the live version.
     """
     if submission.kind == SubmissionKind.SMOKE or standing_of(submission).deleted:
         return
     phase = submission.phase
     for version in phase.versions:
         live = version.number == phase.live_version
-        follows = live or (version.state == VersionState.SCORING and scored.number == phase.live_version)
+        was_live = scored.live_at is not None or scored.number == 1  # the first one is born live
+        follows = (live and was_live) or (
+            version.state == VersionState.SCORING and scored.number == phase.live_version
+        )
         if follows and version.id != scored.id and _needs(session, submission, version, scored):
             queue_under(session, submission, version, _mode(version), scored)
 
@@ -57,7 +62,8 @@ def _needs(session: Session, submission: Submission, version: PhaseVersion, scor
     )
     if not runs or _mode(version) == RescoreMode.EVERYTHING:
         return not runs
-    sources = {run.id for run in finished_runs(session, submission, scored)}
+    kind = JobKind.SCORE if _mode(version) == RescoreMode.SCORE else JobKind.META_TEST
+    sources = {origin_of(session, run, kind).id for run in finished_runs(session, submission, scored)}
     return sources.isdisjoint({run.source_run_id for run in runs})
 
 

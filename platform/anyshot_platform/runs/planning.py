@@ -68,7 +68,8 @@ def queue_from_source(
     """Queue a re-scoring of a finished run: from its predictions (SCORE) or its saved learner (META_TEST).
 
     A part is scored again as that part, and so is a dataset's tested again; the sweeper puts the parts together as it
-    did before. Of other shards only the first has a learner, from which the whole is tested: see `has_source`.
+    did before. Of other shards only the first has a learner, from which the whole is tested: see `has_source`. A run
+    that was re-scored itself leads to the one that it was re-scored from: see `origin_of`.
     """
     shard = source.shard_index if kind == JobKind.SCORE or version.each_dataset else None
     parts = 1 if shard is None else source.shard_count
@@ -82,7 +83,7 @@ def queue_from_source(
         seed_index=source.seed_index,
         shard_index=shard,
         shard_count=parts,
-        source_run_id=source.id,
+        source_run_id=origin_of(session, source, kind).id,
         priority=urgency.priority,
         bulk=urgency.bulk,
         **demands(version),
@@ -107,6 +108,17 @@ def demands(version: PhaseVersion) -> dict[str, Any]:
 def has_source(run: Run, kind: JobKind) -> bool:
     """Whether a finished run holds what a re-scoring of this kind starts from."""
     return kind == JobKind.SCORE or not run.shard_index or goes_by_dataset(run)
+
+
+def origin_of(session: Session, run: Run, kind: JobKind) -> Run:
+    """The run that keeps what a re-scoring of `run` starts from.
+
+    A re-scoring keeps no predictions of its own, and a repeated meta-test no learner: both have those of their source.
+    """
+    borrowed = (JobKind.SCORE,) if kind == JobKind.SCORE else (JobKind.SCORE, JobKind.META_TEST)
+    while run.kind in borrowed and run.source_run_id is not None:
+        run = session.get_one(Run, run.source_run_id)
+    return run
 
 
 def require_evaluable(version: PhaseVersion) -> None:
