@@ -132,6 +132,22 @@ def why_not_run(services: Services, baseline: Baseline) -> str:
     )
 
 
+def not_run_in(session: Session, services: Services, competition: Competition, league: str) -> str:
+    """What a league's public board says of the baselines that this site cannot run; empty where there are none."""
+    rows = [
+        row
+        for row in list_baselines(session, competition)
+        if league in row.leagues and why_not_run(services, row)
+    ]
+    if not rows:
+        return ""
+    names = ", ".join(f"“{row.name}”" for row in rows)
+    files = ", ".join(dict.fromkeys(row.weights for row in rows))
+    return (
+        f"Not run: {names}. This site does not offer the pretrained weights that they start from ({files})."
+    )
+
+
 def _offered(services: Services, name: str) -> Path | None:
     """The weights file of that name, where the site has it."""
     folder = services.settings.weights_folder

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
+from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -27,25 +28,58 @@ def name_is_free(session: Session, competition_id: str, name: str) -> bool:
     return session.scalar(taken) is None
 
 
+def dissolve(session: Session, team: Team, *, submitted: bool) -> None:
+    """End a team that nobody is left in. One that never submitted gives its name free."""
+    team.deleted_at = now()
+    if not submitted:
+        team.name_key = team.id
+    session.flush()
+
+
 def make_solo_team(
     session: Session, membership: Membership, user: User, pseudonym: str | None = None
 ) -> Team:
-    """A team of one for a new participant, under a pseudonym or else the user's name."""
+    """A team of one: the person's own of before where it was dissolved, else a new one.
+
+    A new one is named by the pseudonym or else by the user's name.
+    """
+    team = _own_of_before(session, membership)
+    if team is None:
+        name = _free_name(session, membership, user, pseudonym)
+        team = Team(
+            competition_id=membership.competition_id,
+            name=name,
+            name_key=name.casefold(),
+            solo=True,
+            captain_id=user.id,
+        )
+        session.add(team)
+    else:
+        if team.name_key != team.name.casefold() and not name_is_free(
+            session, team.competition_id, team.name
+        ):
+            team.name = _free_name(session, membership, user)
+        team.name_key, team.solo, team.deleted_at = team.name.casefold(), True, None
+    session.flush()
+    membership.team_id = team.id
+    return team
+
+
+def _own_of_before(session: Session, membership: Membership) -> Team | None:
+    """The team that was dissolved when this person, its last member, went to another one."""
+    query = select(Team).where(
+        Team.competition_id == membership.competition_id,
+        Team.captain_id == membership.user_id,
+        Team.deleted_at.is_not(None),
+    )
+    return session.scalars(query.order_by(Team.deleted_at.desc()).limit(1)).first()
+
+
+def _free_name(session: Session, membership: Membership, user: User, pseudonym: str | None = None) -> str:
     if pseudonym:
         name = check_team_name(pseudonym)
         if not name_is_free(session, membership.competition_id, name):
             raise Conflict("Another team has this name.", field="pseudonym")
-    else:
-        candidates = chain([user.username], (f"{user.username} ({number})" for number in count(2)))
-        name = next(text for text in candidates if name_is_free(session, membership.competition_id, text))
-    team = Team(
-        competition_id=membership.competition_id,
-        name=name,
-        name_key=name.casefold(),
-        solo=True,
-        captain_id=user.id,
-    )
-    session.add(team)
-    session.flush()
-    membership.team_id = team.id
-    return team
+        return name
+    candidates = chain([user.username], (f"{user.username} ({number})" for number in count(2)))
+    return next(text for text in candidates if name_is_free(session, membership.competition_id, text))

@@ -2,7 +2,7 @@
 
 A league asks when it has questions, or when every member must qualify; who has to answer is every member of the
 team, or one of them. Where organizers approve, they decide once on a team, not on each submission; a change of the
-team's members, or of an answer, opens the decision again.
+team's members, or of an answer, takes an admission back until they decide again. A refusal stays until they lift it.
 """
 
 from __future__ import annotations
@@ -59,6 +59,11 @@ def questions_of(league: League) -> list[LeagueQuestionSpec]:
 def asks(league: League) -> bool:
     """Whether a team has to answer before it can have an entry."""
     return bool(league.questions) or league.every_member_qualifies
+
+
+def approves_teams(league: League) -> bool:
+    """Whether organizers decide on a team in this league, once, and not on each of its submissions."""
+    return league.admission == Admission.APPROVAL and asks(league)
 
 
 def eligibility_of(session: Session, league: League, team: Team) -> Eligibility:

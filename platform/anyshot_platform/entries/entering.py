@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.entries.eligibility import asks, eligibility_of
+from anyshot_platform.entries.eligibility import approves_teams, asks, eligibility_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.leagues.models import League, LeagueEntry
@@ -99,23 +100,23 @@ def _has_entry(session: Session, league: League, team: Team) -> bool:
 def enter(session: Session, submission: Submission, leagues: Sequence[League]) -> None:
     """Put a submission into leagues; members whose answers a league needs are asked."""
     for league in leagues:
-        by_team = league.admission == Admission.APPROVAL and asks(league)
-        status = EntryStatus.ADMITTED if by_team else _FIRST[league.admission]
+        status = EntryStatus.ADMITTED if approves_teams(league) else _FIRST[league.admission]
         session.add(LeagueEntry(submission_id=submission.id, league_id=league.id, status=status))
         if submission.kind == SubmissionKind.ENTRY and asks(league):
-            _ask(session, submission, league)
+            tell_who_must_answer(session, session.get_one(Team, submission.team_id), league)
     session.flush()
 
 
-def _ask(session: Session, submission: Submission, league: League) -> None:
-    team = session.get_one(Team, submission.team_id)
+def tell_who_must_answer(session: Session, team: Team, league: League) -> None:
+    """Ask the members whose answers to a league's questions hold their team's entry back."""
     found = eligibility_of(session, league, team)
-    waiting = [row.user.id for row in found.members if row.user.username in found.missing]
+    held_back = found.status == EntryStatus.DECLARED
+    waiting = [row.user.id for row in found.members if held_back and row.user.username in found.missing]
     notify(
         session,
         waiting,
         kind="membership",
-        title=f"{team.name} entered the league {league.name}: please answer its questions",
+        title=f"{team.name} is in the league {league.name}: please answer its questions",
         body="The entry is held back until the members who must qualify have answered.",
-        url=f"/competitions/{submission.competition.slug}/leagues",
+        url=f"/competitions/{session.get_one(Competition, team.competition_id).slug}/leagues",
     )

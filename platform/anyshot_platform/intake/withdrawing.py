@@ -1,4 +1,4 @@
-"""A team takes a submission off the boards, and puts it back while its phase is open."""
+"""A team cancels a submission, takes it off the boards, and puts it back while its phase is open."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.intake.service import refresh_boards
+from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.phases.service import PhaseNotOpen, closed_since
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
+
+
+def can_cancel(submission: Submission) -> bool:
+    """Whether its team may still cancel what of it has not ended.
+
+    An upload before the close counts, even if it runs after: cancelling it then would be a choice made with what the
+    run showed, and would let an earlier submission stand in its place.
+    """
+    return submission.kind != SubmissionKind.ENTRY or closed_since(submission.phase) is None
+
+
+def cancel(session: Session, submission: Submission, *, by: str) -> None:
+    """Cancel a submission at its team's wish; raises `PhaseNotOpen` once the phase has closed, `NothingToCancel`."""
+    if submission.status in ACTIVE and not can_cancel(submission):
+        raise PhaseNotOpen(
+            f"“{submission.phase.name}” is closed: what was uploaded in time is your team's choice, and cannot be "
+            "cancelled any more. When it is scored, your team can withdraw it; nothing takes its place."
+        )
+    cancel_submission(session, submission, by=by)
 
 
 def withdrawing_means(submission: Submission) -> str:

@@ -19,6 +19,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import deciding
+from anyshot_platform.runs.repeating import lost_with
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.sight.faults import fault_of
@@ -43,7 +44,7 @@ def settle(session: Session, run: Run) -> None:
     if run.state == RunState.FINISHED:
         _ring_waiting_shards(session, run, siblings)
     elif run.state in ENDED and run in counting:
-        _cancel_hopeless(session, run, siblings)
+        _cancel_hopeless(session, run, lost_with(submission, run, siblings))
     if combine_scores(session, submission, run.phase_version_id, siblings):
         join_versions(session, submission, run.phase_version)
     if _decides_status(session, submission, run):

@@ -19,12 +19,17 @@ from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 
 
+def shown_since(version: PhaseVersion, frozen: datetime) -> datetime:
+    """The moment whose rows a version's frozen board shows: the freeze, or when the version became live after it."""
+    return max(frozen, version.live_at or frozen)
+
+
 def keep_frozen(
     session: Session,
     version: PhaseVersion,
     team: Team,
     rows: Sequence[BoardRow],
-    frozen: datetime,
+    moment: datetime,
     leaving: str | None,
 ) -> set[str]:
     """Take off a team's rows that may no longer stand, bring back those that may again; returns their leagues.
@@ -39,7 +44,7 @@ def keep_frozen(
     there = {(row.league_id, row.row_key) for row in rows}
     back = [
         stood
-        for stood in _stood_at(session, version, team, frozen)
+        for stood in _stood_at(session, version, team, moment)
         if (stood.league_id, stood.row_key) not in there
         and (stood.league_id, stood.score.submission_id) in may
     ]
@@ -62,6 +67,21 @@ def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datet
         Candidate(league_id, row_key, not team.out_of_ranking, known[change.submission_id, change.value])
         for (league_id, row_key), change in _last_changes(session, version, team, moment).items()
         if change.value is not None and (change.submission_id, change.value) in known
+    ]
+
+
+def stood_under(
+    session: Session, old: PhaseVersion, new: PhaseVersion, team: Team, moment: datetime
+) -> list[Candidate]:
+    """What a team had on the boards of `old` at a moment, with its scores under `new`; without one it is left out."""
+    query = select(SubmissionScore).where(
+        SubmissionScore.phase_version_id == new.id, SubmissionScore.team_id == team.id
+    )
+    scores = {score.submission_id: score for score in session.scalars(query)}
+    return [
+        Candidate(league_id, row_key, not team.out_of_ranking, scores[change.submission_id])
+        for (league_id, row_key), change in _last_changes(session, old, team, moment).items()
+        if change.value is not None and change.submission_id in scores
     ]
 
 

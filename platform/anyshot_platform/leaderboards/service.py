@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.entries.service import stand
 from anyshot_platform.judging.happenings import ScoresChanged
 from anyshot_platform.leaderboards.candidates import find_candidates
-from anyshot_platform.leaderboards.frozen import keep_frozen
-from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.frozen import keep_frozen, shown_since, stood_under
+from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.rows import Candidate, add_row, note_change, remove_row, update_row
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
@@ -41,7 +41,7 @@ def refresh_team(
         found = find_candidates(session, version, team, standings, leaving)
         touched = _follow(session, version, team, rows, found)
     else:
-        touched = keep_frozen(session, version, team, rows, frozen, leaving)
+        touched = keep_frozen(session, version, team, rows, shown_since(version, frozen), leaving)
     session.flush()
     _order_relatively(session, version, touched)
 
@@ -72,6 +72,28 @@ def _follow(
         add_row(session, version, team, candidate)
         touched.add(candidate.league_id)
     return touched
+
+
+def carry_frozen(session: Session, old: PhaseVersion, new: PhaseVersion) -> None:
+    """Before `new` becomes live on a frozen board: what stood under `old` stands there too, with its new scores."""
+    since = publication_of(new.phase).frozen
+    if since is None:
+        return
+    rows: dict[str, list[BoardRow]] = {}
+    for row in session.scalars(select(BoardRow).where(BoardRow.phase_version_id == new.id)):
+        rows.setdefault(row.team_id, []).append(row)
+    touched = set[str]()
+    for team in _teams_on(session, old, new):
+        stood = stood_under(session, old, new, team, shown_since(old, since))
+        touched |= _follow(session, new, team, rows.get(team.id, []), stood)
+    session.flush()
+    _order_relatively(session, new, touched)
+
+
+def _teams_on(session: Session, *versions: PhaseVersion) -> list[Team]:
+    """The teams that have or had a row on the boards of these versions."""
+    mine = select(BoardChange.team_id).where(BoardChange.phase_version_id.in_([one.id for one in versions]))
+    return list(session.scalars(select(Team).where(Team.id.in_(mine)).order_by(Team.id)))
 
 
 def refresh_everywhere(session: Session, team_id: str) -> None:

@@ -17,7 +17,7 @@ _SPECIAL = {
     "^": r"\textasciicircum{}",
     **{sign: f"\\{sign}" for sign in "#$%&_"},
 }
-_HEAD = r"""% {title}. Scores with 95 % intervals; ranks by {rule}
+_HEAD = r"""% {title}. Scores with 95 % intervals. Ranking rule: {rule}
 \begin{{tabular}}{{rlrr}}
 \toprule
 Rank & Team & Score & Prize \\

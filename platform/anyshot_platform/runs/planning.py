@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,8 +50,16 @@ def queue_runs(
     runs = [
         run
         for seed_index in range(1 if submission.kind == SubmissionKind.SMOKE else version.seeded_runs)
-        for run in _runs_of_seed(session, submission, version, urgency, generation, seed_index)
+        for run in plan_seed(session, submission, version, urgency, generation, seed_index)
     ]
+    add_to_queue(session, submission, version, runs)
+    return runs
+
+
+def add_to_queue(
+    session: Session, submission: Submission, version: PhaseVersion, runs: Sequence[Run]
+) -> None:
+    """Queue planned runs; under the live version their submission waits for them."""
     session.add_all(runs)
     session.flush()
     for run in runs:
@@ -59,7 +68,6 @@ def queue_runs(
     if version.number == submission.phase.live_version:
         submission.status = SubmissionStatus.QUEUED
         submission.verdict = submission.cause = submission.finished_at = None
-    return runs
 
 
 def queue_from_source(
@@ -139,7 +147,7 @@ def next_generation(session: Session, submission: Submission, version: PhaseVers
     return 0 if last is None else last + 1
 
 
-def _runs_of_seed(
+def plan_seed(
     session: Session,
     submission: Submission,
     version: PhaseVersion,
@@ -147,6 +155,7 @@ def _runs_of_seed(
     generation: int,
     seed_index: int,
 ) -> list[Run]:
+    """The runs of one seed, not queued yet: one, or one for each part."""
     smoke = submission.kind == SubmissionKind.SMOKE
     shards = 1 if smoke else count_parts(session, version)
     test_seed = secrets_of(version).tasks(seed_index)

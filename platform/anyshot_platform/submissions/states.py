@@ -15,6 +15,9 @@ class SubmissionStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+ACTIVE = (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING)
+
+
 class SubmissionKind(StrEnum):
     """Why a submission is evaluated."""
 

@@ -14,7 +14,7 @@ from anyshot_starting_kit.cli.consent import ask_first, consent_options
 @click.command()
 @click.argument("competition")
 @click.argument("phase")
-@click.argument("step", type=click.Choice(["preview", "launch", "publish", "unpublish"]))
+@click.argument("step", type=click.Choice(["preview", "launch", "failed", "repeat", "publish", "unpublish"]))
 @click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
 @click.option(
     "--replace",
@@ -33,8 +33,11 @@ def final(
     replace: tuple[str, ...],
     **said: Any,
 ) -> None:
-    """Preview who enters the final PHASE, launch their runs, publish the results."""
+    """Preview who enters the final PHASE, launch their runs, repeat what failed, publish the results."""
     path = f"/phases/{phase}/final"
+    if step in ("failed", "repeat"):
+        _repeat_failed(client, competition, path, step, **said)
+        return
     if step in ("preview", "launch"):
         rows = client.organize("GET", competition, path)
         _show_candidates(rows)
@@ -51,6 +54,21 @@ def final(
         found = client.organize("POST", competition, f"{path}/unpublish")
     words = "are public" if found["published_at"] else "are hidden"
     click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
+
+
+def _repeat_failed(client: Client, competition: str, path: str, step: str, **said: Any) -> None:
+    """Show the entries without a score, or queue again those of their runs that the rule repeats."""
+    if step == "failed":
+        rows = client.organize("GET", competition, f"{path}/failed")
+    else:
+        rows = ask_first(lambda more: client.organize("POST", competition, f"{path}/repeat", more), **said)
+    for row in rows:
+        click.echo(row["words"])
+    number = sum(len(row["runs"]) for row in rows if row["repeated"])
+    if step == "repeat" or not rows:
+        click.echo(
+            f"{number} runs are queued again." if rows else "No run of this phase waits to be repeated."
+        )
 
 
 def _waiting(rows: list[dict[str, Any]], replace: tuple[str, ...]) -> int:
@@ -151,6 +169,39 @@ def code(client: Client, competition: str, step: str, team: str | None, **said: 
         click.echo(f"{row['name']:24} {state:8} {' '.join(row['submissions'])}".rstrip())
 
 
+@click.command()
+@click.argument("competition")
+@click.argument("username", required=False, default="")
+@click.option("--to", default="", metavar="TEAM", help="The name of the team to move to.")
+@click.option("--alone", is_flag=True, help="Move to a team of their own.")
+@consent_options
+@connection_options
+def members(client: Client, competition: str, username: str, to: str, alone: bool, **said: Any) -> None:
+    """List the members of COMPETITION, or move USERNAME to another team; both teams see the reason."""
+    if not username:
+        _show_members(client, competition)
+        return
+    if bool(to) == alone:
+        raise click.UsageError("Say where to: --to TEAM, or --alone for a team of their own.")
+    found = client.organize("GET", competition, "/people", params={"q": username})["items"]
+    ids = [row["id"] for row in found if row["username"].casefold() == username.casefold()]
+    if not ids:
+        raise click.UsageError(f"There is no member “{username}” in {competition}.")
+    path = f"/people/{ids[0]}/move"
+    moved = ask_first(lambda more: client.organize("POST", competition, path, {"team": to, **more}), **said)
+    click.echo(f"{moved['username']} is in “{moved['team']['name']}” now.")
+
+
+def _show_members(client: Client, competition: str) -> None:
+    number, pages = 1, 1
+    while number <= pages:
+        found = client.organize("GET", competition, "/people", params={"page": number})
+        for row in found["items"]:
+            team = row["team"]["name"] if row["team"] else ""
+            click.echo(f"{row['username']:24} {row['role']:12} {row['status']:10} {team}".rstrip())
+        number, pages = number + 1, found["pages"]
+
+
 def _team_of(client: Client, competition: str, rows: list[dict[str, Any]], name: str) -> str:
     """The id of a team with code, or of any team that a member is in."""
     known = {row["name"]: row["team"] for row in rows}
@@ -162,4 +213,4 @@ def _team_of(client: Client, competition: str, rows: list[dict[str, Any]], name:
     return known[name]
 
 
-ACT_COMMANDS = (final, pool, version, code)
+ACT_COMMANDS = (final, pool, version, code, members)

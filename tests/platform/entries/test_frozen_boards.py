@@ -180,3 +180,48 @@ def test_freezing_twice_keeps_the_first_moment(site: Site, worker: PaperWorker) 
 def test_freezing_is_said_on_the_phases_page(site: Site) -> None:
     assert flash(post(site.owner(), f"{BASE}/phases/feedback/freeze"))
     assert "board frozen" in page(site.owner(), f"{BASE}/phases").text
+
+
+VERSIONS = f"{MANAGE}/phases/feedback/versions"
+
+
+def make_live(site: Site, worker: PaperWorker, scores: dict[str, float], *, number: int = 2) -> list[str]:
+    """A version that scores everything anew becomes live; what the act says it does. Scores by submission."""
+    owner = site.owner()
+    if number == 2:
+        settings = owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
+        settings["tasks"]["count"] = 11
+        drafted = owner.call("POST", VERSIONS, json={"settings": settings, "reason": "more tasks"})
+        assert drafted.status_code == 201, drafted.text
+        assert owner.call("POST", f"{VERSIONS}/2/rescore", json={"mode": "everything"}).status_code == 200
+        while job := worker.claim():
+            worker.complete(job, scores[job["submission_id"]])
+    asked = owner.call("POST", f"{VERSIONS}/{number}/make-live", json={})
+    done = owner.call("POST", f"{VERSIONS}/{number}/make-live", json={"confirm": "feedback"})
+    assert done.status_code == 200, done.text
+    return asked.json()["preview"]["does"]
+
+
+def test_a_version_that_becomes_live_shows_what_stood_on_the_frozen_board(
+    site: Site, worker: PaperWorker
+) -> None:
+    """Its board was empty."""
+    ada, bob, eva = site.member("ada"), site.member("bob"), site.member("eva")
+    first, other, third = scored(worker, ada, 0.6), scored(worker, bob, 0.3), scored(worker, eva, 0.2)
+    freeze(site)
+    later = scored(worker, ada, 0.9)
+    act(site, "disqualify", third)
+    said = make_live(site, worker, {first: 0.31, other: 0.4, third: 0.1, later: 0.95})
+    assert (
+        "The board stays frozen: the same submissions stand on it, with their scores of this version." in said
+    )
+    assert names(site, "free") == [("bob", 0.4), ("ada", 0.31)]  # not the later one of ada
+    act(site, "qualify", third)
+    assert names(site, "free") == [("bob", 0.4), ("ada", 0.31), ("eva", 0.1)]
+    act(site, "disqualify", first)
+    assert names(site, "free") == [("bob", 0.4), ("eva", 0.1)]
+    act(site, "qualify", first)
+    make_live(site, worker, {}, number=1)
+    assert names(site, "free") == [("ada", 0.6), ("bob", 0.3), ("eva", 0.2)]
+    freeze(site, "unfreeze")
+    assert names(site, "free") == [("ada", 0.9), ("bob", 0.3), ("eva", 0.2)]

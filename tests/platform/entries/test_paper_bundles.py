@@ -16,6 +16,7 @@ from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.bundles.schema import BaselineSpec
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import flash, page, post
+from tests.platform.entries.playing import open_it
 from tests.platform.site import Person, Site
 
 BASELINES = Path(__file__).resolve().parents[3] / "baselines"
@@ -82,6 +83,40 @@ def test_without_the_weights_the_row_says_so_and_nothing_runs(embedded_site: Sit
     assert (WORDS in rows["metadelta-pretrained"], rows["metadelta"]) == (True, "")
     with embedded_site.services.database.reading() as session:
         assert session.query(Submission).count() == 0
+
+
+@pytest.mark.parametrize(("league", "number"), [("free-style", 6), ("meta-learning", 0)])
+def test_the_public_board_names_the_baselines_that_are_not_run(
+    embedded_site: Site, olga: Person, league: str, number: int
+) -> None:
+    open_it(embedded_site, PAPERS[0])
+    visitor, where = embedded_site.person("vera"), "/competitions/cross-domain-metadl-2022"
+    shown = page(visitor, f"{where}/leaderboard?phase=feedback&league={league}").text
+    board = f"/api/v1{where}/phases/feedback/leaderboard?league={league}"
+    words = visitor.call("GET", board).json()["baselines_not_run"]
+    assert words.count("pretrained”") == number and (words in shown) and ("Not run:" in shown) == bool(number)
+    assert (
+        "This site does not offer the pretrained weights that they start from (resnet18.pt)." in shown
+    ) == bool(number)
+
+
+def test_the_phases_of_2021() -> None:
+    """Section 2.1 of the paper of 2022: 5-way 5-shot, half of the classes, five datasets and five others, by ranks."""
+    spec = read_ready_made(PAPERS[1]).spec
+    feedback, final = (next(one for one in spec.phases if one.key == key) for key in ("feedback", "final"))
+    assert feedback.tasks is not None and final.tasks is not None
+    protocol = {"name": "within_domain", "ways": 5, "shots": 5, "query": 20}
+    for phase, pool, runs in ((feedback, "metadl-2021-feedback", 1), (final, "metadl-2021-final", 3)):
+        tasks = phase.tasks
+        assert tasks is not None and protocol.items() <= tasks.protocol.items()
+        assert (tasks.meta_train, tasks.meta_test, tasks.each_dataset) == (pool, pool, True)
+        assert phase.scoring is not None
+        assert (phase.scoring.runs, phase.scoring.ranking) == (runs, "dataset_ranks_worst")
+    assert final.tasks.same_test_tasks  # the three runs differ in training only
+    assert final.entries is not None and (final.entries.phase, final.entries.gates) == ("feedback", [])
+    assert {"Matching Networks", "MetaDelta++", "MetaDelta++, pretrained"} <= {
+        row.title for row in spec.baselines
+    }
 
 
 def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from anyshot_platform.database import now
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.entries.test_entries import ENTRIES, names, scored
 from tests.platform.entries.test_finals import end_feedback, final, preview
-from tests.platform.site import SLUG, PaperWorker, Person, Site
+from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 __all__ = ["final"]
 FOR_GOOD = "this is for good, and no other submission of your team takes its place"
@@ -130,3 +130,49 @@ def test_a_phase_that_opens_again_gives_the_choice_back(embedded_site: Site, wor
     site.set_phase(ends_at=now() + timedelta(days=1))
     assert flash(post(ada, f"/submissions/{last}/restore")) == "It is back on the leaderboard."
     assert names(site, "free") == [("ada", 0.2)]
+
+
+def test_after_the_close_a_team_cannot_cancel_what_it_uploaded_in_time(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    """Else it would look at how the last one runs, and let an earlier one stand: the choice ends with the phase."""
+    site, ada = embedded_site, embedded_site.member("ada")
+    scored(worker, ada, 0.9)
+    last = ada.submit(make_zip(salt="last")).json()["id"]
+    job = worker.claim()
+    assert job is not None
+    assert "Cancel" in page(ada, f"/submissions/{last}").text
+    end_feedback(site)
+    shown = page(ada, f"/submissions/{last}").text
+    assert f"/submissions/{last}/cancel" not in shown
+    assert "The phase has closed: this upload counts, and cannot be cancelled." in shown
+    refused = ada.call("POST", f"/api/v1/submissions/{last}/cancel")
+    assert (refused.status_code, refused.json()["error"]) == (409, "phase_not_open")
+    assert "“Feedback” is closed: what was uploaded in time is your team's choice" in flash(
+        post(ada, f"/submissions/{last}/cancel")
+    )
+    assert worker.complete(job, 0.2).status_code == 204
+    assert names(site, "free") == [("ada", 0.2)]
+
+
+def test_while_the_phase_is_open_a_team_cancels_and_the_earlier_one_stands(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    ada = embedded_site.member("ada")
+    scored(worker, ada, 0.9)
+    last = ada.submit(make_zip(salt="last")).json()["id"]
+    assert ada.call("POST", f"/api/v1/submissions/{last}/cancel").json()["status"] == "cancelled"
+    assert names(embedded_site, "free") == [("ada", 0.9)]
+
+
+def test_after_the_close_organizers_cancel_what_hangs_and_teams_their_smoke_tests(
+    embedded_site: Site, worker: PaperWorker
+) -> None:
+    site, ada = embedded_site, embedded_site.member("ada")
+    site.offer_smoke_tests()
+    last, smoke = (ada.submit(make_zip(salt=str(test)), smoke=test).json()["id"] for test in (False, True))
+    end_feedback(site)
+    assert ada.call("POST", f"/api/v1/submissions/{smoke}/cancel").status_code == 200
+    body = {"act": "cancel", "ids": [last]}
+    done = site.owner().call("POST", f"/api/v1/competitions/{SLUG}/manage/submissions/acts", json=body)
+    assert done.json()["done"] == [last]

@@ -35,7 +35,8 @@ class Invitation:
     user: User
 
 
-def _target(session: Session, membership: Membership) -> Target:
+def member_target(session: Session, membership: Membership) -> Target:
+    """A member, by user name."""
     name = session.get_one(User, membership.user_id).username
     return Target("member", membership.id, name, name, (membership.competition_id,))
 
@@ -172,13 +173,13 @@ def _invite(session: Session, invitation: Invitation, deed: Deed) -> Done:
     return Done(words, after=after, result=membership)
 
 
-APPROVE = Act("member.approve", "Approve {}", _target, _look_approve, _approve, "Ban them.")
-REJECT = Act("member.reject", "Reject {}", _target, _look_reject, _reject, "Approve them.")
-BAN = Act("member.ban", "Ban {}", _target, _look_ban, _ban, "Lift the ban.", dangerous=True)
+APPROVE = Act("member.approve", "Approve {}", member_target, _look_approve, _approve, "Ban them.")
+REJECT = Act("member.reject", "Reject {}", member_target, _look_reject, _reject, "Approve them.")
+BAN = Act("member.ban", "Ban {}", member_target, _look_ban, _ban, "Lift the ban.", dangerous=True)
 ROLE = Act(
     "member.role",
     "Change the role of {}",
-    _target,
+    member_target,
     _look_role,
     _give_role,
     "Give them their role back; what they saw they know.",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.choosing import choices_of
+from anyshot_platform.entries.entering import tell_who_must_answer
+from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.service import find_entry
+from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
 from anyshot_platform.leagues.models import League
@@ -36,9 +40,19 @@ def answer(
 
 
 def ask_again(session: Session, team_id: str) -> None:
-    """The members of a team have changed: its leagues ask again, and its entries follow."""
+    """The members of a team have changed: its leagues ask again, its entries follow, who has to answer hears."""
     eligibility.ask_again(session, team_id)
     refresh_everywhere(session, team_id)
+    team = session.get_one(Team, team_id)
+    for league in leagues_that_ask(session, team) if team.deleted_at is None else []:
+        tell_who_must_answer(session, team, league)
+
+
+def leagues_that_ask(session: Session, team: Team) -> list[League]:
+    """The leagues in which a team has an entry, and which ask its members something."""
+    mine = select(Entry.league_id).where(Entry.team_id == team.id, Entry.state != EntryState.GONE)
+    query = select(League).where(League.id.in_(mine), League.deleted_at.is_(None)).order_by(League.position)
+    return [league for league in session.scalars(query) if eligibility.asks(league)]
 
 
 def choose_by_hand(

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.database import now
+from anyshot_platform.entries.eligibility import approves_teams
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.leaderboards.service import refresh_team
@@ -68,7 +69,10 @@ def restore_league(session: Session, league: League, actor_id: str) -> None:
 def list_entries(
     session: Session, competition: Competition, *, status: EntryStatus | None = None, limit: int = 200
 ) -> list[EntryRow]:
-    """Entries of the leagues that do not admit everybody, those that wait first."""
+    """Submissions in leagues where organizers decide on each, those that wait first.
+
+    Left out are the leagues that approve teams: there the decision is about the team.
+    """
     query = (
         select(LeagueEntry, League, Submission, Team.name)
         .join(League, League.id == LeagueEntry.league_id)
@@ -79,7 +83,7 @@ def list_entries(
             League.deleted_at.is_(None),
             kept(),
         )
-        .where(League.admission.in_(["approval", "from_scratch"]))
+        .where(League.id.in_([league.id for league in list_leagues(session, competition) if _judges(league)]))
         .order_by(LeagueEntry.status != EntryStatus.DECLARED, Submission.created_at.desc())
         .limit(limit)
     )
@@ -89,6 +93,11 @@ def list_entries(
         EntryRow(entry, league, submission, team, _members(session, submission.team_id))
         for entry, league, submission, team in session.execute(query)
     ]
+
+
+def _judges(league: League) -> bool:
+    """Whether organizers decide on each submission in a league."""
+    return league.admission in (Admission.APPROVAL, Admission.FROM_SCRATCH) and not approves_teams(league)
 
 
 def _members(session: Session, team_id: str) -> tuple[str, ...]:

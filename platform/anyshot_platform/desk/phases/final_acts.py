@@ -1,4 +1,4 @@
-"""Acts on a final phase: launching it, publishing its results, taking the publication back."""
+"""Acts on a final phase: launching it, repeating what failed, publishing its results, taking that back."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.desk.phases import finals, publication
+from anyshot_platform.desk.phases import finals, publication, repeats
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.runs import repeating
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.sight.code import hides_code
 from anyshot_platform.sight.phases import publication_of
@@ -89,6 +91,10 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
         _count_entries(session, phase, counting(), Submission.score.is_(None)),
     )
     blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
+    repeated = repeats.repeatable(session, phase)
+    if repeated:
+        names = ", ".join(sorted({row.submission.team.name for row in repeated}))
+        blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
     if not _count_entries(session, phase, kept()):
         blocked.append("Nobody has an entry in this phase: the boards are empty.")
     unscored = (
@@ -184,6 +190,40 @@ def _launch(session: Session, phase: Phase, deed: Deed) -> Done:
     return Done(f"{len(entered)} entries are queued.", after={"entries": len(entered)}, result=entered)
 
 
+def _look_repeat(session: Session, phase: Phase, deed: Deed) -> Findings:
+    found = repeats.find_failed(session, phase)
+    if not any(row.repeated for row in found):
+        return Findings(done="No run of this phase waits to be repeated.")
+    public = publication_of(phase).published is not None
+    return Findings(
+        blocked=["The results are public: a repeated run changes them."] if public else [],
+        does=[row.words for row in found],
+    )
+
+
+def _repeat(session: Session, phase: Phase, deed: Deed) -> Done:
+    version, found = live_version(session, phase), repeats.repeatable(session, phase)
+    runs = [
+        run
+        for row in found
+        for run in repeating.repeat(session, row.submission, version, Urgency(phase.priority))
+    ]
+    number = len(runs)
+    return Done(
+        f"{number} {'run is' if number == 1 else 'runs are'} queued again, with the same seeds.",
+        after={"repeated": {row.submission.id: [place + 1 for place in row.seeds] for row in found}},
+        result=found,
+    )
+
+
+REPEAT = Act(
+    key="final.repeat",
+    title="Repeat the failed runs of {}",
+    target=phase_target,
+    look=_look_repeat,
+    do=_repeat,
+    undo="Cancel the entries under Submissions.",
+)
 PUBLISH = Act(
     key="final.publish",
     title="Publish the results of {}",

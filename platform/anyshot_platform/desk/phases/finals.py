@@ -23,11 +23,9 @@ from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.planning import require_evaluable
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import ACTIVE, SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_scoring.rankings import passes_gate
-
-ACTIVE = (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING)
 
 
 @dataclass
@@ -149,7 +147,7 @@ def _candidates(
 
 def _why_not(row: TeamEntry, gate: float | None) -> str:
     if row.entry.state != EntryState.STANDING:
-        return f"{STATE_WORDS[row.entry.state]}. {row.entry.reason}".strip()
+        return ": ".join(part for part in (STATE_WORDS[row.entry.state], row.entry.reason) if part)
     score = row.submission.score or 0.0
     if not passes_gate(score, gate):
         return f"{score:.3f} does not beat the gate of {gate:.3f}"

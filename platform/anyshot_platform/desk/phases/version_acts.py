@@ -10,8 +10,9 @@ from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.desk.phases import versions
 from anyshot_platform.desk.phases.side_by_side import Compared, compare, progress_of
 from anyshot_platform.judging.joining import not_queued, still_running, without_score
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 
 _NAMED = 5
@@ -49,9 +50,15 @@ def _look_live(session: Session, version: PhaseVersion, deed: Deed) -> Findings:
     return Findings(
         refused=refused,
         blocked=[losing + "They would leave the boards."] if lost and not refused else [],
-        does=_differences(compare(session, phase, live, version)),
+        does=[*_differences(compare(session, phase, live, version)), *_frozen(phase)],
         warnings=_underway(still_running(session, phase, live)),
     )
+
+
+def _frozen(phase: Phase) -> list[str]:
+    if publication_of(phase).frozen is None:
+        return []
+    return ["The board stays frozen: the same submissions stand on it, with their scores of this version."]
 
 
 def _underway(number: int) -> list[str]:

@@ -13,7 +13,7 @@ from anyshot_platform.desk.phases.leaks import require_no_leak
 from anyshot_platform.desk.phases.organizing import find_pools
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.joining import not_queued, queue_under
-from anyshot_platform.leaderboards.service import forget_boards, rebuild_boards
+from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, version_values
@@ -126,6 +126,7 @@ def start_rescoring(
 def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion:
     """From now on this version's scores count; returns the one before, which is kept and can be made live again."""
     old = live_version(session, phase)
+    carry_frozen(session, old, version)
     old.state = VersionState.RETIRED
     version.state, version.live_at = VersionState.LIVE, now()
     phase.live_version = version.number

@@ -10,8 +10,13 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import find_by_name
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.competitions.teams import check_team_name, make_solo_team, name_is_free
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.teams import (
+    check_team_name,
+    dissolve,
+    make_solo_team,
+    name_is_free,
+)
 from anyshot_platform.database import now
 from anyshot_platform.desk.entries.acts import ask_again
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
@@ -134,10 +139,10 @@ def answer(
         if membership is None:
             raise Forbidden("Join the competition first.")
         _require_room(session, competition, team)
-        _leave_present(session, membership)
-        membership.team_id = team.id
-        team.solo = False
-        session.flush()
+        if membership.role != Role.PARTICIPANT and not team.out_of_ranking:
+            raise Forbidden("Organizers do not compete: with you the team would be out of the ranking.")
+        _require_unsettled(session, membership)
+        go(session, membership, team)
         ask_again(session, team.id)
         if team.captain_id:
             notify(
@@ -169,27 +174,37 @@ def leave(session: Session, competition: Competition, user: User) -> None:
         raise TeamSettled(
             "Your team has submitted. Leaving now would give you a second quota: ask the organizers to move you."
         )
-    membership.team_id = None
-    session.flush()
-    if team.captain_id == user.id:
-        team.captain_id = list_members(session, team)[0][1].id
-    make_solo_team(session, membership, user)
+    go(session, membership, None)
     ask_again(session, team.id)
 
 
-def _leave_present(session: Session, membership: Membership) -> None:
-    old = session.get(Team, membership.team_id) if membership.team_id else None
-    if old is None:
-        return
-    if has_submitted(session, old.id):
+def _require_unsettled(session: Session, membership: Membership) -> None:
+    if membership.team_id and has_submitted(session, membership.team_id):
         raise TeamSettled("You have submitted in your present team. Ask the organizers to move you.")
+
+
+def go(session: Session, membership: Membership, team: Team | None) -> Team:
+    """Take a member to another team, or to one of their own; returns it.
+
+    The team that they leave gets another captain, or is dissolved where nobody is left. What it handed in stays its
+    own, and so does its quota.
+    """
+    old = session.get(Team, membership.team_id) if membership.team_id else None
     membership.team_id = None
     session.flush()
-    rest = list_members(session, old)
-    if not rest:
-        old.deleted_at = now()
-    elif old.captain_id == membership.user_id:
-        old.captain_id = rest[0][1].id
+    if old is not None:
+        rest = list_members(session, old)
+        if not rest:
+            dissolve(session, old, submitted=has_submitted(session, old.id))
+        elif old.captain_id == membership.user_id:
+            old.captain_id = rest[0][1].id
+    if team is None:
+        team = make_solo_team(session, membership, session.get_one(User, membership.user_id))
+        team.out_of_ranking = team.out_of_ranking or membership.role != Role.PARTICIPANT
+    else:
+        membership.team_id, team.solo = team.id, False
+    session.flush()
+    return team
 
 
 def _participant(session: Session, competition: Competition, user_id: str) -> Membership | None:
@@ -202,7 +217,12 @@ def _participant(session: Session, competition: Competition, user_id: str) -> Me
     ).one_or_none()
 
 
-def _require_room(session: Session, competition: Competition, team: Team) -> None:
+def is_full(session: Session, competition: Competition, team: Team) -> bool:
+    """Whether a team has as many members as the competition allows."""
     members = session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team.id)) or 0
-    if members >= competition.team_size:
+    return members >= competition.team_size
+
+
+def _require_room(session: Session, competition: Competition, team: Team) -> None:
+    if is_full(session, competition, team):
         raise Conflict(f"Teams have at most {competition.team_size} members.", field="username")

@@ -16,6 +16,7 @@ from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.desk.competitions import member_acts, people
 from anyshot_platform.desk.competitions.member_acts import Invitation
+from anyshot_platform.desk.competitions.moving import MOVE, find_team_named
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn
@@ -82,6 +83,12 @@ class RoleIn(ConsentIn):
     """A role that may more than before is confirmed by the person's name."""
 
     role: Role
+
+
+class MoveIn(ConsentIn):
+    """The name of the team to move to; empty for a team of their own."""
+
+    team: str = Field(default="", max_length=200)
 
 
 class QuotaIn(BaseModel):
@@ -176,6 +183,16 @@ def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, b
 def set_role(access: AsOwner, session: SessionDep, membership_id: MemberParam, body: RoleIn) -> MemberOut:
     """Give a role; the last owner keeps theirs."""
     return _do(access, session, membership_id, member_acts.ROLE, body, {"role": body.role})
+
+
+@router.post("/{membership_id}/move")
+def move(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: MoveIn) -> MemberOut:
+    """Move a member to another team, or to one of their own; what a team submitted stays its own.
+
+    The leagues ask both teams again. Whose team has submitted is moved by name.
+    """
+    team = find_team_named(session, access.competition, body.team)
+    return _do(access, session, membership_id, MOVE, body, {"team": team})
 
 
 @router.put("/{membership_id}/quota")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.baselines.service import not_run_in
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.judging.pairs import Statement
@@ -79,6 +80,7 @@ class BoardOut(BaseModel):
     offset: int
     own_rank: int | None
     rows: list[RowOut]
+    baselines_not_run: str = Field(description="which baselines cannot be run here, and why; else empty")
 
 
 @router.get("/leaderboard")
@@ -108,6 +110,7 @@ def show_board(
         offset=board.offset,
         own_rank=read_rank(session, version, found, team_id, state) if team_id else None,
         rows=[_show_row(place, names, extra, said) for place in board.places],
+        baselines_not_run=not_run_in(session, services, access.competition, found.slug),
     )
 
 

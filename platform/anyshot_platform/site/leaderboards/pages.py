@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
+from anyshot_platform.baselines.service import not_run_in
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.phases.models import Phase
@@ -52,6 +53,7 @@ def show_board(
         head=read_head(session, access, phases),
         tab="leaderboard",
         board=board,
+        not_run="" if board.hidden else not_run_in(session, services, access.competition, board.league_key),
     )
 
 

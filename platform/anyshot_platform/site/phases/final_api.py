@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.desk.phases import final_acts, finals
+from anyshot_platform.desk.phases import final_acts, finals, repeats
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.site.shell.act_frame import ConsentIn
@@ -52,6 +52,16 @@ class EntriesOut(BaseModel):
     """The entries that were queued now."""
 
     submissions: list[str]
+
+
+class FailedOut(BaseModel):
+    """An entry without a score: which of its runs failed (from 1), and whether the rule repeats them."""
+
+    team: str
+    submission: str
+    runs: list[int]
+    repeated: bool
+    words: str
 
 
 class PublishIn(ConsentIn):
@@ -97,6 +107,34 @@ def launch(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, bod
     deed = Deed(access.viewer.id, body.reason, {"expected": body.expected, "replace": body.replace})
     done = carry_out(session, final_acts.LAUNCH, phase, deed, body.consent())
     return EntriesOut(submissions=[submission.id for submission in done.result or []])
+
+
+@router.get("/failed")
+def show_failed(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[FailedOut]:
+    """The entries that ended without a score, and whether their runs are repeated."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return [_show_failed(row) for row in repeats.find_failed(session, phase)]
+
+
+@router.post("/repeat")
+def repeat(
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: ConsentIn
+) -> list[FailedOut]:
+    """Queue again, with the same seeds, the runs that failed through no fault of their team; which these are."""
+    phase = find_phase(session, access.competition, phase_slug)
+    deed = Deed(access.viewer.id, body.reason)
+    done = carry_out(session, final_acts.REPEAT, phase, deed, body.consent())
+    return [_show_failed(row) for row in done.result or []]
+
+
+def _show_failed(row: repeats.Failed) -> FailedOut:
+    return FailedOut(
+        team=row.submission.team.name,
+        submission=row.submission.id,
+        runs=[place + 1 for place in row.seeds],
+        repeated=row.repeated,
+        words=row.words,
+    )
 
 
 @router.post("/publish")

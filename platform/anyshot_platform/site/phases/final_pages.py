@@ -7,7 +7,7 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.desk.phases import final_acts, finals
+from anyshot_platform.desk.phases import final_acts, finals, repeats
 from anyshot_platform.desk.submissions.code_acts import list_teams
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.reading import read_board
@@ -49,20 +49,26 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
             "candidates": finals.preview(session, chosen),
             "version": version,
             "entries": list(session.scalars(entered.order_by(Submission.created_at))),
+            "failed": repeats.find_failed(session, chosen),
             "boards": [(league, board) for league, board in boards if board.places],
         }
         context["codes"] = list_teams(session, access.competition)
     return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
 
 
-_ACTS = {"launch": final_acts.LAUNCH, "publish": final_acts.PUBLISH, "unpublish": final_acts.HIDE}
+_ACTS = {
+    "launch": final_acts.LAUNCH,
+    "repeat": final_acts.REPEAT,
+    "publish": final_acts.PUBLISH,
+    "unpublish": final_acts.HIDE,
+}
 
 
 @router.post("/{phase_slug}/{deed}")
 def act_on_final(
     request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
-    """Launch, publish, take a publication back."""
+    """Launch, repeat what failed, publish, take a publication back."""
     if deed not in _ACTS:
         raise Invalid("There is no such act.")
     phase = find_phase(session, access.competition, phase_slug)

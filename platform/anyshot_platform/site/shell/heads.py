@@ -54,7 +54,7 @@ class CompetitionHead:
     status_text: str
     status_tone: str
     may_organize: bool
-    join_state: str  # can_join, must_accept, pending, member, closed, signed_out, banned, withdrawn
+    join_state: str  # can_join, must_accept, member, closed, invited, pending, rejected, banned
     submit_href: str | None
     tabs: tuple[Tab, ...]
 
@@ -109,7 +109,7 @@ def join_state(access: CompetitionAccess) -> str:
     competition, membership = access.competition, access.membership
     if membership is not None and membership.status != MemberStatus.WITHDRAWN:
         if membership.status != MemberStatus.APPROVED:
-            return {MemberStatus.PENDING: "pending", MemberStatus.BANNED: "banned"}[membership.status]
+            return membership.status.value
         if must_accept(competition, membership):
             return "must_accept"
         return "member"

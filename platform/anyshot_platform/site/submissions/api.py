@@ -12,7 +12,6 @@ from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.intake import service, withdrawing
-from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import (
@@ -198,8 +197,8 @@ def show_submission(found: Reader, session: SessionDep) -> SubmissionDetail:
 def cancel(
     found: Owner, session: SessionDep, body: Annotated[dict[str, Any] | None, Body()] = None
 ) -> SubmissionDetail:
-    """Cancel all runs that have not ended."""
-    cancel_submission(session, found.submission, by=found.viewer.id)
+    """Cancel all runs that have not ended; 409 `phase_not_open` for an entry whose phase has closed."""
+    withdrawing.cancel(session, found.submission, by=found.viewer.id)
     return views.show_detail(session, found.sight)
 
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake import withdrawing
-from anyshot_platform.judging.service import cancel_submission
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess
@@ -116,7 +115,7 @@ def cancel(found: Owner, session: SessionDep) -> Response:
     """Stop all runs of the submission."""
     target = f"/submissions/{found.submission.id}"
     try:
-        cancel_submission(session, found.submission, by=found.viewer.id)
+        withdrawing.cancel(session, found.submission, by=found.viewer.id)
     except PlatformError as error:
         return redirect(target, flash=error.message, tone="warn")
     return redirect(target, flash="Cancelled. What was running stops within seconds.")

@@ -13,7 +13,7 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
-from anyshot_platform.intake.withdrawing import can_reinstate, withdrawing_means
+from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
 from anyshot_platform.judging.service import list_runs, newest_runs
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -197,7 +197,7 @@ def read_submission(
         runs=show_runs(session, sight, runs),
         disqualified=standing.disqualified,
         withdrawn=standing.withdrawn,
-        can_cancel=live and found.is_own,
+        can_cancel=live and found.is_own and can_cancel(submission),
         can_withdraw=found.is_own and on_board and sight.scored and not standing.withdrawn,
         withdrawing_means=withdrawing_means(submission),
         can_reinstate=found.is_own and can_reinstate(submission),
@@ -210,8 +210,17 @@ def read_submission(
         else None,
         stream_href=f"/submissions/{submission.id}/stream",
         downloads=_downloads(session, sight, runs),
-        log_words="You can close this page: the run goes on, and nothing is lost." if live else "",
+        log_words=_log_words(submission) if live else "",
     )
+
+
+def _log_words(submission: Submission) -> str:
+    closed = (
+        ""
+        if can_cancel(submission)
+        else " The phase has closed: this upload counts, and cannot be cancelled."
+    )
+    return f"You can close this page: the run goes on, and nothing is lost.{closed}"
 
 
 def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge]:
