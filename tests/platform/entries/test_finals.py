@@ -10,7 +10,7 @@ import pytest
 from anyshot_platform.database import now
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import PhaseKind
+from anyshot_platform.phases.states import BoardShows, PhaseKind
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site, make_zip
 
@@ -87,6 +87,22 @@ def test_the_gate_and_what_holds_an_entry_back_are_said_in_words(final: Site) ->
     found = preview(owner)
     assert found["low"]["reasons"] == ["Free style: 0.300 does not beat the gate of 0.300"]
     assert (found["low"]["enters"], found["high"]["enters"]) == (False, True)
+
+
+def test_the_last_submission_above_the_gate_stands_where_the_phase_counts_so(final: Site) -> None:
+    final.set_phase(board_shows=BoardShows.LAST_ABOVE_GATE)
+    worker, owner = final.worker(), final.owner()
+    ada, low = final.member("ada"), final.member("low")
+    for score in (0.6, 0.3):
+        scored(worker, low, score - 0.4)
+    for score in (0.6, 0.4, 0.3):  # the gate itself does not beat the gate
+        scored(worker, ada, score)
+    assert names(final, "free") == [("ada", 0.4), ("low", pytest.approx(-0.1))]  # without any, the last
+    (entry,) = ada.call("GET", "/api/v1/competitions/small/phases/feedback/entries").json()
+    assert entry["choice"] == "above_gate"
+    end_feedback(final)
+    found = preview(owner)
+    assert (found["ada"]["enters"], found["low"]["enters"]) == (True, False)
 
 
 def test_repeating_a_launch_gives_nobody_a_second_entry(final: Site) -> None:
