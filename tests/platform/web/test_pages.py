@@ -278,12 +278,12 @@ def test_the_board_says_how_sure_ones_place_is(visitor: Visitor, scene: Scene) -
     board = f"/competitions/{scene.competition.slug}/leaderboard"
     visitor.sign_in(scene.ada)
     page = visitor.see(board)
-    assert re.search(
-        r"CDML, the row above, came out ahead in (more than )?\d+ of 100 redraws of the tasks", page
-    )
-    assert "Five Shots Later, the row below, came out behind in" in page
+    for neighbour in ("The row above:", "The row below:"):
+        assert re.search(
+            rf"{neighbour}.{{0,200}}(is better by|which is better|do not differ|equal)", page, re.DOTALL
+        ), page
     visitor.sign_in(scene.visitor)
-    assert "of 100 redraws" not in visitor.see(board)
+    assert "The row above:" not in visitor.see(board)
 
 
 def test_discussion(visitor: Visitor, scene: Scene) -> None:

@@ -1,5 +1,5 @@
 // The form of a task protocol: only the chosen one's fields are open, and the example task follows them.
-// Without it all protocols can be opened by hand, and the example shows what was saved.
+// Without it all protocols can be opened by hand, and there is no example.
 
 const form = document.getElementById("tasks.protocol");
 const name = form?.querySelector('[name="tasks.protocol.name"]');
@@ -39,10 +39,10 @@ if (picture) {
     picture.hidden = false;
     problem.textContent = "";
   });
-  next.hidden = false;
+  picture.closest("figure").hidden = false;
   next.addEventListener("click", () => {
     number += 1;
     draw();
   });
-  if (picture.complete && !picture.naturalWidth) explain();
+  draw();
 }
