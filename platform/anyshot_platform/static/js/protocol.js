@@ -6,7 +6,7 @@ const name = form?.querySelector('[name="tasks.protocol.name"]');
 const picture = form?.querySelector(".example img");
 const problem = form?.querySelector("[data-example-problem]");
 const next = form?.querySelector("[data-example-next]");
-let number = 0;
+let number = -1; // none is drawn yet
 
 function showChosen() {
   for (const part of form.querySelectorAll("[data-protocol]")) {
@@ -16,14 +16,14 @@ function showChosen() {
 }
 
 function draw() {
-  if (!picture) return;
+  if (!picture || number < 0) return;
   const query = new URLSearchParams({ number });
   for (const field of form.querySelectorAll("[name]")) query.set(field.name, field.value);
   picture.src = picture.parentElement.href = `${form.dataset.example}?${query}`;
 }
 
 async function explain() {
-  picture.hidden = true;
+  picture.parentElement.hidden = true;
   const answer = await fetch(picture.src, { headers: { Accept: "application/json" } });
   if (!answer.ok) problem.textContent = (await answer.json()).message ?? "No example can be drawn.";
 }
@@ -36,7 +36,7 @@ if (form) {
 if (picture) {
   picture.addEventListener("error", explain);
   picture.addEventListener("load", () => {
-    picture.hidden = false;
+    picture.parentElement.hidden = false;
     problem.textContent = "";
   });
   picture.closest("figure").hidden = false;
@@ -44,5 +44,4 @@ if (picture) {
     number += 1;
     draw();
   });
-  draw();
 }
