@@ -74,6 +74,11 @@ class Phase(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
 
+    @property
+    def live(self) -> PhaseVersion:
+        """The version whose scores count, among those that are loaded with the phase."""
+        return next(version for version in self.versions if version.number == self.live_version)
+
     def __init__(self, **values: Any) -> None:
         super().__init__(**{**_QUOTAS, **values})
 

@@ -57,7 +57,7 @@ def describe_phase(
     session: Session, phase: Phase, zone: str, version: PhaseVersion | None = None
 ) -> PhaseSpec:
     """A phase with its live version, or with another one, as a file describes it; `zone` is the competition's."""
-    version = version or next(v for v in phase.versions if v.number == phase.live_version)
+    version = version or phase.live
     rows: dict[str, Any] = {Phase.__tablename__: phase, PhaseVersion.__tablename__: version}
     data: dict[str, Any] = {}
     for setting in SETTINGS:

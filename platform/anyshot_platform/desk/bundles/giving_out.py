@@ -15,7 +15,7 @@ from anyshot_platform.desk.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
-from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.pools.models import Pool, PoolVersion
 
@@ -52,11 +52,6 @@ def describe(
         phases=[describe_phase(session, phase, zone) for phase in phases],
     )
     return spec, files
-
-
-def live_version(phase: Phase) -> PhaseVersion:
-    """The version of a phase whose scores count."""
-    return next(version for version in phase.versions if version.number == phase.live_version)
 
 
 def _live(table: type[Phase | League | Baseline], competition: Competition) -> Select[Any]:
@@ -112,7 +107,7 @@ def _pool(pool: Pool, version: PoolVersion) -> schema.PoolSpec:
 
 
 def _pool_ids(phase: Phase) -> list[str]:
-    version = live_version(phase)
+    version = phase.live
     ids = (version.meta_train_pool_version_id, version.meta_test_pool_version_id, phase.smoke_pool_version_id)
     return [id_ for id_ in ids if id_ is not None]
 

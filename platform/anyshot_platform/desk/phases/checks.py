@@ -84,12 +84,17 @@ def require_sound(
     return spec.model_copy(update={"start": _place(spec.start, zone), "end": end})
 
 
+def words_on_zone(name: str) -> str:
+    """Why this is no time zone."""
+    return f"There is no time zone {name}; write one like Europe/Paris."
+
+
 def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[str, str]]:
     """What is wrong with a description by itself, by field."""
     if phase is not None and spec.key != phase.slug:
         yield "key", f"A phase keeps its short name, which is {phase.slug}."
     if spec.timezone and not is_zone(spec.timezone):
-        yield "timezone", f"There is no time zone {spec.timezone}; write one like Europe/Paris."
+        yield "timezone", words_on_zone(spec.timezone)
         return
     zone = ZoneInfo(spec.timezone or "UTC")
     for name, moment in (("start", spec.start), ("end", spec.end)):

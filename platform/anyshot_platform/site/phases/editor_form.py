@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
 from anyshot_platform.bundles.crosschecks import is_zone
-from anyshot_platform.desk.phases.checks import usable_pools
+from anyshot_platform.desk.phases.checks import problems_of, usable_pools, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
@@ -48,11 +48,14 @@ def _offered(
 
 
 def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec | None, dict[str, str]]:
-    """The phase that a form describes, or what is wrong with each field; `old` is the phase as it is."""
+    """The phase that a form describes, None where it cannot be read, and what is wrong with each field.
+
+    `old` is the phase as it is.
+    """
     errors: dict[str, str] = {}
     zone = form.text("timezone") or "UTC"
     if not is_zone(zone):
-        errors["timezone"] = f"There is no time zone {zone}; write one like Europe/Paris."
+        errors["timezone"] = words_on_zone(zone)
         zone = "UTC"
     given: dict[str, Any] = {"timezone": zone}
     try:
@@ -63,6 +66,4 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
     given |= {} if form.text("entries.phase") else {"entries.phase": None}
     spec, found = read_form(PhaseSpec, form, given, zone=zone)
     errors |= found
-    if spec is not None and spec.end is not None and spec.end <= spec.start:
-        errors["end"] = "The phase ends before it starts."
-    return (None, errors) if errors else (spec, {})
+    return spec, errors | (dict(problems_of(spec)) if spec else {})

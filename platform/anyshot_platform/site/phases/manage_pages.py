@@ -17,7 +17,7 @@ from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.desk.phases import organizing, versions
 from anyshot_platform.desk.phases.acts import ACTS
-from anyshot_platform.desk.phases.checks import foreign_pools, open_protocol, problems_of
+from anyshot_platform.desk.phases.checks import foreign_pools, open_protocol
 from anyshot_platform.desk.phases.differences import (
     flatten,
     keep_seconds,
@@ -76,7 +76,6 @@ def add_phase(request: Request, access: AsOrganizer, session: SessionDep, form: 
     """Add a phase, or show the form again."""
     spec, errors = editor_form.read_phase(form)
     errors |= foreign_pools(session, access.viewer, spec, None)
-    errors |= dict(problems_of(spec)) if spec else {}
     if spec is None or errors:
         blank = PhaseSpec(key="feedback", title="?", start=now())
         return _editor(request, session, access, None, blank, form=form, errors=errors)
@@ -127,7 +126,6 @@ def change_phase(
     old = describe_phase(session, phase, "")
     spec, errors = editor_form.read_phase(form, old)
     errors |= foreign_pools(session, access.viewer, spec, old)
-    errors |= dict(problems_of(spec, phase)) if spec else {}
     if spec is None or errors:
         return _editor(request, session, access, phase, old, form=form, errors=errors)
     target = manage_path(access, f"/phases/{phase.slug}")
@@ -171,7 +169,7 @@ def _merged(session: Session, phase: Phase, form: SentForm, sent: PhaseSpec, old
 
 def _pools_held(phase: Phase | None) -> list[tuple[str, PoolVersion]]:
     """The versions of pools that the live version of a phase is scored on."""
-    live = next((row for row in phase.versions if row.number == phase.live_version), None) if phase else None
+    live = phase.live if phase else None
     held = [("meta-train", live.meta_train), ("meta-test", live.meta_test)] if live else []
     return [(role, version) for role, version in held if version is not None]
 
