@@ -173,11 +173,18 @@ def settings_of(model: type[Part]) -> tuple[Setting, ...]:
 
 def _walk(model: type[Part], prefix: str) -> Iterator[Setting]:
     for name, info in model.model_fields.items():
-        parts = [kind for kind in _types(info) if isinstance(kind, type) and issubclass(kind, Part)]
-        if parts and get_origin(info.annotation) is not list:
-            yield from _walk(parts[0], f"{prefix}{name}.")
+        part = part_in(info)
+        if part is not None:
+            yield from _walk(part, f"{prefix}{name}.")
         else:
             yield Setting(f"{prefix}{name}", info)
+
+
+def part_in(info: FieldInfo) -> type[Part] | None:
+    """The part that a field is, or may be; None for a field that is a setting."""
+    if get_origin(info.annotation) is list:
+        return None
+    return next((kind for kind in _types(info) if isinstance(kind, type) and issubclass(kind, Part)), None)
 
 
 def plain(value: Any) -> Any:

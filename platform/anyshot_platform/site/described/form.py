@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from anyshot_platform.described.parts import Part
-from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, put, settings_of
+from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
 from anyshot_platform.web.forms import SentForm
 
 D = TypeVar("D", bound=Part)
@@ -81,14 +81,8 @@ def cards_of(
 
 
 def _words(model: type[Part], part: str) -> str:
-    kinds = [kind for kind in _parts_of(model, part) if kind.__doc__]
-    return " ".join(str(kinds[0].__doc__).split()) if kinds else ""
-
-
-def _parts_of(model: type[Part], part: str) -> list[type[Part]]:
-    info = model.model_fields.get(part)
-    kinds = getattr(info.annotation, "__args__", (info.annotation,)) if info else ()
-    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Part)]
+    kind = part_in(model.model_fields[part]) if part else None
+    return " ".join((kind.__doc__ or "").split()) if kind else ""
 
 
 def _field(setting: Setting, description: Part, offered: Mapping[str, Options], zone: str) -> Field:

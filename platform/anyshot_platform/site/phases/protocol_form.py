@@ -17,7 +17,14 @@ from sqlalchemy.orm import Session
 from anyshot_core.data.picture import task_picture
 from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import BadPack
-from anyshot_core.protocols import PROTOCOLS, Protocol, ProtocolError, Range, protocol_from_dict
+from anyshot_core.protocols import (
+    PROTOCOLS,
+    AnyWayAnyShot,
+    Protocol,
+    ProtocolError,
+    Range,
+    protocol_from_dict,
+)
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.desk.phases.checks import open_protocol
 from anyshot_platform.desk.pools.organizing import opened
@@ -28,7 +35,7 @@ from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.forms import SentForm
 
 PREFIX = "tasks.protocol"
-STANDARD = "any_way_any_shot"
+STANDARD = AnyWayAnyShot.name
 _WIDEST = 1600  # pixels of a picture; a task of 20 ways and 20 shots would have 3,600
 _EXAMPLE_SEED = 0  # no phase's: what is drawn here tells nothing of the hidden tasks
 
