@@ -53,6 +53,11 @@ def _mode(version: PhaseVersion) -> RescoreMode:
     return version.rescore_mode if known else RescoreMode.EVERYTHING
 
 
+def _kind(mode: RescoreMode) -> JobKind:
+    """The job that scores an earlier result again in this way."""
+    return JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
+
+
 def _needs(session: Session, submission: Submission, version: PhaseVersion, scored: PhaseVersion) -> bool:
     """Whether a submission has no runs under a version, or such of a result that was replaced since."""
     runs = list(
@@ -62,7 +67,7 @@ def _needs(session: Session, submission: Submission, version: PhaseVersion, scor
     )
     if not runs or _mode(version) == RescoreMode.EVERYTHING:
         return not runs
-    kind = JobKind.SCORE if _mode(version) == RescoreMode.SCORE else JobKind.META_TEST
+    kind = _kind(_mode(version))
     sources = {origin_of(session, run, kind).id for run in finished_runs(session, submission, scored)}
     return sources.isdisjoint({run.source_run_id for run in runs})
 
@@ -79,7 +84,7 @@ def queue_under(
     urgency = Urgency(phase.priority) if version.number == phase.live_version else _BULK
     if mode == RescoreMode.EVERYTHING:
         return len(queue_runs(session, submission, version, urgency))
-    kind = JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
+    kind = _kind(mode)
     generation = next_generation(session, submission, version)
     usable = [run for run in finished_runs(session, submission, source) if has_source(run, kind)]
     for run in usable:

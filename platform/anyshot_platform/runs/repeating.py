@@ -69,10 +69,8 @@ def repeat(session: Session, submission: Submission, version: PhaseVersion, urge
     Shards of one seed share a learner and are repeated together; a dataset's part is repeated by itself.
     """
     require_evaluable(version)
-    runs, generation = (
-        newest_runs(session, submission, version),
-        next_generation(session, submission, version),
-    )
+    runs = newest_runs(session, submission, version)
+    generation = next_generation(session, submission, version)
     lost = set(unfinished_seeds(runs))
     again = [run for run in runs if run.seed_index in lost and (_is_missing(run) or not version.each_dataset)]
     parts = {(run.seed_index, run.shard_index) for run in again}

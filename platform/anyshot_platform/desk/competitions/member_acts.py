@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
@@ -13,8 +12,8 @@ from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.desk.competitions import people
 from anyshot_platform.desk.competitions.invitations import offer
+from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
@@ -42,12 +41,8 @@ def member_target(session: Session, membership: Membership) -> Target:
 
 
 def _uploads(session: Session, membership: Membership) -> int:
-    query = select(func.count(Submission.id)).where(
-        Submission.competition_id == membership.competition_id,
-        Submission.user_id == membership.user_id,
-        Submission.kind != SubmissionKind.SMOKE,
-    )
-    return session.scalar(query) or 0
+    theirs = Submission.user_id == membership.user_id
+    return count_uploads(session, Submission.competition_id == membership.competition_id, theirs)
 
 
 def _look_approve(session: Session, membership: Membership, deed: Deed) -> Findings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings
@@ -18,8 +18,8 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.notifications.service import notify, tell_team
 from anyshot_platform.phases.service import final_phases
 from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
@@ -64,7 +64,7 @@ def _look(session: Session, membership: Membership, deed: Deed) -> Findings:
             *_ranking(membership, target),
         ],
         told=sum(len(list_members(session, team)) for team in teams),
-        asks=_count(session, old) > 0,
+        asks=count_uploads(session, Submission.team_id == old.id) > 0,
     )
 
 
@@ -76,7 +76,7 @@ def _goes(target: Team | None) -> str:
 
 def _stays(session: Session, old: Team, alone: bool) -> list[str]:
     """What becomes of the team that is left, and of what it submitted."""
-    uploads = _count(session, old)
+    uploads = count_uploads(session, Submission.team_id == old.id)
     has = "one submission" if uploads == 1 else f"{uploads} submissions"
     if alone:
         left = f" Its entries leave the boards ({has})." if uploads else ""
@@ -104,13 +104,6 @@ def _published(session: Session, competition: Competition) -> list[str]:
         for phase in final_phases(session, competition)
         if publication_of(phase).published is not None
     ]
-
-
-def _count(session: Session, team: Team) -> int:
-    query = select(func.count(Submission.id)).where(
-        Submission.team_id == team.id, Submission.kind != SubmissionKind.SMOKE
-    )
-    return session.scalar(query) or 0
 
 
 def _move(session: Session, membership: Membership, deed: Deed) -> Done:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
@@ -22,8 +22,8 @@ from anyshot_platform.phases.rows import describe_phase, phase_values, version_v
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.sight.smoke import require_nothing_hidden_shown
+from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 
 
 class Incomparable(Conflict):
@@ -34,10 +34,7 @@ class Incomparable(Conflict):
 
 def count_submissions(session: Session, phase: Phase) -> int:
     """Submissions that were, or are to be, scored."""
-    query = select(func.count(Submission.id)).where(
-        Submission.phase_id == phase.id, Submission.kind != SubmissionKind.SMOKE
-    )
-    return session.scalar(query) or 0
+    return count_uploads(session, Submission.phase_id == phase.id)
 
 
 def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor_id: str) -> Phase:

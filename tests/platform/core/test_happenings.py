@@ -1,0 +1,32 @@
+"""What happens is told to all that the root lists, and to nobody else; an event that nobody knows is an error."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from anyshot_platform.judging import happenings
+from anyshot_platform.judging.happenings import ScoresChanged
+from anyshot_platform.kernel.happenings import publish
+from anyshot_platform.subscribers import SUBSCRIBERS
+from tests.platform.site import Site
+
+
+def test_an_event_without_subscribers_is_an_error(embedded_site: Site) -> None:
+    with (
+        embedded_site.services.database.writing() as session,
+        pytest.raises(LookupError, match="nobody subscribes to object"),
+    ):
+        publish(session, object())
+
+
+def test_everything_that_judging_tells_has_somebody_who_listens() -> None:
+    told = {
+        kind
+        for _, kind in inspect.getmembers(happenings, inspect.isclass)
+        if kind.__module__ == happenings.__name__
+    }
+    assert ScoresChanged in told
+    assert told == set(SUBSCRIBERS)
+    assert all(SUBSCRIBERS.values())
