@@ -77,13 +77,13 @@ STATIC := platform/anyshot_platform/static
 TEMPLATES := platform/anyshot_platform/templates core/anyshot_core/report/templates
 lint: $(READY)  ## Check style, types, templates, styles, scripts, and the boundaries between packages
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
-	@$(BIN)/djlint --lint --quiet --configuration pyproject.toml $(TEMPLATES) && $(BIN)/biome ci $(STATIC)
+	@$(BIN)/djlint --lint --quiet --configuration pyproject.toml $(TEMPLATES) && $(BIN)/biome ci $(STATIC) && $(BIN)/python -m tests.architecture.templates --check
 
 structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained modules, kinds, templates, lines (ARGS=--modules|--edges)
 	@$(BIN)/python -m tests.architecture.structure $(ARGS)
 
-format: $(READY)  ## Rewrite the code in the house style
-	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/biome format --write $(STATIC)
+format: $(READY)  ## Rewrite code, templates, styles and scripts in the house style
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format . ; $(BIN)/biome format --write $(STATIC) ; $(BIN)/python -m tests.architecture.templates
 
 docs: $(READY)  ## Build the documentation site into site/
 	@$(BIN)/mkdocs build --strict
