@@ -1,7 +1,7 @@
 """`python -m tests.architecture.templates [--check]`: no line of a template is longer than a screen.
 
-Formatters of HTML add white space where a page then shows it. So this one only breaks long lines where white space stands
-already; djlint looks at the rest (`make lint`).
+Formatters of HTML add white space where a page then shows it. So this one only breaks long lines where white space
+stands already; djlint looks at the rest (`make lint`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def forms() -> dict[Path, str]:
 
 
 def wrapped(template: str) -> str:
-    """The template with each line of over `WIDTH` characters broken between words, attributes or terms of an expression."""
+    """The template with lines of over `WIDTH` characters broken between words, attributes or terms of expressions."""
     places, lines, start = sorted(_places(template)), [], 0
     for line in template.splitlines():
         end = start + len(line)
