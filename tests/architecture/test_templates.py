@@ -25,7 +25,9 @@ def test_a_template_says_the_same_in_short_lines(template: str) -> None:
     environment = Environment(trim_blocks=True, lstrip_blocks=True)
     form = templates.wrapped(template)
     before, after = (environment.from_string(text).render() for text in (template, form))
-    assert after.split() == before.split() and [*map(bool, after.split("<"))] == [*map(bool, before.split("<"))]
+    assert after.split() == before.split() and [*map(bool, after.split("<"))] == [
+        *map(bool, before.split("<"))
+    ]
     assert templates.wrapped(form) == form
     assert f'title="{LONG}"' in after or "title" not in template
     assert f"<pre>{LONG}</pre>" in after or "<pre>" not in template
