@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 
 from fastapi import APIRouter, Depends, FastAPI
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from anyshot_platform import site, web
@@ -30,9 +31,16 @@ from anyshot_platform.web.admission import Admission
 from anyshot_platform.web.bodies import Bodies
 from anyshot_platform.web.csrf import guard_csrf
 from anyshot_platform.web.failures import install_error_handlers
-from anyshot_platform.web.headers import ResponseHeaders
+from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
+
+# Sent as they are: packed already, or large files that programs fetch.
+_NOT_COMPRESSED = (
+    *DEFAULT_EXCLUDED_CONTENT_TYPES,
+    "application/octet-stream",
+    "application/vnd.apache.parquet",
+)
 
 
 def make_services(settings: PlatformSettings) -> Services:
@@ -74,6 +82,8 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         app.include_router(router)
     app.add_middleware(Bodies, services=lambda: app.state.services, settings=settings)
     app.add_middleware(ResponseHeaders, https=settings.cookies_over_https_only)
+    app.add_middleware(GZipMiddleware, compresslevel=6, exclude_content_types=_NOT_COMPRESSED)
+    app.add_middleware(AnswerHead)
     app.add_middleware(  # the last one is the first to be asked
         Admission,
         at_once=min(settings.web_requests_at_once, settings.database_pool_size),

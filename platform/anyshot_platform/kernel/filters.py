@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _MISSING = Markup('<span class="faint">–</span>')
 
@@ -104,6 +104,14 @@ def sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:].rstrip('.')}." if words else ""
 
 
+def codes(text: str) -> Markup:
+    """Plain text in which `words in backticks` become code."""
+    parts = escape(text).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in enumerate(parts)
+    )
+
+
 def as_option(value: str) -> tuple[str, str]:
     """A word as an option of a choice that shows it as it is."""
     return value, value
@@ -121,4 +129,5 @@ FILTERS = {
     "short_digest": short_digest,
     "sentence": sentence,
     "as_option": as_option,
+    "codes": codes,
 }

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
@@ -93,6 +94,7 @@ def make_message(services: Services, email: Email) -> EmailMessage:
     message["From"] = services.settings.mail_from
     message["To"] = email.to
     message["Subject"] = f"[{services.settings.site_name}] {email.subject}"
+    message["Date"] = format_datetime(email.created_at)
     message["Message-ID"] = f"<{email.id}@anyshot>"
     base = services.settings.base_url.rstrip("/")
     body = "\n".join(base + line if line.startswith("/") else line for line in email.body.splitlines())

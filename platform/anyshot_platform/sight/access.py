@@ -95,7 +95,18 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
         if Scope.ORGANIZE not in access.viewer.scopes:
             require_second_factor(access.viewer)
             raise Forbidden("This API token lacks the scope “organize”.")
-        raise Forbidden(f"Only those with the role “{role}” in this competition may do this.")
+        raise _not_enough(access, role)
+
+
+def _not_enough(access: CompetitionAccess, role: Role) -> Forbidden:
+    if role != Role.PARTICIPANT:
+        return Forbidden(f"Only those with the role “{role}” in this competition can do this.")
+    if access.membership is None:
+        return Forbidden(
+            "Only participants of this competition can see this page. Join the competition first.",
+            join=f"/competitions/{access.competition.slug}/join",
+        )
+    return Forbidden("Only approved participants of this competition can see this page.")
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
 """Cross-site request forgery: every unsafe request that a cookie authenticates must carry a token.
 
 The token is bound to the session cookie where there is one and else to a cookie of its own, so that log-in and
-sign-up forms are protected too. Requests with an Authorization header need none: a browser never sends one by
-itself. JSON requests without any cookie need none either: they cannot come from another site's form.
+sign-up forms are protected too. Each page has another one: pages are compressed, and the length of a compressed page
+would tell a constant secret digit by digit to somebody who can put words into it (BREACH). Requests with an
+Authorization header need none: a browser never sends one by itself. JSON requests without any cookie need none
+either: they cannot come from another site's form.
 """
 
 from __future__ import annotations
+
+import secrets
 
 from fastapi import Request
 from starlette.responses import Response
@@ -22,6 +26,7 @@ CSRF_FIELD = "csrf_token"
 CSRF_HEADER = "x-csrf-token"
 _FORM_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain", "")
 _LONGEST_TOKEN = 128
+_SALT_DIGITS = 32
 
 
 class CsrfFailed(Forbidden):
@@ -31,8 +36,9 @@ class CsrfFailed(Forbidden):
 
 
 def csrf_token(request: Request, services: Services) -> str:
-    """The token for forms on the page that answers `request`."""
-    return services.signer.sign("csrf", _binding(request))
+    """The token for forms on the page that answers `request`: a salt, and the signature with it."""
+    salt = secrets.token_hex(_SALT_DIGITS // 2)
+    return salt + services.signer.sign("csrf", salt + _binding(request))
 
 
 async def guard_csrf(request: Request, services: ServicesDep) -> None:
@@ -48,7 +54,8 @@ async def guard_csrf(request: Request, services: ServicesDep) -> None:
     if not token and content_type in _FORM_TYPES[:2]:
         sent = (await request.form()).get(CSRF_FIELD)
         token = sent if isinstance(sent, str) else ""
-    if len(token) > _LONGEST_TOKEN or not services.signer.verify("csrf", _binding(request), token):
+    salt, signature = token[:_SALT_DIGITS], token[_SALT_DIGITS:]
+    if len(token) > _LONGEST_TOKEN or not services.signer.verify("csrf", salt + _binding(request), signature):
         raise CsrfFailed("This form is out of date. Please load the page again and repeat what you did.")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
@@ -22,8 +24,10 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     409: "Not possible now",
-    429: "Too fast",
+    422: "Something is wrong with this request",
+    429: "Too many attempts",
 }
+_COMPETITION = re.compile(r"/competitions/[^/]+(?=/)")
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -42,7 +46,8 @@ def install_error_handlers(app: FastAPI) -> None:
 def answer(request: Request, status: int, code: str, message: str, /, **details: object) -> Response:
     """An error as JSON or as a page."""
     if wants_html(request):
-        title = _TITLES.get(status, "Something went wrong" if status >= 500 else "That did not work")
+        title = _TITLES.get(status, "Something went wrong" if status >= 500 else "This is not possible")
+        around = _COMPETITION.match(request.url.path)
         return render(
             request,
             "error.html",
@@ -50,7 +55,7 @@ def answer(request: Request, status: int, code: str, message: str, /, **details:
             status=status,
             title=title,
             message=message,
-            remedy="",
+            competition_href=around[0] if around else "",
             details=details,
         )
     return JSONResponse({"error": code, "message": message, **details}, status_code=status)
@@ -78,16 +83,32 @@ def _where(request: Request) -> str:
 def _answer_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     problems = [
-        {"where": ".".join(str(part) for part in problem["loc"]), "problem": problem["msg"]}
+        {"where": ".".join(str(part) for part in problem["loc"]), "problem": _problem_words(request, problem)}
         for problem in error.errors()
     ]
-    return answer(request, 422, "invalid", "The request breaks the rules of the API.", problems=problems)
+    return answer(
+        request,
+        422,
+        "invalid",
+        "A part of the address or form has a value that is not allowed.",
+        problems=problems,
+    )
+
+
+def _problem_words(request: Request, problem: Any) -> str:
+    """What is wrong with a field; people are not shown regular expressions."""
+    if problem["type"] == "string_pattern_mismatch" and wants_html(request):
+        return f"“{problem['input']}” is none of the values that this page knows"
+    return str(problem["msg"])
 
 
 def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     message = str(error.detail)
-    response = answer(request, error.status_code, message.lower().replace(" ", "_"), message)
+    code = message.lower().replace(" ", "_")
+    if error.status_code == 404 and message == "Not Found":
+        message = "There is no page at this address. It may have moved, or the address may be mistyped."
+    response = answer(request, error.status_code, code, message)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
     return response

@@ -69,3 +69,15 @@ class ResponseHeaders:
                 extra={"route": route, "status": status, "seconds": round(seconds, 4)},
             )
             request_id.reset(mark)
+
+
+class AnswerHead:
+    """Answers HEAD like GET; the server sends no body. Streams have no end, so they stay with GET."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "HEAD" and not scope["path"].endswith("/stream"):
+            scope = {**scope, "method": "GET"}
+        await self.app(scope, receive, send)

@@ -88,4 +88,7 @@ def render(
         set_csrf_cookie(request, response, services)
     if around["flashes"]:
         response.delete_cookie(FLASH_COOKIE, path="/")
+    elif around["viewer"] is None and request.method == "GET" and status_code == 200:
+        # Asked for again each time, but a browser may go back to it: nothing on it is anybody's own.
+        response.headers.setdefault("cache-control", "private, no-cache")
     return response

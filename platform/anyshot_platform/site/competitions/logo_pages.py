@@ -17,6 +17,7 @@ from anyshot_platform.web.services import ServicesDep
 router = APIRouter(include_in_schema=False)
 # A logo is drawn, never run: an SVG that somebody opens by itself gets no scripts, no origin and no network.
 _HARMLESS = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; sandbox"
+_FOR_A_DAY = {"cache-control": "public, max-age=86400"}
 _ROBOTS = "User-agent: *\nDisallow: /api/\nDisallow: /admin\nDisallow: /organize\nDisallow: /submissions\n"
 
 
@@ -44,11 +45,16 @@ def show_logo(
 @router.get("/favicon.ico", dependencies=[Depends(public)])
 def show_icon() -> Response:
     """The site's mark, for browsers that ask without reading the page."""
-    headers = {"cache-control": "public, max-age=86400"}
-    return FileResponse(STATIC_FOLDER / "img" / "logo.svg", media_type="image/svg+xml", headers=headers)
+    return FileResponse(STATIC_FOLDER / "img" / "favicon.ico", media_type="image/x-icon", headers=_FOR_A_DAY)
+
+
+@router.get("/apple-touch-icon.png", dependencies=[Depends(public)])
+def show_touch_icon() -> Response:
+    """The same for the home screens of phones."""
+    return FileResponse(STATIC_FOLDER / "img" / "touch-icon.png", media_type="image/png", headers=_FOR_A_DAY)
 
 
 @router.get("/robots.txt", dependencies=[Depends(public)])
 def show_robots() -> Response:
     """What crawlers may read: the public pages."""
-    return PlainTextResponse(_ROBOTS, headers={"cache-control": "public, max-age=86400"})
+    return PlainTextResponse(_ROBOTS, headers=_FOR_A_DAY)

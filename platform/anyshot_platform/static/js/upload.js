@@ -32,6 +32,9 @@ function showProblem(text) {
 
 function showProgress(sent, total, text) {
   panel.hidden = false;
+  const done = sent === total;
+  panel.querySelector("[data-progress-label]").textContent = done ? "Uploaded" : "Uploading";
+  panel.querySelector("[data-upload-pause]").hidden = done;
   const bar = panel.querySelector("progress");
   bar.max = total || 1;
   bar.value = sent;
@@ -49,6 +52,15 @@ function icon(name) {
   return svg;
 }
 
+/** Text with `code` in backticks as nodes. */
+function withCode(text) {
+  return text
+    .split("`")
+    .map((part, place) =>
+      place % 2 ? Object.assign(document.createElement("code"), { textContent: part }) : part,
+    );
+}
+
 function showChecks(list) {
   checks.replaceChildren(
     ...list.map((check) => {
@@ -56,9 +68,12 @@ function showChecks(list) {
       const tone = { ok: "good", warning: "warn", failed: "bad" }[check.outcome] ?? "warn";
       item.className = `check check--${tone}`;
       const body = document.createElement("div");
-      const add = (className, text) =>
-        body.append(Object.assign(document.createElement("p"), { className, textContent: text }));
-      add("strong", check.title);
+      const add = (className, text) => {
+        const line = Object.assign(document.createElement("p"), { className });
+        line.append(...withCode(text));
+        body.append(line);
+      };
+      add("strong", tone === "bad" ? `Failed: ${check.title}` : check.title);
       if (check.found) add("small muted break", check.found);
       if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
       item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
@@ -149,6 +164,10 @@ async function take(file) {
   showChecks([]);
   allowSending(false);
   zone.querySelector("[data-dropzone-title]").textContent = file.name;
+  if (file.size === 0) {
+    showProblem(`${file.name} is empty (0 bytes). Choose the zip of your submission.`);
+    return;
+  }
   if (file.size > maxBytes) {
     showProblem(`${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`);
     return;

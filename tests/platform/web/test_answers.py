@@ -1,0 +1,125 @@
+"""What holds for every answer of the site: compression, HEAD, what browsers keep, pages that say what to do next."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.notifications.delivery import make_message
+from anyshot_platform.notifications.models import Email
+from anyshot_platform.notifications.service import send_email
+from tests.platform.web.conftest import LiveSite, Visitor
+from tests.platform.web.scene import Scene
+
+_HTML = {"accept": "text/html"}
+_DOCS = "/docs/participants/first-submission/"
+_TOKEN = re.compile(rb'"[0-9a-f]{96}"')
+
+
+@pytest.mark.parametrize("path", ["/", "/static/css/components.css", "/static/img/icons.svg", _DOCS])
+def test_texts_are_sent_compressed(live: LiveSite, path: str) -> None:
+    asked = {**_HTML, "accept-encoding": "gzip"}
+    with httpx.stream("GET", live.address + path, headers=asked) as answer:
+        packed = b"".join(answer.iter_raw())
+    plain = httpx.get(live.address + path, headers={**_HTML, "accept-encoding": "identity"})
+    assert answer.status_code == 200 and answer.headers["content-encoding"] == "gzip"
+    assert "accept-encoding" in answer.headers["vary"].lower() and "content-encoding" not in plain.headers
+    assert len(packed) < 0.7 * len(plain.content)
+    assert _TOKEN.sub(b"", gzip.decompress(packed)) == _TOKEN.sub(b"", plain.content)
+
+
+@pytest.mark.parametrize("path", ["/static/fonts/inter-latin-wght-normal.woff2", "/apple-touch-icon.png"])
+def test_what_is_packed_already_is_sent_as_it_is(live: LiveSite, path: str) -> None:
+    answer = httpx.get(live.address + path, headers={"accept-encoding": "gzip"})
+    assert answer.status_code == 200 and "content-encoding" not in answer.headers
+
+
+def test_a_stream_is_neither_compressed_nor_held_back(visitor: Visitor, live: LiveSite, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    cookies = {name: str(value) for name, value in visitor.client.cookies.items()}
+    asked = {"accept-encoding": "gzip"}
+    path = f"{live.path('running')}/stream"
+    with httpx.stream("GET", path, headers=asked, cookies=cookies, timeout=20) as answer:
+        first = next(answer.iter_raw())
+    assert "content-encoding" not in answer.headers and first.startswith(b"event: ")
+
+
+def test_a_compressed_page_has_another_token_each_time(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    tokens = {re.findall(r'csrf-token" content="(\w+)"', visitor.see("/account"))[0] for _ in range(3)}
+    assert len(tokens) == 3
+    for token in tokens:  # and each of them is taken
+        sent = {"csrf_token": token, "display_name": "Ada", "time_zone": "UTC", "homepage": ""}
+        answer = visitor.client.post("/account", data=sent, headers=_HTML, follow_redirects=False)
+        assert answer.status_code == 303
+    forged = {"csrf_token": "0" * 96, "display_name": "Eve", "time_zone": "UTC", "homepage": ""}
+    assert visitor.client.post("/account", data=forged, headers=_HTML).status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/competitions", "/health", "/robots.txt", "/favicon.ico", _DOCS])
+def test_head_is_answered_like_get(live: LiveSite, path: str) -> None:
+    head, full = (httpx.request(one, live.address + path, headers=_HTML) for one in ("HEAD", "GET"))
+    assert head.status_code == full.status_code == 200 and head.content == b""
+    assert head.headers["content-type"] == full.headers["content-type"]
+
+
+def test_head_of_what_is_not_there_is_404(visitor: Visitor) -> None:
+    assert visitor.client.head("/nowhere").status_code == 404
+
+
+def test_browsers_may_go_back_to_public_pages_and_keep_nothing_of_private_ones(
+    visitor: Visitor, scene: Scene
+) -> None:
+    board = f"/competitions/{scene.competition.slug}/leaderboard"
+    for path in ("/", board, _DOCS):
+        assert visitor.client.get(path, headers=_HTML).headers["cache-control"] == "private, no-cache"
+    visitor.sign_in(scene.ada)
+    for path in ("/", board, "/account"):
+        assert visitor.client.get(path, headers=_HTML).headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("path", "start"), [("/favicon.ico", b"\x00\x00\x01\x00"), ("/apple-touch-icon.png", b"\x89PNG")]
+)
+def test_icons_are_what_their_names_say(visitor: Visitor, path: str, start: bytes) -> None:
+    assert visitor.client.get(path).content.startswith(start)
+
+
+def test_a_page_that_is_not_there_says_so_and_leads_on(visitor: Visitor, scene: Scene) -> None:
+    page = visitor.see(f"/competitions/{scene.competition.slug}/nowhere", 404)
+    assert "There is no page at this address" in page and "<h1>Not found</h1>" in page
+    assert f'href="/competitions/{scene.competition.slug}">To the competition' in page
+
+
+def test_who_takes_no_part_is_offered_to_join(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.visitor)
+    base = f"/competitions/{scene.competition.slug}"
+    page = visitor.see(f"{base}/team", 403)
+    assert f'href="{base}/join"' in page and "Join the competition first" in page
+    assert "role" not in re.sub(r"<[^>]*>", "", page)
+
+
+def test_people_are_shown_no_regular_expression(visitor: Visitor, scene: Scene) -> None:
+    page = visitor.see(f"/competitions/{scene.competition.slug}/leaderboard?sort=colour", 422)
+    assert "colour" in page and "^-?" not in page
+
+
+def test_a_shared_address_has_a_card(visitor: Visitor, scene: Scene) -> None:
+    page = visitor.see(f"/competitions/{scene.competition.slug}")
+    card = dict(re.findall(r'property="og:(\w+)" content="([^"]*)"', page))
+    assert card["title"] == scene.competition.title and card["description"] == scene.competition.summary
+    assert card["url"].startswith("http") and card["image"].startswith("http")
+
+
+def test_mails_say_when_they_were_written(visitor: Visitor) -> None:
+    with visitor.services.database.writing() as session:
+        send_email(session, to="ada@example.org", subject="A subject", body="A body")
+    with visitor.services.database.reading() as session:
+        message = make_message(visitor.services, session.scalars(select(Email)).one())
+    assert datetime.now(UTC) - parsedate_to_datetime(message["Date"]) < timedelta(minutes=5)
