@@ -60,21 +60,31 @@ def decode_into(path: Path | str, pixels: memoryview, *, convert: bool = False) 
         pixels[number * size : (number + 1) * size] = image.tobytes("raw", colour)
 
 
-def _read_rgb(path: Path | str, convert: bool) -> Image.Image:
+def read_any(source: Path | Image.Image) -> Image.Image:
+    """A file, or an image that is open already, of any mode, as RGB of 128x128.
+
+    Raises:
+        UnreadableImage: it is damaged or not an image.
+    """
+    return _read_rgb(source, convert=True)
+
+
+def _read_rgb(source: Path | str | Image.Image, convert: bool) -> Image.Image:
     """The image as RGB, 128x128."""
     try:
-        with Image.open(path) as image:
+        with source if isinstance(source, Image.Image) else Image.open(source) as image:
             image.load()
             rgb = image if image.mode == "RGB" else _as_rgb(image, convert)
             return rgb if rgb.size == (SIDE, SIDE) else _resize(rgb)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise UnreadableImage("an image too large to be decoded safely") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
-        raise UnreadableImage(_reason(path, error)) from error
+        raise UnreadableImage(_reason(source, error)) from error
 
 
-def _reason(path: Path | str, error: Exception) -> str:
-    if Path(path).exists() and Path(path).stat().st_size == 0:
+def _reason(source: Path | str | Image.Image, error: Exception) -> str:
+    path = None if isinstance(source, Image.Image) else Path(source)
+    if path is not None and path.exists() and path.stat().st_size == 0:
         return "an empty file"
     if isinstance(error, UnidentifiedImageError):
         return "a file that is not an image"

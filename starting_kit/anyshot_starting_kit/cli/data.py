@@ -29,6 +29,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import BadDataset, DataError, Problem, errors
 from anyshot_core.data.series import pack_series
 from anyshot_core.protocols import protocol_from_dict
+from anyshot_starting_kit.cli.data_import import import_
 from anyshot_starting_kit.cli.exits import Exit
 
 _existing = click.Path(exists=True, path_type=Path)
@@ -86,7 +87,10 @@ def pack_data(
 
 @click.group()
 def data() -> None:
-    """Look at datasets and packs, check them, and download the public Meta-Album ones."""
+    """Look at datasets and packs, check them, import other formats, and download the public Meta-Album ones."""
+
+
+data.add_command(import_)
 
 
 @data.command()
