@@ -31,6 +31,7 @@ from anyshot_platform.queue.dispatch import Dispatcher
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings, read_settings
 from anyshot_platform.sweeper import Sweeper
+from anyshot_platform.warming import warm_up
 from anyshot_platform.web.patience import LimitedPatience
 from anyshot_platform.webhooks.delivery import send_due_deliveries
 from anyshot_platform.workers.models import WorkerToken
@@ -47,12 +48,13 @@ def make_app() -> FastAPI:
     settings = read_settings()
     configure_logging(settings.log_format)
     app = create_app(settings)
-    _settle_in()
+    _settle_in(app)
     return app
 
 
-def _settle_in() -> None:
-    """Tune the interpreter for serving, once everything is made."""
+def _settle_in(app: FastAPI) -> None:
+    """Warm the process up, and tune the interpreter for serving, once everything is made."""
+    warm_up(app)
     gc.collect()
     gc.freeze()  # what was made so far lives as long as the process
     # Each step of the event loop takes the interpreter back from threads that render pages: it must not wait long.
@@ -69,14 +71,15 @@ def serve(settings: PlatformSettings, *, embedded_worker: bool = False, sweeper:
     if settings.web_processes > 1:
         _serve_many(settings, services, sweeper=sweeper)
         return
+    app = create_app(settings, services)
     config = uvicorn.Config(
-        create_app(settings, services),
+        app,
         host=settings.host,
         port=settings.port,
         **connection_rules(settings),
     )
     server = uvicorn.Server(config)
-    _settle_in()
+    _settle_in(app)
     with ExitStack() as stack:
         if sweeper:
             stack.enter_context(Background(services))

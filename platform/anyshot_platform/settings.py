@@ -72,7 +72,7 @@ class PlatformSettings(BaseSettings):
     )
     web_queue: int = Field(default=200, ge=0, description="Requests that may wait for that, in one process.")
     web_wait_seconds: float = Field(
-        default=1.0, gt=0, description="How long a request waits before it gets 503."
+        default=0.6, gt=0, description="How long a request waits before it gets 503."
     )
 
     database_url: str | None = Field(

@@ -1,0 +1,85 @@
+"""A process is warm before it listens: the first crowd waits for nothing to be compiled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import jinja2
+import pytest
+from fastapi import FastAPI
+from fastapi.responses import Response
+from fastapi.testclient import TestClient
+from sqlalchemy import event
+
+from anyshot_platform.serving import make_app
+from anyshot_platform.warming import warm_up
+from anyshot_platform.web.rendering import environment
+from tests.platform.conftest import SECRET
+from tests.platform.site import SLUG, Site
+
+ARRIVAL = ("/", "/competitions", f"/competitions/{SLUG}", f"/competitions/{SLUG}/leaderboard")
+
+
+def test_a_process_that_begins_to_serve_compiles_no_template_for_its_visitors(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = site.services.settings
+    for name, value in {
+        "SECRET_KEY": SECRET,
+        "HOME": settings.home,
+        "DATABASE_URL": settings.database_address,
+    }.items():
+        monkeypatch.setenv(f"ANYSHOT_{name}", str(value))
+    environment.cache_clear()
+    app = asyncio.run(_inside_a_loop())
+    compiled = _count(monkeypatch, jinja2.Environment, "compile")
+    client = TestClient(app)
+    for path in ARRIVAL:
+        assert client.get(path, headers={"accept": "text/html"}).status_code == 200
+    assert compiled == []
+    app.state.services.database.dispose()
+
+
+async def _inside_a_loop() -> FastAPI:
+    return make_app()  # as Uvicorn calls it in each of several processes
+
+
+def test_its_database_has_seen_the_pages_at_which_visitors_arrive(site: Site) -> None:
+    asked: list[str] = []
+    event.listen(site.services.database.engine, "before_cursor_execute", lambda *said: asked.append(said[2]))
+    warm_up(site.app)
+    new = asked.copy()
+    asked.clear()
+    for path in ARRIVAL:
+        site.client.get(path, headers={"accept": "text/html"})
+    pages = {statement for statement in asked if "outbox_rings" not in statement}  # what the doorbell asks
+    assert pages
+    assert pages <= set(new)
+
+
+def test_a_page_that_fails_is_logged_and_keeps_nobody_from_serving(
+    site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> Response:
+        raise RuntimeError("a fault")
+
+    site.app.add_api_route("/broken", fail)
+    monkeypatch.setattr("anyshot_platform.warming.START_PAGES", ("/broken", "/competitions"))
+    with caplog.at_level(logging.WARNING, "anyshot_platform.warming"):
+        warm_up(site.app)
+    told = [record.getMessage() for record in caplog.records if record.name == "anyshot_platform.warming"]
+    assert told == ["pages that failed before the process began to serve: /broken"]
+
+
+def _count(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> list[tuple[object, ...]]:
+    calls: list[tuple[object, ...]] = []
+    whole = getattr(owner, name)
+
+    def counted(*given: Any, **named: Any) -> Any:
+        calls.append(given)
+        return whole(*given, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
