@@ -10,6 +10,7 @@ from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.desk.phases import finals, publication, repeats
+from anyshot_platform.desk.phases.winner_acts import unconfirmed
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
@@ -97,6 +98,7 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
         blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
     if not _count_entries(session, phase, kept()):
         blocked.append("Nobody has an entry in this phase: the boards are empty.")
+    blocked += unconfirmed(session, phase)
     unscored = (
         f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
     )
