@@ -10,7 +10,6 @@ from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
-
 _FINAL_STEPS = ("preview", "launch", "failed", "repeat", "winners", "verify", "publish", "unpublish")
 
 
@@ -46,7 +45,7 @@ def final(
     identity: str,
     **said: Any,
 ) -> None:
-    """Preview who enters the final PHASE, launch their runs, repeat what failed, verify who the winners are, publish."""
+    """Preview who enters the final PHASE, launch their runs, repeat what failed, verify the winners, publish."""
     path = f"/phases/{phase}/final"
     if step in ("winners", "verify"):
         _show_winners(_verify(client, competition, path, step, member, identity, **said))

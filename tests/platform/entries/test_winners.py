@@ -29,7 +29,7 @@ REASON = "a call with the passport"
 
 
 @pytest.fixture
-def owner(final: Site, played: dict[str, Person]) -> Person:  # noqa: F811
+def owner(final: Site, played: dict[str, Person]) -> Person:
     """ada with dee, and b_e%n tie before cem: 325, 325 and 150 EUR. Nobody is verified."""
     return final.owner()
 
@@ -65,7 +65,7 @@ def test_results_wait_for_the_identity_of_every_member_who_wins(owner: Person) -
 
 
 def test_a_refused_winner_holds_the_results_until_disqualified_or_overridden(
-    final: Site,  # noqa: F811
+    final: Site,
     owner: Person,
 ) -> None:
     for name in ("ada", "dee", "ben"):
@@ -83,7 +83,7 @@ def test_a_refused_winner_holds_the_results_until_disqualified_or_overridden(
     assert set(listed(owner)) == {"ada", "b_e%n"} and "Identities to verify" not in page(owner, RESULTS).text
 
 
-def test_who_joins_a_verified_team_is_not_verified(final: Site, owner: Person) -> None:  # noqa: F811
+def test_who_joins_a_verified_team_is_not_verified(final: Site, owner: Person) -> None:
     for name in ("ada", "dee", "ben", "cem"):
         check(owner, name)
     assert all(row["confirmed"] for row in listed(owner).values())
@@ -96,7 +96,7 @@ def test_who_joins_a_verified_team_is_not_verified(final: Site, owner: Person) -
     assert "nobody has verified who eve is" in publish(owner).json()["message"]
 
 
-def test_a_check_needs_a_reason_a_winner_and_is_written_down(final: Site, owner: Person) -> None:  # noqa: F811
+def test_a_check_needs_a_reason_a_winner_and_is_written_down(final: Site, owner: Person) -> None:
     silent = check(owner, "ada", reason=" ")
     assert (silent.status_code, silent.json()["message"]) == (
         409,
@@ -119,9 +119,9 @@ def test_a_check_needs_a_reason_a_winner_and_is_written_down(final: Site, owner:
 
 
 def test_the_page_verifies_and_only_organizers_see_it(
-    final: Site,  # noqa: F811
+    final: Site,
     owner: Person,
-    played: dict[str, Person],  # noqa: F811
+    played: dict[str, Person],
 ) -> None:
     reviewer = final.person("rea")
     role = {"username": "rea", "role": "reviewer", "confirm": "rea"}
@@ -142,7 +142,7 @@ def test_the_page_verifies_and_only_organizers_see_it(
 
 
 def test_the_command_line_lists_and_verifies(
-    final: Site,  # noqa: F811
+    final: Site,
     owner: Person,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -160,14 +160,14 @@ def test_the_command_line_lists_and_verifies(
         assert said.exit_code == 2 and "--member USER" in said.output
 
 
-def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> None:  # noqa: F811
+def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> None:
     check(owner, "dee")
     with final.services.database.writing() as session:
         erase_user(session, session.query(User).filter_by(username="dee").one())
         assert session.query(WinnerCheck).count() == 0
 
 
-def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) -> None:  # noqa: F811
+def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) -> None:
     with final.services.database.writing() as session:
         free = session.query(League).filter_by(slug="free").one()
         free.awards, free.prizes = [], "a travel grant"
