@@ -67,7 +67,19 @@ WINNERS = {
     "women": [(1, "Duo", 0.615, 400), (2, "ada", 0.600, 250)],  # Duo without ben, who left
     "rarely-represented-country": [(1, "kofi", 0.580, 400)],
 }
-WHO_WINS = ["ada", "bea", "carl", "cd2", "dana", "emma", "kofi", "leo", "mia", "nia", "noa"]  # CDML is carl, dana
+WHO_WINS = [
+    "ada",
+    "bea",
+    "carl",
+    "cd2",
+    "dana",
+    "emma",
+    "kofi",
+    "leo",
+    "mia",
+    "nia",
+    "noa",
+]  # CDML is carl, dana
 # emma is disqualified after the publication: who stands below moves up, and so do the prizes.
 AFTER = {
     **WINNERS,

@@ -154,7 +154,9 @@ def test_the_command_line_lists_and_verifies(
         assert "ada: Free style, rank 1: 325 EUR" in command(where, owner, *step, "winners")
         said = command(where, owner, *step, "verify", "--member", "dee", "--reason", REASON)
         assert f"dee                      verified   {REASON}" in said
-        said = CliRunner().invoke(main, [*words, "--member", "ada", "--server", where, "--token", owner.token])
+        said = CliRunner().invoke(
+            main, [*words, "--member", "ada", "--server", where, "--token", owner.token]
+        )
         assert said.exit_code == 1 and "Say in the reason how the identity was checked" in said.output
         said = CliRunner().invoke(main, [*words, "--server", where, "--token", owner.token])
         assert said.exit_code == 2 and "--member USER" in said.output

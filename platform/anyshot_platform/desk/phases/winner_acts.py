@@ -49,7 +49,9 @@ def find_checked(session: Session, phase: Phase, username: str) -> Checked:
     }
     if username.casefold() not in known:
         names = ", ".join(one.member.user.username for one in known.values()) or "nobody yet"
-        raise NotFound(f"“{username[:64]}” wins nothing in “{phase.name}”. Members of winning teams: {names}.")
+        raise NotFound(
+            f"“{username[:64]}” wins nothing in “{phase.name}”. Members of winning teams: {names}."
+        )
     return known[username.casefold()]
 
 
