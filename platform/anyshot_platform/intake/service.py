@@ -19,12 +19,13 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
+from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
 from anyshot_platform.queue import priorities
-from anyshot_platform.runs.planning import Urgency, queue_runs
+from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.services import Services
 from anyshot_platform.sight.smoke import require_smoke_pool
 from anyshot_platform.submissions.models import Submission

@@ -11,6 +11,9 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
 from anyshot_platform.judging.happenings import RunEnded
 from anyshot_platform.judging.joining import join_versions
+from anyshot_platform.judging.kinds import starting_kind
+from anyshot_platform.judging.parts import deciding, list_siblings
+from anyshot_platform.judging.repeating import lost_with
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
 from anyshot_platform.kernel.happenings import publish
 from anyshot_platform.kernel.metrics import RUNS_ENDED
@@ -18,8 +21,6 @@ from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import deciding
-from anyshot_platform.runs.repeating import lost_with
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.sight.faults import fault_of
@@ -45,23 +46,11 @@ def settle(session: Session, run: Run) -> None:
         _ring_waiting_shards(session, run, siblings)
     elif run.state in ENDED and run in counting:
         _cancel_hopeless(session, run, lost_with(submission, run, siblings))
-    if combine_scores(session, submission, run.phase_version_id, siblings):
+    counts = starting_kind(submission).counts
+    if counts and combine_scores(session, submission, run.phase_version_id, siblings):
         join_versions(session, submission, run.phase_version)
     if _decides_status(session, submission, run):
         _write_status(session, submission, counting)
-
-
-def list_siblings(session: Session, run: Run) -> Sequence[Run]:
-    """The runs that make one score together with this one, itself included."""
-    return session.scalars(
-        select(Run)
-        .where(
-            Run.submission_id == run.submission_id,
-            Run.phase_version_id == run.phase_version_id,
-            Run.generation == run.generation,
-        )
-        .order_by(Run.seed_index, Run.shard_index)
-    ).all()
 
 
 def _decides_status(session: Session, submission: Submission, run: Run) -> bool:

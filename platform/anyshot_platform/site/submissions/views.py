@@ -12,11 +12,11 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.access import SubmissionAccess
@@ -122,7 +122,7 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
-        budget_seconds=None if run.submission is None else run_budget(run),
+        budget_seconds=None if run.submission is None else kind_of(run).seconds(run),
         message=fault.message or sight.progress(run),
         verdict=run.verdict,
         cause=run.cause,
