@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import MetaData, select
@@ -109,7 +110,13 @@ def test_measurements_of_the_last_release_become_runs_for_a_gate(tmp_path: Path)
         write_row(connection, tables, "phases", id="p", competition_id="c", slug="p", name="P")
         write_row(connection, tables, "phase_versions", id="v", phase_id="p", protocol={}, root="00")
         write_row(connection, tables, "blobs", digest="d")
-        mine = {"competition_id": "c", "phase_id": "p", "team_id": "t", "user_id": "u", "digest": "d"}
+        mine: dict[str, Any] = {
+            "competition_id": "c",
+            "phase_id": "p",
+            "team_id": "t",
+            "user_id": "u",
+            "digest": "d",
+        }
         mine["quota_day"] = date(2026, 1, 1)
         for name, gate in (("entry", None), ("gate", "proto")):
             kind = "baseline" if gate else "entry"
