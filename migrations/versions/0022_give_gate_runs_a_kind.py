@@ -34,6 +34,4 @@ def downgrade() -> None:
 
 def _number(by: int, runs: sa.Select[tuple[str]]) -> None:
     """Move the places of the seeds of these runs, in their scores."""
-    op.execute(
-        SCORES.update().where(SCORES.c.run_id.in_(runs)).values(seed_index=SCORES.c.seed_index + by)
-    )
+    op.execute(SCORES.update().where(SCORES.c.run_id.in_(runs)).values(seed_index=SCORES.c.seed_index + by))
