@@ -75,12 +75,7 @@ def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
 
 def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:
     """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
-    trusted = services.settings.trusted_digests
-    if trusted is not None and digest not in trusted:
-        UPLOADS.labels("not_trusted").inc()
-        raise NotTrusted(
-            "This site runs without a sandbox and takes only submissions that its operator trusts."
-        )
+    require_trusted(services, digest)
     report = check_zip(path)
     checks: list[Any] = list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
     if not report.ok:
@@ -89,6 +84,16 @@ def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip
         raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
     keep_file(services, path, digest)
     return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def require_trusted(services: Services, digest: str) -> None:
+    """Raise `NotTrusted` where a site without a sandbox does not know the zip."""
+    trusted = services.settings.trusted_digests
+    if trusted is not None and digest not in trusted:
+        UPLOADS.labels("not_trusted").inc()
+        raise NotTrusted(
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
+        )
 
 
 def submit(
