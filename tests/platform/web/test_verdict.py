@@ -78,7 +78,9 @@ def test_a_hidden_board_gives_neither_rank_nor_baseline(ada: Visitor, scene: Sce
 
 def test_hidden_scores_leave_no_answer(ada: Visitor, scene: Scene) -> None:
     _set_phase(ada, scene, scores_visible=False)
-    assert "best other" not in _text(ada, scene, "finished") and _json(ada, scene, "finished")["answer"] is None
+    assert (
+        "best other" not in _text(ada, scene, "finished") and _json(ada, scene, "finished")["answer"] is None
+    )
 
 
 def test_what_was_withdrawn_is_not_compared_with(ada: Visitor, scene: Scene) -> None:
