@@ -51,7 +51,7 @@ class Empty:
         return sum(path.stat().st_size for path in files if path.relative_to(packages).parts[0] != "pip")
 
     def add_packages_of_the_machine(self) -> None:
-        """Lay what is installed here below this environment, our own projects aside, as `--system-site-packages` would."""
+        """Lay what is installed here below this environment, but our own, as `--system-site-packages` would."""
         beneath = self.folder / "of-the-machine"
         beneath.mkdir()
         for path in Path(sysconfig.get_path("purelib")).iterdir():
