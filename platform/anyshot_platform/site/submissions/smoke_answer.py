@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, duration
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.submissions.models import Submission
@@ -48,7 +48,7 @@ def read_smoke_answer(
         half_width=score.half_width,
         tasks=score.tasks,
         seconds=run.seconds_used,
-        budget_seconds=run_budget(run),
+        budget_seconds=kind_of(run).seconds(run),
         memory_bytes=run.used.memory_peak_bytes,
         projection=words,
         fits=fits,
