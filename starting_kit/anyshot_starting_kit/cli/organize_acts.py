@@ -139,24 +139,6 @@ def _show_candidates(rows: list[dict[str, Any]]) -> None:
 
 
 @click.command()
-@click.argument("name")
-@click.argument("step", type=click.Choice(["show", "publish", "hide"]))
-@consent_options
-@connection_options
-def pool(client: Client, name: str, step: str, **said: Any) -> None:
-    """Show the pool NAME, publish it for download, or hide it again."""
-    if step != "show":
-        body = {"published": step == "publish"}
-        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
-    found = client.ask("GET", f"/pools/{name}")
-    click.echo(f"{found['slug']} is {'public' if found['published_at'] else 'hidden'}.")
-    for pack in found["versions"][0]["packs"] if found["versions"] else []:
-        click.echo(
-            f"{pack['name']:32} {pack['images']:8} images {pack['classes']:5} classes  {pack['digest'][:12]}"
-        )
-
-
-@click.command()
 @click.argument("competition")
 @click.argument("phase")
 @click.argument("number", type=int, required=False)
@@ -252,4 +234,4 @@ def _team_of(client: Client, competition: str, rows: list[dict[str, Any]], name:
     return known[name]
 
 
-ACT_COMMANDS = (final, pool, version, code, members)
+ACT_COMMANDS = (final, version, code, members)

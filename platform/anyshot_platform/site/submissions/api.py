@@ -40,10 +40,10 @@ from anyshot_platform.site.submissions.schemas import (
     SubmitIn,
     UploadIn,
     UploadOut,
+    show_upload_of,
 )
 from anyshot_platform.site.submissions.taking_home import write_everything
 from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -72,7 +72,7 @@ def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> Up
         upload = uploads.begin_upload(
             services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
         )
-        return _show_upload(services, upload)
+        return show_upload_of(services, upload)
 
 
 @router.get("/uploads/{upload_id}")
@@ -80,7 +80,7 @@ def show_upload(
     upload_id: UploadParam, viewer: Submitter, session: SessionDep, services: ServicesDep
 ) -> UploadOut:
     """Where an upload stands, to go on with it."""
-    return _show_upload(services, uploads.find_upload(session, viewer.id, upload_id))
+    return show_upload_of(services, uploads.find_upload(session, viewer.id, upload_id))
 
 
 @router.put(
@@ -100,7 +100,7 @@ async def send_part(
 ) -> UploadOut:
     """Send the bytes from `offset` on, as the raw body."""
     upload = await uploads.receive_part(services, viewer.id, upload_id, offset, request.stream())
-    return _show_upload(services, upload)
+    return show_upload_of(services, upload)
 
 
 @router.post("/uploads/{upload_id}/check")
@@ -271,16 +271,6 @@ def _send(services: Services, digest: str, filename: str) -> Response:
         read_chunks(file),
         media_type="application/octet-stream",
         headers={"content-disposition": f'attachment; filename="{filename}"'},
-    )
-
-
-def _show_upload(services: Services, upload: Upload) -> UploadOut:
-    return UploadOut(
-        id=upload.id,
-        filename=upload.filename,
-        size=upload.size,
-        received=upload.received or 0,
-        part_bytes=services.settings.upload_chunk_bytes,
     )
 
 

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Usage
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.services import Services
+from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 
@@ -39,6 +41,17 @@ class UploadOut(BaseModel):
     size: int
     received: int
     part_bytes: int
+
+
+def show_upload_of(services: Services, upload: Upload) -> UploadOut:
+    """An upload as its user is told of it."""
+    return UploadOut(
+        id=upload.id,
+        filename=upload.filename,
+        size=upload.size,
+        received=upload.received or 0,
+        part_bytes=services.settings.upload_chunk_bytes,
+    )
 
 
 class CheckOut(BaseModel):
