@@ -1,6 +1,6 @@
 """Give pools to competitions, and say what an upload is for
 
-Revision: 0021, after 0020
+Revision: 0023, after 0022
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0021"
-down_revision = "0020"
+revision = "0023"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 
