@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
-from anyshot_platform.judging.happenings import RunEnded
+from anyshot_platform.judging.happenings import RunEnded, SubmissionEnded
 from anyshot_platform.judging.joining import join_versions
 from anyshot_platform.judging.kinds import starting_kind
 from anyshot_platform.judging.parts import deciding, list_siblings
@@ -17,14 +17,11 @@ from anyshot_platform.judging.repeating import lost_with
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
 from anyshot_platform.kernel.happenings import publish
 from anyshot_platform.kernel.metrics import RUNS_ENDED
-from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
-from anyshot_platform.sight.faults import fault_of
-from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
@@ -164,20 +161,7 @@ def _charge_quota(submission: Submission, failure: Run | None) -> None:
 
 def _announce(session: Session, submission: Submission, failure: Run | None) -> None:
     kind = f"submission.{submission.status}"
-    words = {
-        SubmissionStatus.FINISHED: "is scored",
-        SubmissionStatus.FAILED: "failed",
-        SubmissionStatus.CANCELLED: "was cancelled",
-    }[submission.status]
-    if not standing_of(submission).deleted:
-        tell_team(
-            session,
-            submission.team_id,
-            kind=kind,
-            title=f"Submission {submission.number} ({submission.filename}) {words}"[:200],
-            body=fault_of(failure, details=False).message if failure else "",
-            url=f"/submissions/{submission.id}",
-        )
+    publish(session, SubmissionEnded(submission, failure))
     emit(
         session,
         submission.competition_id,

@@ -88,3 +88,12 @@ def test_what_was_withdrawn_is_not_compared_with(ada: Visitor, scene: Scene) -> 
     assert "best other submission" not in _text(ada, scene, "finished")
     with ada.services.database.reading() as session:
         assert session.get_one(Submission, scene.submissions["older"].id).withdrawn_at
+
+
+def test_opening_a_page_marks_the_messages_about_it_as_read(ada: Visitor, scene: Scene) -> None:
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    page = ada.see(path)
+    assert "Notifications, 1 unread" in page and f'data-seen="{path}"' in page
+    ada.send("/account", "/notifications/seen", 204, url=path)
+    page = ada.see(path)
+    assert "unread" not in page and "data-seen" not in page

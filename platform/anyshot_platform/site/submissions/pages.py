@@ -11,6 +11,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake import withdrawing
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess
 from anyshot_platform.site.shell.heads import open_for_uploads, read_head
@@ -95,6 +96,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         failure=read_failure(sight, runs),
         results=results,
         log=read_log(session, found, runs),
+        unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
     )
 
