@@ -48,6 +48,10 @@ SITE_ATTACKS = $(addprefix tests/platform/,core/test_secrets.py admin/test_smoke
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox and at the site
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(SITE_ATTACKS) $(ARGS)
 
+fuzz: $(READY)  ## Knock at every operation of the API as every role, on both databases (ANYSHOT_FUZZ=40 requests each)
+	@ANYSHOT_ROTATE=all ANYSHOT_FUZZ=$${ANYSHOT_FUZZ:-40} $(ON_ALL_CORES) --hypothesis-profile default \
+		tests/platform/core/test_openapi.py $(ARGS)
+
 hostile-site: $(READY)  ## Only its part "the site": attacks on secrets, rights, people, doors; floods and races on loopback
 	@$(ON_ALL_CORES) $(SITE_ATTACKS) $(ARGS)
 
@@ -61,8 +65,8 @@ mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand
 compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
 	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
 
-bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|baselines|science|install
-	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science|install"; exit 2; }
+bench: $(READY)  ## Run one benchmark: NAME=episodes|sandbox|chaos|load|scoring|baselines|science
+	@test -n "$(NAME)" || { echo "Say which: make bench NAME=episodes|sandbox|chaos|load|scoring|baselines|science"; exit 2; }
 	@$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
 # Without .venv: a machine with a GPU has a torch of its own, and maybe no network (`make gpu-carried` on one that has).
@@ -89,10 +93,16 @@ docs: $(READY)  ## Build the documentation site into site/
 	@$(BIN)/mkdocs build --strict
 
 # Versions that are pinned already stay unless they have to go; ARGS=--upgrade moves all of them.
-pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, for Python 3.11 to 3.13
+COMPILE = $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 \
+	$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name))
+HASHED = $(COMPILE) --generate-hashes --constraint constraints.txt
+IN_IMAGES := hatchling editables ./scoring ./core ./starting_kit
+pins: $(READY)  ## Write constraints.txt anew, for Python 3.11 to 3.13, and what the images install, with hashes
 	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis './worker[analysis]' ./platform torchvision timm \
-		| $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 --output-file constraints.txt \
-			$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name)) $(ARGS) - tests/requirements.txt >/dev/null
+		| $(COMPILE) --output-file constraints.txt $(ARGS) - tests/requirements.txt >/dev/null
+	@printf '%s\n' $(IN_IMAGES) ./platform | $(HASHED) --output-file docker/platform/requirements.txt - >/dev/null
+	@printf '%s\n' $(IN_IMAGES) ./worker | $(HASHED) --output-file docker/worker/requirements.txt - >/dev/null
+	@printf '%s\n' $(IN_IMAGES) ./worker ./analysis | $(HASHED) --output-file docker/worker/requirements-analysis.txt - >/dev/null
 
 release: $(READY)  ## Release VERSION=x.y.z into dist/: packages, images, inventories, documentation, a tried upgrade (ARGS=--dry-run)
 	@test -n "$(VERSION)" || { echo "Say which: make release VERSION=x.y.z"; exit 2; }
@@ -112,4 +122,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins release migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins release migration image reproduce clean

@@ -30,7 +30,7 @@ from anyshot_platform.web.access import refuse_open_routes
 from anyshot_platform.web.admission import Admission
 from anyshot_platform.web.bodies import Bodies
 from anyshot_platform.web.csrf import guard_csrf
-from anyshot_platform.web.failures import install_error_handlers
+from anyshot_platform.web.failures import DECLARED, install_error_handlers
 from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
@@ -68,6 +68,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         summary="Code-submission competitions in few-shot and meta-learning",
         version="1",
         lifespan=_live,
+        responses=DECLARED,
         dependencies=[Depends(guard_csrf), Depends(meet_budgets)],
         docs_url=None,
         redoc_url=None,

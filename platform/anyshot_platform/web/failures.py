@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -28,6 +29,22 @@ _TITLES = {
     429: "Too many attempts",
 }
 _COMPETITION = re.compile(r"/competitions/[^/]+(?=/)")
+
+
+class Failure(BaseModel):
+    """Every error: a word for programs, a sentence for people, and what some errors add, such as `retry_after`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    error: str
+    message: str
+
+
+_BUSY = "The site or its database has no time just now; `Retry-After` says when to ask again."
+DECLARED: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Failure, "description": "The request is refused: `error` and `message` say why."},
+    503: {"model": Failure, "description": _BUSY},
+}
 
 
 def install_error_handlers(app: FastAPI) -> None:
