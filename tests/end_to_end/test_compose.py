@@ -5,7 +5,6 @@ It takes minutes (images are built), so it is a make target of its own: `make co
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 import secrets
@@ -26,11 +25,10 @@ from anyshot_platform.demo.participants import ENDED, Entrant, Participant, ente
 from tests.services.processes import find_program, free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
-OURS = ("anyshot-scoring", "anyshot-core", "anyshot-starting-kit", "anyshot-worker", "anyshot-platform")
 PROJECT = "anyshotcomposetest"
+# moto stands in for MinIO; redis asks for async-timeout below Python 3.11.3, which Debian 12 has and the host may not.
+BESIDES = ("pip", "setuptools", "moto[s3,server]", "async-timeout")
 FILES = ("docker-compose.yml", "docker/debian/docker-compose.yml")
-# async-timeout: redis asks for it below Python 3.11.3, which Debian 12 has and the host may not.
-WHEELS = ("hatchling", "editables", "pip", "setuptools", "async-timeout", "moto[s3,server]")
 STAGE = """
 import json
 from pathlib import Path
@@ -126,17 +124,23 @@ def copy_tree(target: Path) -> None:
 
 
 def collect_wheels(folder: Path) -> None:
-    """The wheels of both images and of the storage's stand-in, downloaded on the host."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:"]
-    subprocess.run(
-        [*command, "-c", "constraints.txt", *wanted(), *WHEELS, "--dest", str(folder)], cwd=ROOT, check=True
-    )
-
-
-def wanted() -> set[str]:
-    """What the packages of both images ask for, beside each other."""
-    asked = {name for package in OURS for name in importlib.metadata.requires(package) or ()}
-    return {name for name in asked if not name.startswith("anyshot") and "extra ==" not in name}
+    """What both images install, by hash, and what the storage's stand-in needs, downloaded on the host."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--only-binary",
+        ":all:",
+        "--dest",
+        str(folder),
+    ]
+    for image in ("platform", "worker"):
+        subprocess.run(
+            [*command, "--require-hashes", "-r", f"docker/{image}/requirements.txt"], cwd=ROOT, check=True
+        )
+    subprocess.run([*command, "-c", "constraints.txt", *BESIDES], cwd=ROOT, check=True)
 
 
 def is_ready(address: str) -> bool:

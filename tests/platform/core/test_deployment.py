@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import shutil
@@ -81,6 +82,45 @@ def test_images_of_others_are_named_by_version() -> None:
         image = service["image"]
         if not image.startswith("anyshot/"):
             assert re.fullmatch(r"\$\{ANYSHOT_[A-Z_]+_IMAGE:-.+:.*\d.*\}", image), name
+
+
+PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)", re.M)
+IMAGES = {"platform/requirements.txt": "platform", "worker/requirements.txt": "worker"}
+IMAGES["worker/requirements-analysis.txt"] = "analysis"
+
+
+@pytest.mark.parametrize("file", IMAGES)
+def test_images_install_packages_of_others_by_their_hashes(file: str) -> None:
+    listed = (ROOT / "docker" / file).read_text()
+    constraints = dict(PINNED.findall((ROOT / "constraints.txt").read_text()))
+    blocks = re.split(r"\n(?=[a-z])", listed)
+    assert all("--hash=sha256:" in block for block in blocks)
+    assert "://" not in listed  # no address of an index
+    pinned = dict(PINNED.findall(listed))
+    assert {name: constraints[name] for name in pinned if name in constraints} == {
+        name: version for name, version in pinned.items() if name in constraints
+    }
+    asked = {name.lower().replace("_", "-") for name in third_party(f"anyshot-{IMAGES[file]}")}
+    assert asked <= set(pinned)
+
+
+def third_party(package: str) -> set[str]:
+    """What a package of ours asks of others, through those of ours that it asks for."""
+    found: set[str] = set()
+    for line in importlib.metadata.requires(package) or ():
+        name = re.split(r"[^A-Za-z0-9_-]", line)[0]
+        if "extra ==" not in line:
+            found |= third_party(name) if name.startswith("anyshot-") else {name}
+    return found
+
+
+@pytest.mark.parametrize("image", ["platform", "worker"])
+def test_no_image_installs_anything_without_its_hash(image: str) -> None:
+    text = (ROOT / "docker" / image / "Dockerfile").read_text()
+    installs = re.findall(r"pip install (.*?)(?=&&|$)", text.replace("\\\n", " "), re.M)
+    assert len(installs) == 2
+    assert "--require-hashes" in installs[0]
+    assert "--no-index" in installs[1] and "--no-deps" in installs[1]
 
 
 def proxy_locations() -> list[tuple[re.Pattern[str], str]]:
