@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -75,24 +76,40 @@ def sqlite_services(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Services]
     services.database.dispose()
 
 
+@contextmanager
+def postgres_database(server: PostgresServer, template: str = "template0") -> Iterator[str]:
+    """The address of a database that is made from a template, and dropped afterwards."""
+    import psycopg
+    from psycopg import sql
+
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    made, dropped = sql.SQL("CREATE DATABASE {} TEMPLATE {}"), sql.SQL("DROP DATABASE {} WITH (FORCE)")
+    with psycopg.connect(_admin(server), autocommit=True) as connection:
+        connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
+    yield server.url(name)
+    with psycopg.connect(_admin(server), autocommit=True) as connection:
+        connection.execute(dropped.format(sql.Identifier(name)))
+
+
 @pytest.fixture
 def postgres_services(
     tmp_path: Path, postgres_server: PostgresServer, migrated_postgres: str
 ) -> Iterator[Services]:
     """Services on a fresh PostgreSQL database."""
-    import psycopg
-    from psycopg import sql
+    with postgres_database(postgres_server, migrated_postgres) as url:
+        services = make_services(make_settings(tmp_path, database_url=url))
+        yield services
+        services.database.dispose()
 
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(*map(sql.Identifier, (name, migrated_postgres)))
-        )
-    services = make_services(make_settings(tmp_path, database_url=postgres_server.url(name)))
-    yield services
-    services.database.dispose()
-    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without tables, of either kind, to be filled as an earlier release did."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/old.sqlite3"
+        return
+    with postgres_database(request.getfixturevalue("postgres_server")) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -93,10 +93,9 @@ def old_database(url: str) -> None:
 
 
 @pytest.fixture
-def migrated(tmp_path: Path) -> Iterator[Site]:
-    url = f"sqlite:///{tmp_path}/old.sqlite3"
-    old_database(url)
-    services = make_services(make_settings(tmp_path, database_url=url))
+def migrated(tmp_path: Path, empty_database: str) -> Iterator[Site]:
+    old_database(empty_database)
+    services = make_services(make_settings(tmp_path, database_url=empty_database))
     with Site(services) as site:
         yield site
     services.database.dispose()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 import pytest
 from sqlalchemy import MetaData, select
@@ -86,9 +85,9 @@ def test_answers_that_nobody_asked_for_are_a_draft_of_the_fact_sheet(asking: Sit
     assert (unknown.status_code, "no question colour" in unknown.json()["message"]) == (422, True)
 
 
-def test_old_answers_and_gates_keep_their_words(tmp_path: Path) -> None:
+def test_old_answers_and_gates_keep_their_words(empty_database: str) -> None:
     """From the first release: answers lay in each submission, and so did the baseline of a gate."""
-    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+    database = Database(empty_database)
     migrate(database, "0013")
     old_rows(database)
     migrate(database)

@@ -1,1 +1,0 @@
-"""What a participant waits for and stores: the installation of the starting kit from a running site."""
