@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy import delete, insert, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind, WorkerInfo
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.app import make_services
 from anyshot_platform.database import new_id, now
 from anyshot_platform.judging.leases import claim
@@ -25,7 +25,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.migration import migrate
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Attempt, Run
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
@@ -161,7 +161,7 @@ def _queue(services: Services, phase_id: str, teams: list[str], count: int) -> N
         rows = [
             {
                 "id": new_id(),
-                "kind": JobKind.EVALUATE,
+                "kind": RunKind.EVALUATE,
                 "competition_id": phase.competition_id,
                 "phase_id": phase.id,
                 "phase_version_id": phase.versions[0].id,

@@ -10,7 +10,6 @@ from sqlalchemy import Column, ColumnElement, Float, Integer, MetaData, String, 
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.service import touch_blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -20,7 +19,7 @@ from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -115,7 +114,7 @@ def _add_submissions(session: Session, phase: Phase) -> None:
     score = {"half_width": 0.01, "tasks": version.tasks, "phase_version_id": version.id, "value": drawn.value}
     owned = {"submission_id": drawn.id, "team_id": drawn.team}
     shown = {**score, **owned, "id": drawn.id, "submitted_at": drawn.at, "by_dataset": _BY_DATASET}
-    evaluation = {"kind": JobKind.EVALUATE, "phase_version_id": version.id, "state": RunState.FINISHED}
+    evaluation = {"kind": RunKind.EVALUATE, "phase_version_id": version.id, "state": RunState.FINISHED}
     entry = {"kind": SubmissionKind.ENTRY, "status": SubmissionStatus.FINISHED, "verdict": Verdict.OK}
     times = {"created_at": drawn.at, "finished_at": drawn.ended, "quota_day": now().date()}
     file = {"digest": _DIGEST, "size": 1_000_000, "score": drawn.value, "half_width": 0.01}

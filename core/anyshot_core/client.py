@@ -179,15 +179,25 @@ class Client:
         }
         return self._ask("POST", f"/competitions/{competition}/phases/{phase}/submissions", json=body)
 
+    def upload_pack(
+        self, pool: str, pack: Path, on_sent: Callable[[int, int], object] = lambda sent, total: None
+    ) -> dict[str, Any]:
+        """Send a pack for a pool; one that was broken off before is gone on with. The site checks and keeps it."""
+        upload = self.upload(pack, on_sent, f"/pools/{pool}/uploads")
+        return self._ask("POST", f"/pools/{pool}/uploads/{upload['id']}/pack")
+
     def upload(
-        self, archive: Path, on_sent: Callable[[int, int], object] = lambda sent, total: None
+        self,
+        archive: Path,
+        on_sent: Callable[[int, int], object] = lambda sent, total: None,
+        begin: str = "/uploads",
     ) -> dict[str, Any]:
         """Send a file in parts."""
         with archive.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             size = archive.stat().st_size
             body = {"filename": archive.name, "size": size, "digest": digest}
-            upload = self._ask("POST", "/uploads", json=body)
+            upload = self._ask("POST", begin, json=body)
             on_sent(upload["received"], size)
             while upload["received"] < size:
                 upload = self._send_part(file, upload)

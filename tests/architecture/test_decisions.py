@@ -32,7 +32,18 @@ HOMES = {
     "Rules": {"scoring/anyshot_scoring/rules.py", "scoring/anyshot_scoring/rankings.py"},
     "Sight": {
         f"platform/anyshot_platform/sight/{n}.py"
-        for n in ("access", "phases", "submissions", "smoke", "standing", "code", "faults", "names", "logs")
+        for n in (
+            "access",
+            "phases",
+            "submissions",
+            "smoke",
+            "standing",
+            "code",
+            "faults",
+            "names",
+            "logs",
+            "pools",
+        )
     },
     "Entry": {
         "platform/anyshot_platform/entries/choosing.py",

@@ -17,6 +17,7 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
+from anyshot_platform.results.winners import forget_checks
 from anyshot_platform.users.models import ApiToken, LoginSession, OneTimeToken, RecoveryCode, User
 from anyshot_platform.users.viewer import TOKEN_PREFIX, Scope
 
@@ -361,4 +362,5 @@ def erase_user(session: Session, user: User) -> None:
     user.deleted_at = moment
     end_all_sessions(session, user.id)
     forget_answers(session, user.id)
+    forget_checks(session, user.id)
     revoke_all_tokens(session, user.id)

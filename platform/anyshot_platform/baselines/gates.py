@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip, record
@@ -19,27 +18,24 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.judging.kinds import GATE_SEEDS
+from anyshot_platform.judging.queueing import queue_runs
+from anyshot_platform.judging.service import list_runs, newest_runs
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.queue import priorities
-from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import count_parts, count_tasks
-from anyshot_platform.runs.planning import demands, require_evaluable
-from anyshot_platform.runs.records import OwnSeeds
-from anyshot_platform.runs.secrets import secrets_of
+from anyshot_platform.runs.planning import Urgency, require_evaluable
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.services import Services
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.users.models import User
-
-GATE_SEEDS = 10
 
 
 @dataclass(frozen=True)
@@ -97,40 +93,9 @@ def measure_gate(
     )
     session.add(submission)
     session.flush()
-    for index in range(seeds):
-        _queue_seed(session, submission, version, index)
-    submission.status = SubmissionStatus.QUEUED
+    queue_runs(session, submission, version, Urgency(priorities.RERUN, bulk=True), seeds)
     record(session, baseline, actor_id, "gate.measure")
     return submission
-
-
-def _queue_seed(session: Session, submission: Submission, version: PhaseVersion, index: int) -> None:
-    """Queue a run with seeds of its own; dataset by dataset, a part for each."""
-    place = 1000 + index  # beyond the phase's own runs, so that no score for a board comes of it
-    test_seed = secrets_of(version).gate(submission.id).tasks(place)
-    train_seed = secrets.randbelow(2**31)
-    parts = count_parts(session, version) if version.each_dataset else 1
-    for part in range(parts):
-        run = Run(
-            kind=JobKind.EVALUATE,
-            competition_id=submission.competition_id,
-            phase_id=submission.phase_id,
-            phase_version_id=version.id,
-            submission_id=submission.id,
-            team_id=submission.team_id,
-            requested_by=submission.user_id,
-            own_seeds=OwnSeeds(train_seed=train_seed),
-            seed_index=place,
-            shard_index=None if parts == 1 else part,
-            shard_count=parts,
-            priority=priorities.RERUN,
-            bulk=True,
-            **demands(version),
-            tasks_total=count_tasks(version, test_seed, parts, part),
-        )
-        session.add(run)
-        session.flush()
-        put_ring(session, run.id, run.hardware_class)
 
 
 def list_measurements(session: Session, competition: Competition) -> list[Measurement]:
@@ -143,22 +108,22 @@ def list_measurements(session: Session, competition: Competition) -> list[Measur
     )
     found = []
     for submission in session.scalars(query.order_by(Submission.created_at.desc())):
-        states = list(session.scalars(select(Run.state).where(Run.submission_id == submission.id)))
+        runs = newest_runs(list_runs(session, submission), None)
         found.append(
             Measurement(
                 submission,
                 submission.gate_of or "",
-                tuple(_seed_scores(session, submission)),
-                len(states),
-                sum(state in ENDED for state in states),
+                tuple(_seed_scores(session, runs)),
+                len(runs),
+                sum(run.state in ENDED for run in runs),
             )
         )
     return found
 
 
-def _seed_scores(session: Session, submission: Submission) -> list[float]:
+def _seed_scores(session: Session, runs: Sequence[Run]) -> list[float]:
     """What each seed would score by the ranking rule that it ran under."""
-    rows = session.scalars(select(RunScore).where(RunScore.submission_id == submission.id))
+    rows = session.scalars(select(RunScore).where(RunScore.run_id.in_([run.id for run in runs])))
     return [
         session.get_one(PhaseVersion, row.phase_version_id).rule.result([row.summary.as_run()]).score
         for row in rows

@@ -18,9 +18,9 @@ from anyshot_platform.demo.data import DemoData
 from anyshot_platform.desk.bundles.service import import_competition
 from anyshot_platform.desk.pools.acts import PUBLISH
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.services import Services
+from anyshot_platform.sight.pools import find_packs
 from anyshot_platform.users.viewer import Viewer
 
 BUNDLE = Path(__file__).parent / "competition"

@@ -16,6 +16,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import NotFound
 from anyshot_platform.fact_sheets.service import table_rows
+from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
 from anyshot_platform.leaderboards.models import BoardRow
@@ -220,7 +221,7 @@ def collect_results(
         .join(Phase, Phase.id == Run.phase_id)
         .join(PhaseVersion, PhaseVersion.id == Run.phase_version_id)
         .join(Team, Team.id == Run.team_id)
-        .where(Run.competition_id == competition.id, Run.state == RunState.FINISHED, Run.kind != "smoke")
+        .where(Run.competition_id == competition.id, Run.state == RunState.FINISHED, counting_runs())
         .order_by(Run.created_at, Run.id)
     ).all()
     for run, phase, version, team in rows:

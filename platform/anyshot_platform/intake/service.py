@@ -19,12 +19,13 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.entering import chosen_leagues, enter, require_open_leagues
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
+from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
 from anyshot_platform.queue import priorities
-from anyshot_platform.runs.planning import Urgency, queue_runs
+from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.services import Services
 from anyshot_platform.sight.smoke import require_smoke_pool
 from anyshot_platform.submissions.models import Submission
@@ -74,12 +75,7 @@ def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
 
 def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip:
     """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
-    trusted = services.settings.trusted_digests
-    if trusted is not None and digest not in trusted:
-        UPLOADS.labels("not_trusted").inc()
-        raise NotTrusted(
-            "This site runs without a sandbox and takes only submissions that its operator trusts."
-        )
+    require_trusted(services, digest)
     report = check_zip(path)
     checks: list[Any] = list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
     if not report.ok:
@@ -88,6 +84,16 @@ def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip
         raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
     keep_file(services, path, digest)
     return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
+
+
+def require_trusted(services: Services, digest: str) -> None:
+    """Raise `NotTrusted` where a site without a sandbox does not know the zip."""
+    trusted = services.settings.trusted_digests
+    if trusted is not None and digest not in trusted:
+        UPLOADS.labels("not_trusted").inc()
+        raise NotTrusted(
+            "This site runs without a sandbox and takes only submissions that its operator trusts."
+        )
 
 
 def submit(

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind, WorkerInfo
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
+from anyshot_platform.judging.kinds import fitting_runs
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
@@ -44,13 +45,12 @@ def choose_run(
     that rang; it is taken only if nothing goes before it. `skip` are runs that another worker was quicker to claim.
     """
     moment = now()
-    fits = and_(_is_queued(info, moment), Run.id.not_in(skip), ~_was_unreadable(worker_id, moment))
+    fits = and_(_is_queued(info, moment), fitting_runs(info), Run.id.not_in(skip))
+    fits = and_(fits, ~_was_unreadable(worker_id, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
         fits = and_(fits, Run.competition_id == competition_id)
-    if not info.analyses:
-        fits = and_(fits, Run.kind != JobKind.ANALYSE)
     top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))
     if top is None:
         return None

@@ -1,4 +1,4 @@
-"""What judging tells the rest of the platform: a run has ended, the scores of a team have changed."""
+"""What judging tells the rest of the platform: a run or a submission has ended, the scores of a team have changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
+from anyshot_platform.submissions.models import Submission
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,11 @@ class ScoresChanged:
     version: PhaseVersion
     team_id: str
     leaving: str | None = None
+
+
+@dataclass(frozen=True)
+class SubmissionEnded:
+    """Nothing of a submission runs any more, and boards have heard of its score; `failure` is the run that decided."""
+
+    submission: Submission
+    failure: Run | None

@@ -7,19 +7,13 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind
+from anyshot_platform.judging.kinds import again_by, counting_runs, starting_kind
+from anyshot_platform.judging.queueing import queue_again, queue_runs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import (
-    Urgency,
-    has_source,
-    next_generation,
-    origin_of,
-    queue_from_source,
-    queue_runs,
-)
+from anyshot_platform.runs.planning import Urgency, next_generation
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.standing import kept, standing_of
@@ -35,7 +29,7 @@ def join_versions(session: Session, submission: Submission, scored: PhaseVersion
     That is a draft that is being scored, and the live version where `scored` was live when the runs began. What is
     scored under a draft follows from other tasks or settings: it never reaches the live version.
     """
-    if submission.kind == SubmissionKind.SMOKE or standing_of(submission).deleted:
+    if not starting_kind(submission).counts or standing_of(submission).deleted:
         return
     phase = submission.phase
     for version in phase.versions:
@@ -53,11 +47,6 @@ def _mode(version: PhaseVersion) -> RescoreMode:
     return version.rescore_mode if known else RescoreMode.EVERYTHING
 
 
-def _kind(mode: RescoreMode) -> JobKind:
-    """The job that scores an earlier result again in this way."""
-    return JobKind.SCORE if mode == RescoreMode.SCORE else JobKind.META_TEST
-
-
 def _needs(session: Session, submission: Submission, version: PhaseVersion, scored: PhaseVersion) -> bool:
     """Whether a submission has no runs under a version, or such of a result that was replaced since."""
     runs = list(
@@ -67,8 +56,8 @@ def _needs(session: Session, submission: Submission, version: PhaseVersion, scor
     )
     if not runs or _mode(version) == RescoreMode.EVERYTHING:
         return not runs
-    kind = _kind(_mode(version))
-    sources = {origin_of(session, run, kind).id for run in finished_runs(session, submission, scored)}
+    kind = again_by(_mode(version))
+    sources = {kind.origin(session, run).id for run in finished_runs(session, submission, scored)}
     return sources.isdisjoint({run.source_run_id for run in runs})
 
 
@@ -84,11 +73,11 @@ def queue_under(
     urgency = Urgency(phase.priority) if version.number == phase.live_version else _BULK
     if mode == RescoreMode.EVERYTHING:
         return len(queue_runs(session, submission, version, urgency))
-    kind = _kind(mode)
+    kind = again_by(mode)
     generation = next_generation(session, submission, version)
-    usable = [run for run in finished_runs(session, submission, source) if has_source(run, kind)]
+    usable = [run for run in finished_runs(session, submission, source) if kind.can_start_from(run)]
     for run in usable:
-        queue_from_source(session, run, version, kind, urgency).generation = generation
+        queue_again(session, kind, run, version, urgency).generation = generation
     return len(usable)
 
 
@@ -144,7 +133,7 @@ def still_running(session: Session, phase: Phase, version: PhaseVersion) -> int:
         .where(
             Run.phase_version_id == version.id,
             Run.state.not_in(ENDED),
-            Run.kind.not_in([JobKind.ANALYSE, JobKind.SMOKE]),
+            counting_runs(),
         )
         .distinct()
     )

@@ -7,27 +7,24 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.reports import ReportSummary
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, JobKind, Progress, Usage
+from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress
 from anyshot_platform.alerts.service import open_alert
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.leases import back_off_seconds, end_attempt, end_cancelled, fail_run, requeue
-from anyshot_platform.judging.scores import record_score
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leagues.evidence import weigh_evidence
-from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.records import StageTimes
 from anyshot_platform.runs.states import RunState, state_of_stage
 from anyshot_platform.runs.transitions import write_state
-from anyshot_platform.scores.verification import WrongResult, verify
+from anyshot_platform.scores.verification import WrongResult
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
-from anyshot_scoring.summary import RunSummary
 
 ARTIFACT_NAMES = frozenset(
     (
@@ -68,13 +65,14 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
 
     A result that cannot be true is a failure of ours: the run is tried again, and operators are told.
     """
-    if run.cancel_requested_at is not None and run.kind != JobKind.ANALYSE:
+    kind = kind_of(run)
+    if run.cancel_requested_at is not None and not kind.keeps_late_result:
         # The user's wish came first; a result that crossed it on the way does not count.
         end_cancelled(session, run, "Cancelled.")
         return
     _keep_artifacts(session, run, result.artifacts)
     try:
-        _accept(services, session, run, result)
+        kind.accept(session, services.storage, run, result)
     except WrongResult as problem:
         _refuse(services, session, run, result, problem)
         return
@@ -88,32 +86,16 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
         message="",
         finished_at=now(),
         lease_expires_at=None,
-        usage=(usage := _usage_of(session, run, result.usage)),
+        usage=(usage := kind.usage(session, run, result.usage)),
         provenance=result.provenance,
         evidence=result.evidence,
         seconds_used=usage.participant_seconds,
-        tasks_done=_expected_tasks(run) if run.kind != JobKind.ANALYSE else run.tasks_done,
+        tasks_done=kind.tasks(run),
         stage_times=run.times.at(RunState.FINISHED, now()),
     )
-    if run.submission_id is not None and run.kind != JobKind.SCORE:  # scoring again opens no zip
+    if run.submission_id is not None and kind.opens_zip:
         weigh_evidence(session, run.submission_id, result.evidence)
     settle(session, run)
-
-
-def _accept(services: Services, session: Session, run: Run, result: Complete) -> None:
-    """Take over what was found: a report's numbers, or a score that was verified. Raises `WrongResult`."""
-    summary = result.summary
-    if run.kind == JobKind.ANALYSE:
-        if not isinstance(summary, ReportSummary):
-            raise WrongResult("A report was asked for, and a score came.")
-        session.scalars(select(Report).where(Report.run_id == run.id)).one().answer = summary
-        return
-    if not isinstance(summary, RunSummary):
-        raise WrongResult("A score was asked for, and a report came.")
-    files = {reference.name: reference.digest for reference in result.artifacts}
-    verify(summary, _expected_tasks(run), files, services.storage)
-    if run.shard_index is None:  # judging.shards puts parts together
-        record_score(session, run, summary)
 
 
 def _refuse(services: Services, session: Session, run: Run, result: Complete, problem: WrongResult) -> None:
@@ -175,14 +157,6 @@ def _reached(run: Run, progress: Progress | None) -> dict[str, StageTimes | int]
     }
 
 
-def _usage_of(session: Session, run: Run, told: Usage) -> Usage:
-    """What the participant's code used: predictions that are scored again took what they took when they were made."""
-    source = session.get(Run, run.source_run_id) if run.source_run_id else None
-    if run.kind != JobKind.SCORE or source is None or source.usage is None:
-        return told
-    return source.usage.model_copy(update={"platform_seconds": told.platform_seconds})
-
-
 def _try_again(session: Session, settings: PlatformSettings, run: Run, failure: Fail) -> bool:
     unclear = failure.verdict.cause == Cause.UNCLEAR
     column = Run.unclear_failures if unclear else Run.infrastructure_failures
@@ -220,12 +194,3 @@ def _keep_artifacts(session: Session, run: Run, named: Sequence[ArtifactRef]) ->
             raise UnknownArtifact(f"“{reference.name}” was not uploaded by this attempt.")
         row.final = True
     session.flush()
-
-
-def _expected_tasks(run: Run) -> int:
-    if run.shard_index is not None:
-        return run.tasks_total
-    if run.kind == JobKind.SMOKE:
-        assert run.submission is not None  # smoke tests are of submissions
-        return run.submission.phase.smoke_tasks
-    return run.phase_version.tasks

@@ -13,7 +13,6 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_scoring.summary import RunSummary
 
 
@@ -41,8 +40,6 @@ def combine_scores(session: Session, submission: Submission, version_id: str, ru
 
     Returns whether there is one now; parts of a run have none before they are put together.
     """
-    if submission.kind == SubmissionKind.SMOKE:
-        return False
     version = session.get_one(PhaseVersion, version_id)
     scores = session.scalars(
         select(RunScore).where(RunScore.run_id.in_([run.id for run in runs])).order_by(RunScore.seed_index)

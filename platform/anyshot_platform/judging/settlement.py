@@ -9,21 +9,19 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
-from anyshot_platform.judging.happenings import RunEnded
+from anyshot_platform.judging.happenings import RunEnded, SubmissionEnded
 from anyshot_platform.judging.joining import join_versions
+from anyshot_platform.judging.kinds import starting_kind
+from anyshot_platform.judging.parts import deciding, list_siblings
+from anyshot_platform.judging.repeating import lost_with
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
 from anyshot_platform.kernel.happenings import publish
 from anyshot_platform.kernel.metrics import RUNS_ENDED
-from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import deciding
-from anyshot_platform.runs.repeating import lost_with
 from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
-from anyshot_platform.sight.faults import fault_of
-from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.webhooks.service import emit
@@ -45,23 +43,11 @@ def settle(session: Session, run: Run) -> None:
         _ring_waiting_shards(session, run, siblings)
     elif run.state in ENDED and run in counting:
         _cancel_hopeless(session, run, lost_with(submission, run, siblings))
-    if combine_scores(session, submission, run.phase_version_id, siblings):
+    counts = starting_kind(submission).counts
+    if counts and combine_scores(session, submission, run.phase_version_id, siblings):
         join_versions(session, submission, run.phase_version)
     if _decides_status(session, submission, run):
         _write_status(session, submission, counting)
-
-
-def list_siblings(session: Session, run: Run) -> Sequence[Run]:
-    """The runs that make one score together with this one, itself included."""
-    return session.scalars(
-        select(Run)
-        .where(
-            Run.submission_id == run.submission_id,
-            Run.phase_version_id == run.phase_version_id,
-            Run.generation == run.generation,
-        )
-        .order_by(Run.seed_index, Run.shard_index)
-    ).all()
 
 
 def _decides_status(session: Session, submission: Submission, run: Run) -> bool:
@@ -175,20 +161,7 @@ def _charge_quota(submission: Submission, failure: Run | None) -> None:
 
 def _announce(session: Session, submission: Submission, failure: Run | None) -> None:
     kind = f"submission.{submission.status}"
-    words = {
-        SubmissionStatus.FINISHED: "is scored",
-        SubmissionStatus.FAILED: "failed",
-        SubmissionStatus.CANCELLED: "was cancelled",
-    }[submission.status]
-    if not standing_of(submission).deleted:
-        tell_team(
-            session,
-            submission.team_id,
-            kind=kind,
-            title=f"Submission {submission.number} ({submission.filename}) {words}"[:200],
-            body=fault_of(failure, details=False).message if failure else "",
-            url=f"/submissions/{submission.id}",
-        )
+    publish(session, SubmissionEnded(submission, failure))
     emit(
         session,
         submission.competition_id,

@@ -15,12 +15,12 @@ from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import NotFound
+from anyshot_platform.judging.parts import deciding, list_siblings
 from anyshot_platform.judging.scores import record_score
-from anyshot_platform.judging.settlement import list_siblings, settle
+from anyshot_platform.judging.settlement import settle
 from anyshot_platform.queue.isolation import each
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import deciding
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.services import Services

@@ -91,6 +91,17 @@ def read_rank(
     return recall(state, ("rank", team_id), lambda: _find_rank(session, version, league, team_id))
 
 
+def find_place(
+    session: Session, version: PhaseVersion, league: League, team_id: str
+) -> tuple[int, int] | None:
+    """A team's rank and how many are ranked, as the transaction sees them, which may not be committed yet."""
+    rank = _find_rank(session, version, league, team_id)
+    if rank is None:
+        return None
+    ranked = select(func.count()).where(on_board(version, league), BoardRow.ranked)
+    return rank, session.scalar(ranked) or 0
+
+
 def _find_rank(session: Session, version: PhaseVersion, league: League, team_id: str) -> int | None:
     here = on_board(version, league)
     own = session.scalar(select(BoardRow.id).where(here, BoardRow.ranked, BoardRow.row_key == team_id))

@@ -44,7 +44,14 @@ def notify(
         if choice is None or choice.page:
             session.add(Notification(user_id=user.id, kind=kind, title=title[:200], body=body, url=url))
         if user.email and user.email_verified_at and (choice is None or choice.email):
-            send_email(session, to=user.email, subject=title, body=f"{body}\n\n{url}".strip() + "\n")
+            send_email(session, to=user.email, subject=title, body=_letter(user, title, body, url))
+
+
+def _letter(user: User, title: str, body: str, url: str) -> str:
+    """A message as an e-mail; lines that are addresses get the site's own in front."""
+    parts = [f"Hello {user.display_name or user.username},", title + ".", body, url]
+    footer = "Choose which e-mails you get:\n/account/notifications"
+    return "\n\n".join(part for part in (*parts, f"-- \n{footer}") if part) + "\n"
 
 
 def tell_team(
@@ -81,6 +88,20 @@ def mark_read(session: Session, user_id: str, notification_id: str | None = None
     if notification_id is not None:
         statement = statement.where(Notification.id == notification_id)
     session.execute(statement.values(read_at=now()))
+
+
+def has_unread(session: Session, user_id: str, url: str) -> bool:
+    """Whether a user has messages about a page that they have not opened."""
+    unread = select(Notification.id).where(
+        Notification.user_id == user_id, Notification.url == url, Notification.read_at.is_(None)
+    )
+    return session.scalar(unread.limit(1)) is not None
+
+
+def mark_seen(session: Session, user_id: str, url: str) -> None:
+    """Mark the messages about a page as read: their reader has it open."""
+    about = (Notification.user_id == user_id, Notification.url == url, Notification.read_at.is_(None))
+    session.execute(update(Notification).where(*about).values(read_at=now()))
 
 
 def choose(session: Session, user_id: str, kind: str, *, page: bool, email: bool) -> None:

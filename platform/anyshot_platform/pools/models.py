@@ -48,7 +48,10 @@ class Pool(Base):
     slug: Mapped[str] = mapped_column(String(64), unique=True)
     name: Mapped[str]
     description: Mapped[str] = mapped_column(Text, default="")
-    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id"))  # who made it
+    competition_id: Mapped[str | None] = mapped_column(
+        ForeignKey("competitions.id"), index=True
+    )  # whose organizers it belongs to, instead of the one who made it
     combines: Mapped[list[str]] = mapped_column(default=list)  # made of the packs of these pools, by slug
     published_at: Mapped[datetime | None]  # participants may download it
     publish_when_over: Mapped[bool] = mapped_column(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -39,6 +40,7 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
     with services.database.writing() as session:
         row = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
         row = row or _new_pack(session, opened, digest, path.stat().st_size)
+        row.details = _details(opened)  # also of a pack that came before a detail was kept
         if user_id is not None:
             note_keeper(session, row, user_id)
         return row
@@ -52,19 +54,39 @@ def _new_pack(session: Session, opened: packs.Pack, digest: str, size: int) -> P
         size=size,
         images=len(opened),
         classes=len(opened.classes),
-        details={"class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True))},
     )
     session.add(row)
     session.flush()
     return row
 
 
-def create_pool(session: Session, *, slug: str, name: str, owner_id: str, description: str = "") -> Pool:
-    """Create a pool without versions."""
+def _details(opened: packs.Pack) -> dict[str, Any]:
+    """What the pages show of a pack without opening its file."""
+    return {
+        "class_counts": dict(zip(opened.classes, map(len, opened.class_rows), strict=True)),
+        "super_classes": len(set(opened.super_classes) - {""}),
+        "description": opened.meta.description,
+        "licence": opened.meta.licence,
+        "source": opened.meta.source,
+    }
+
+
+def create_pool(
+    session: Session,
+    *,
+    slug: str,
+    name: str,
+    owner_id: str,
+    description: str = "",
+    competition_id: str | None = None,
+) -> Pool:
+    """Create a pool without versions, of a person or of a competition."""
     check_slug(slug)
     if session.scalar(select(Pool.id).where(Pool.slug == slug)) is not None:
         raise Conflict(f"There is a pool “{slug}” already.", field="slug")
-    pool = Pool(slug=slug, name=name, owner_id=owner_id, description=description)
+    pool = Pool(
+        slug=slug, name=name, owner_id=owner_id, description=description, competition_id=competition_id
+    )
     session.add(pool)
     session.flush()
     return pool

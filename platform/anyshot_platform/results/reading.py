@@ -161,7 +161,13 @@ def _cards(session: Session, competition: Competition, teams: Collection[str]) -
 
 
 def _members(session: Session, teams: Collection[str]) -> dict[str, list[str]]:
-    """The members' names, the captain first, then as they joined."""
+    """The members' names."""
+    found = members_of(session, teams)
+    return {team: [user.display_name or user.username for user in users] for team, users in found.items()}
+
+
+def members_of(session: Session, teams: Collection[str]) -> dict[str, list[User]]:
+    """The members of these teams, the captain first, then as they joined."""
     rows = session.execute(
         select(Membership.team_id, User)
         .join(User, User.id == Membership.user_id)
@@ -169,9 +175,9 @@ def _members(session: Session, teams: Collection[str]) -> dict[str, list[str]]:
         .where(Membership.team_id.in_(teams), Membership.status == MemberStatus.APPROVED)
         .order_by(Team.captain_id != Membership.user_id, Membership.created_at, Membership.id)
     )
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[User]] = {}
     for team_id, user in rows:
-        found.setdefault(team_id or "", []).append(user.display_name or user.username)
+        found.setdefault(team_id or "", []).append(user)
     return found
 
 

@@ -15,10 +15,19 @@ _SPECIAL = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "-": "-{}",  # two of them would become a dash, and two quotes another quote
+    "'": "'{}",
+    "`": "`{}",
     **{sign: f"\\{sign}" for sign in "#$%&_"},
 }
+_LATIN = 0x24F  # the last letter that LaTeX has without a font of one's choice
+_ONE_LINE = 40  # characters of a name that leave room for the other columns
 _HEAD = r"""% {title}. Scores with 95 % intervals. Ranking rule: {rule}
-\begin{{tabular}}{{rlrr}}
+% Needs \usepackage{{booktabs}}.{scripts}
+\begin{{tabular}}{{r{names}rr}}
 \toprule
 Rank & Team & Score & Prize \\
 \midrule
@@ -45,8 +54,16 @@ def as_csv(found: LeagueResults) -> bytes:
 
 
 def as_latex(found: LeagueResults, title: str, rule: str) -> bytes:
-    """A `tabular` for a paper, with the rules of booktabs."""
-    head = _HEAD.format(title=escape(title), rule=escape(rule))
+    """A `tabular` for a paper, with the rules of booktabs; pdfLaTeX takes it where all names are Latin."""
+    others = any(ord(sign) > _LATIN and sign != "€" for row in found.rows for sign in row.team)
+    scripts = " Names in other scripts need LuaLaTeX or XeLaTeX, and a font that has them." if others else ""
+    long = any(len(row.team) > _ONE_LINE for row in found.rows)
+    head = _HEAD.format(
+        title=" ".join(title.split()),
+        rule=" ".join(rule.split()),
+        scripts=scripts,
+        names=r"p{0.4\linewidth}" if long else "l",
+    )
     body = "".join(_line(row, found.league.currency) for row in found.rows)
     return f"{head}{body}\\bottomrule\n\\end{{tabular}}\n".encode()
 

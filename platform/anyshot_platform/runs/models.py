@@ -9,11 +9,11 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from anyshot_core.wire.evidence import Evidence
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import JobKind, Provenance, Usage
+from anyshot_core.wire.worker_api import Provenance, Usage
 from anyshot_platform.database import Base, TypedJson, Word, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.records import OwnSeeds, StageTimes
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.submissions.models import Submission
 
 
@@ -34,7 +34,7 @@ class Run(Base):
     )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
-    kind: Mapped[JobKind] = mapped_column(Word(JobKind), default=JobKind.EVALUATE)
+    kind: Mapped[RunKind] = mapped_column(Word(RunKind))
     competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"))
     phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"))
     phase_version_id: Mapped[str] = mapped_column(ForeignKey("phase_versions.id"), index=True)

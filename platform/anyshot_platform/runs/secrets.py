@@ -1,4 +1,4 @@
-"""The secrets of phases: which run gets which key, what is published of them, and what they are too weak for."""
+"""The secrets of phases: what of them is published, and what they are too weak for."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 from anyshot_core.protocols import PROTOCOLS, Legacy
 from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
-from anyshot_platform.runs.models import Run
 
 
 @dataclass(frozen=True)
@@ -38,23 +36,6 @@ def secrets_of(version: PhaseVersion) -> PhaseSecrets:
         split_seed=None if split is None else read_seed(split),
         same_tasks=version.same_test_tasks,
         order_from_seed=version.query_order == QueryOrder.TEST_SEEDS,
-    )
-
-
-def secrets_of_run(version: PhaseVersion, run: Run) -> RunSecrets:
-    """The secrets of one run: a smoke test, and runs that measure a gate, have unrelated ones."""
-    known, place = secrets_of(version), run.seed_index
-    if run.kind == JobKind.SMOKE:
-        smoke = known.smoke()
-        return RunSecrets(
-            version.train_seeds[place], smoke.tasks(0), smoke.query_order(0), smoke.class_split()
-        )
-    if run.own_seeds is not None:
-        gate, own = known.gate(run.submission_id or ""), run.own_seeds
-        tasks = gate.tasks(place) if own.test_seed is None else own.test_seed
-        return RunSecrets(own.train_seed, tasks, gate.query_order(place), known.class_split())
-    return RunSecrets(
-        version.train_seeds[place], known.tasks(place), known.query_order(place), known.class_split()
     )
 
 

@@ -8,6 +8,17 @@ from anyshot_core.wire.worker_api import Stage
 from anyshot_platform.errors import Conflict
 
 
+class RunKind(StrEnum):
+    """What a run is for: what each kind means is said in `judging.kinds`, an object each."""
+
+    EVALUATE = "evaluate"
+    META_TEST = "meta_test"
+    SCORE = "score"
+    SMOKE = "smoke"
+    GATE = "gate"
+    ANALYSE = "analyse"
+
+
 class RunState(StrEnum):
     """Where a run stands."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -69,6 +69,23 @@ def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) ->
         )
     )
     return {row.competition_id: _as_scoped(row.role, viewer) or row.role for row in rows}
+
+
+def organized_ids(viewer: Viewer) -> Select[str]:
+    """The ids of the competitions that the viewer organizes, as a query."""
+    return select(Membership.competition_id).where(
+        Membership.user_id == (viewer.owner_id or ""),
+        Membership.status == MemberStatus.APPROVED,
+        Membership.role.in_([Role.OWNER, Role.ORGANIZER]),
+    )
+
+
+def organized(session: Session, viewer: Viewer) -> Sequence[Competition]:
+    """The competitions that the viewer organizes, by title."""
+    query = select(Competition).where(
+        Competition.id.in_(organized_ids(viewer)), Competition.deleted_at.is_(None)
+    )
+    return session.scalars(query.order_by(Competition.title)).all()
 
 
 def find_competition(session: Session, slug: str) -> Competition:

@@ -5,6 +5,13 @@ from __future__ import annotations
 from enum import StrEnum
 
 
+class Purpose(StrEnum):
+    """What an upload is for: one can be used for nothing else."""
+
+    SUBMISSION = "submission"
+    PACK = "pack"
+
+
 class SubmissionStatus(StrEnum):
     """Where a submission stands; follows from its runs and is written together with them."""
 

@@ -21,6 +21,7 @@ from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
+from anyshot_platform.submissions.states import Purpose
 
 _WRITTEN_AT_ONCE = 1 << 20  # bytes; each write is handed to a thread, and chunks are small
 
@@ -39,19 +40,60 @@ class WrongOffset(Conflict):
 
 
 def begin_upload(
-    services: Services, session: Session, user_id: str, *, filename: str, size: int, digest: str | None = None
+    services: Services,
+    session: Session,
+    user_id: str,
+    *,
+    filename: str,
+    size: int,
+    digest: str | None = None,
+    purpose: Purpose = Purpose.SUBMISSION,
 ) -> Upload:
     """Announce an upload of `size` bytes."""
-    most = services.settings.upload_max_bytes
+    settings = services.settings
+    most = settings.pack_max_bytes if purpose == Purpose.PACK else settings.upload_max_bytes
     if size > most:
-        raise TooLarge(f"A submission has at most {most >> 20} MiB; this one has {size >> 20}.", limit=most)
-    upload = Upload(id=new_id(), user_id=user_id, filename=clean_filename(filename), size=size, digest=digest)
+        words = f"A {purpose} has at most {most >> 20} MiB; this one has {size >> 20}."
+        raise TooLarge(words, limit=most)
+    upload = Upload(
+        id=new_id(),
+        user_id=user_id,
+        filename=clean_filename(filename),
+        size=size,
+        digest=digest,
+        purpose=purpose,
+    )
     folder = services.settings.upload_folder
     folder.mkdir(parents=True, exist_ok=True)
     upload_path(services, upload).touch(exist_ok=False)
     session.add(upload)
     session.flush()
     return upload
+
+
+def begin_or_resume_pack(
+    services: Services, session: Session, user_id: str, *, filename: str, size: int, digest: str | None
+) -> Upload:
+    """Announce the upload of a pack; one of the same bytes that its user broke off is gone on with."""
+    begun = select(Upload).where(
+        Upload.user_id == user_id,
+        Upload.purpose == Purpose.PACK,
+        Upload.digest == digest,
+        Upload.size == size,
+        Upload.used_at.is_(None),
+    )
+    known = session.scalars(begun.order_by(Upload.created_at.desc())).first() if digest else None
+    if known is not None and upload_path(services, known).exists():
+        return known
+    return begin_upload(
+        services,
+        session,
+        user_id,
+        filename=filename,
+        size=size,
+        digest=digest,
+        purpose=Purpose.PACK,
+    )
 
 
 def clean_filename(name: str) -> str:
@@ -125,13 +167,16 @@ def _note_received(services: Services, upload_id: str, path: Path) -> None:
 
 
 @contextmanager
-def sealed_upload(services: Services, user_id: str, upload_id: str) -> Iterator[tuple[Upload, Path, str]]:
+def sealed_upload(
+    services: Services, user_id: str, upload_id: str, purpose: Purpose = Purpose.SUBMISSION
+) -> Iterator[tuple[Upload, Path, str]]:
     """The upload, a copy of its file that no part can reach any more, and that copy's digest.
 
     A part that began before the upload was complete may still be written; what is hashed, checked and stored is the
     copy. Raises `Conflict` or `Invalid` unless all bytes are here.
     """
     upload = _find(services, user_id, upload_id)
+    _require_purpose(upload, purpose)
     handle, name = tempfile.mkstemp(
         dir=services.settings.upload_folder, prefix=f"{upload.id}.", suffix=".sealed"
     )
@@ -157,12 +202,18 @@ def use_up(session: Session, upload_id: str) -> None:
 def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
     """An upload and its content, used up in this transaction; raises as `sealed_upload` does."""
     upload = find_upload(session, user_id, upload_id)
+    _require_purpose(upload, Purpose.SUBMISSION)
     path = upload_path(services, upload)
     content = path.read_bytes() if path.exists() else b""
     _require_digest(upload, len(content), hashlib.sha256(content).hexdigest())
     use_up(session, upload.id)
     path.unlink(missing_ok=True)
     return upload, content
+
+
+def _require_purpose(upload: Upload, purpose: Purpose) -> None:
+    if upload.purpose != purpose:
+        raise NotFound(f"This upload is no {purpose}.")
 
 
 def _require_whole(upload: Upload, path: Path) -> str:

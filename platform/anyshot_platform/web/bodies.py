@@ -28,7 +28,6 @@ FORM = 2 << 20
 MACHINE = 16 << 20  # a worker's batch of log lines, a summary
 WITH_TEXTS = 1 << 20  # JSON that carries pages and terms
 BUNDLE = 64 << 20
-PACK = 8 << 30
 MULTIPART_EXTRA = 1 << 20  # the other fields of a form that carries a file
 HELD_AT_ONCE = 96 << 20  # bytes of small bodies in memory, of all visitors together
 _WHOLE_BODY = 30.0  # seconds for a body that is read whole
@@ -58,12 +57,12 @@ class Limits:
         zipped, artifact = settings.upload_max_bytes + MULTIPART_EXTRA, settings.artifact_max_bytes
         rules = {
             r"PUT /api/v1/uploads/[^/]+": Limit(settings.upload_max_bytes, file=True),
-            r"PUT /api/v1/pools/[^/]+/packs": Limit(PACK, file=True),
+            r"PUT /api/v1/pools/[^/]+/packs": Limit(settings.pack_max_bytes, file=True),
             r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": Limit(artifact, file=True),
             r"POST /competitions/[^/]+/phases/[^/]+/submit": Limit(zipped, file=True),
             r"POST /competitions/[^/]+/manage/(baselines|settings)": Limit(zipped, file=True),
             r"POST /organize/import": Limit(BUNDLE, file=True),
-            r"POST /organize/pools/[^/]+/packs": Limit(PACK, file=True),
+            r"POST /organize/pools/[^/]+/packs": Limit(settings.pack_max_bytes, file=True),
             r"[A-Z]+ /api/worker/.*": Limit(MACHINE),
             r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": Limit(WITH_TEXTS),
         }

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.database import now
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
@@ -67,7 +66,7 @@ def _expect(session: Session, run: Run, ahead: int, workers: int, moment: dateti
         .where(
             Run.phase_id == run.phase_id,
             Run.state == RunState.FINISHED,
-            Run.kind != JobKind.ANALYSE,
+            Run.submission_id.is_not(None),
         )
         .order_by(Run.finished_at.desc())
         .limit(20)

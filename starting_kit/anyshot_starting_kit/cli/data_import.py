@@ -15,8 +15,8 @@ from anyshot_core.data.importing.hugging_face import read_parquet
 from anyshot_core.data.importing.images import CannotImport, Source
 from anyshot_core.data.importing.medmnist import KINDS, read_medmnist
 from anyshot_core.data.importing.tables import Columns, read_csv, read_super_classes
-from anyshot_core.data.importing.vision import read_torchvision
 from anyshot_core.data.importing.writing import About, Choice, Imported, write_dataset
+from anyshot_starting_kit.cli.data_torchvision import read_torchvision
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
 _folder = click.Path(exists=True, file_okay=False, path_type=Path)

@@ -15,6 +15,7 @@ from anyshot_starting_kit.cli.consent import ask_first, consent_options
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
+from anyshot_starting_kit.cli.organize_pools import pool
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
 
 DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds", "publish-key")
@@ -182,5 +183,5 @@ def report(
         click.echo(f"Written to {out}.")
 
 
-for command in (*ACT_COMMANDS, *COMMANDS, *ENTRY_COMMANDS):
+for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS):
     organize.add_command(command)

@@ -10,17 +10,27 @@ from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
+_FINAL_STEPS = ("preview", "launch", "failed", "repeat", "winners", "verify", "publish", "unpublish")
+
 
 @click.command()
 @click.argument("competition")
 @click.argument("phase")
-@click.argument("step", type=click.Choice(["preview", "launch", "failed", "repeat", "publish", "unpublish"]))
+@click.argument("step", type=click.Choice(_FINAL_STEPS))
 @click.option("--winners", default=0, show_default=True, help="Publish the code of so many of each league.")
 @click.option(
     "--replace",
     multiple=True,
     metavar="TEAM",
     help="With launch: let what finished after the launch take the place of this team's entry; may be repeated.",
+)
+@click.option("--member", default="", metavar="USER", help="With verify: a member of a winning team.")
+@click.option(
+    "--identity",
+    type=click.Choice(["verified", "refused", "open"]),
+    default="verified",
+    show_default=True,
+    help="With verify: what came of it; --reason says how it was checked.",
 )
 @consent_options
 @connection_options
@@ -31,10 +41,15 @@ def final(
     step: str,
     winners: int,
     replace: tuple[str, ...],
+    member: str,
+    identity: str,
     **said: Any,
 ) -> None:
-    """Preview who enters the final PHASE, launch their runs, repeat what failed, publish the results."""
+    """Preview who enters the final PHASE, launch their runs, repeat what failed, verify the winners, publish."""
     path = f"/phases/{phase}/final"
+    if step in ("winners", "verify"):
+        _show_winners(_verify(client, competition, path, step, member, identity, **said))
+        return
     if step in ("failed", "repeat"):
         _repeat_failed(client, competition, path, step, **said)
         return
@@ -54,6 +69,30 @@ def final(
         found = client.organize("POST", competition, f"{path}/unpublish")
     words = "are public" if found["published_at"] else "are hidden"
     click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
+
+
+def _verify(
+    client: Client, competition: str, path: str, step: str, member: str, identity: str, **said: Any
+) -> list[dict[str, Any]]:
+    """The winners, once what was found about one of their members is noted."""
+    if step == "winners":
+        return client.organize("GET", competition, f"{path}/winners")
+    if not member:
+        raise click.UsageError("Name whom you have checked: --member USER.")
+    body = {"identity": identity}
+    send = lambda more: client.organize("PUT", competition, f"{path}/winners/{member}", {**body, **more})  # noqa: E731
+    return ask_first(send, **said)
+
+
+def _show_winners(rows: list[dict[str, Any]]) -> None:
+    """Print who wins what, and whose identity is known."""
+    for row in rows:
+        click.echo(f"{row['team']}: {'; '.join(row['prizes'])}")
+        for one in row["members"]:
+            who = ", ".join(filter(None, (one["name"], one["email"], one["affiliation"], one["country"])))
+            click.echo(f"  {one['username']:24} {one['identity']:10} {one['reason']}  {who}".rstrip())
+    if not rows:
+        click.echo("Nobody wins anything yet.")
 
 
 def _repeat_failed(client: Client, competition: str, path: str, step: str, **said: Any) -> None:
@@ -97,24 +136,6 @@ def _show_candidates(rows: list[dict[str, Any]]) -> None:
             state = "waits"
         words = f"{', '.join(row['leagues'])} {'; '.join(row['reasons'])}"
         click.echo(f"{row['team']:24} {state:10} {words}".rstrip())
-
-
-@click.command()
-@click.argument("name")
-@click.argument("step", type=click.Choice(["show", "publish", "hide"]))
-@consent_options
-@connection_options
-def pool(client: Client, name: str, step: str, **said: Any) -> None:
-    """Show the pool NAME, publish it for download, or hide it again."""
-    if step != "show":
-        body = {"published": step == "publish"}
-        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
-    found = client.ask("GET", f"/pools/{name}")
-    click.echo(f"{found['slug']} is {'public' if found['published_at'] else 'hidden'}.")
-    for pack in found["versions"][0]["packs"] if found["versions"] else []:
-        click.echo(
-            f"{pack['name']:32} {pack['images']:8} images {pack['classes']:5} classes  {pack['digest'][:12]}"
-        )
 
 
 @click.command()
@@ -213,4 +234,4 @@ def _team_of(client: Client, competition: str, rows: list[dict[str, Any]], name:
     return known[name]
 
 
-ACT_COMMANDS = (final, pool, version, code, members)
+ACT_COMMANDS = (final, version, code, members)

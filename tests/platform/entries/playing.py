@@ -98,6 +98,14 @@ class Pages:
         done = post(owner, f"{self.base}/manage/final/final/launch", replace=late, **fields, **consent)
         return flash(done) or done.text
 
+    def verify(self, owner: Person) -> list[str]:
+        """The organizers note that they know everybody who wins; who these are."""
+        shown = page(owner, f"{self.base}/manage/final").text
+        forms = re.findall(r'action="([^"]+/winners/([^"/]+))"', shown)
+        for address, _ in forms:
+            assert "noted as verified" in flash(post(owner, address, identity="verified", reason="a call"))
+        return sorted(name for _, name in forms)
+
     def publish(self, owner: Person) -> None:
         post(owner, f"{self.base}/manage/final/final/publish", winners="1", confirm="final")
 
@@ -165,6 +173,14 @@ class Commands(Pages):
         words = ["--replace", replace] if replace else []
         words += ["--override", "--yes", "final"] if consent else []
         return self.run(owner, "organize", "final", self.slug, "final", "launch", *words)
+
+    def verify(self, owner: Person) -> list[str]:
+        step = ("organize", "final", self.slug, "final")
+        people = re.findall(r"^  (\S+) +open", self.run(owner, *step, "winners"), re.M)
+        for name in people:
+            said = self.run(owner, *step, "verify", "--member", name, "--reason", "a call")
+            assert f"  {name:24} verified   a call" in said
+        return sorted(people)
 
     def publish(self, owner: Person) -> None:
         said = self.run(

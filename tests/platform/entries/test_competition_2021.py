@@ -219,6 +219,7 @@ def test_the_whole_competition(embedded_site: Site, way: Pages, tmp_path: Path) 
     way.decide(owner, COUNTRY, "leo", "refuse", "its country is one of the ten")
     assert "6 entries are queued." in way.launch(owner)
     work(site, worker, tmp_path)
+    assert way.verify(owner) == ["ada", "bea", "carl"]  # only the two leagues of the year after have prizes
     way.publish(owner)
 
     visitor = site.person("vera")

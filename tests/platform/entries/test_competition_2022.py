@@ -67,6 +67,19 @@ WINNERS = {
     "women": [(1, "Duo", 0.615, 400), (2, "ada", 0.600, 250)],  # Duo without ben, who left
     "rarely-represented-country": [(1, "kofi", 0.580, 400)],
 }
+WHO_WINS = [
+    "ada",
+    "bea",
+    "carl",
+    "cd2",
+    "dana",
+    "emma",
+    "kofi",
+    "leo",
+    "mia",
+    "nia",
+    "noa",
+]  # CDML is carl, dana
 # emma is disqualified after the publication: who stands below moves up, and so do the prizes.
 AFTER = {
     **WINNERS,
@@ -152,6 +165,7 @@ def test_the_whole_competition(embedded_site: Site, way: Pages) -> None:
     hand_in(site, worker, late, done)
     assert "1 entries are queued." in way.launch(owner, "leo", confirm="final", override="1")
     work(site, worker, done)
+    assert way.verify(owner) == WHO_WINS
     way.publish(owner)
 
     visitor = site.person("vera")

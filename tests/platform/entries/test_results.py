@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from anyshot_platform.leagues.states import AwardSplit
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.results.awards import divide_in_team, in_words, share_prizes
 from anyshot_platform.results.certificates import Certificate, as_pdf
-from anyshot_platform.results.tables import escape
+from anyshot_platform.results.reading import LeagueResults, ResultRow
+from anyshot_platform.results.tables import as_latex, escape
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_manage import page
 from tests.platform.entries.test_entries import join_team, scored
@@ -60,6 +63,49 @@ def test_latex_sets_names_as_they_are_written() -> None:
     )
 
 
+NAMES = (r"50% & _the_ {best}\ #1 ~^ $x$", "a<b>|c''--e `f`", "Żółw und Straße", "a very long name " * 8)
+PAPER = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n%s\\end{document}\n"
+
+
+def result(rank: int | None, team: str) -> ResultRow:
+    """A row without people; without a rank it is a baseline, with neither interval nor prize."""
+    real = rank is not None
+    numbers = {"score": -0.25, "half_width": 0.02 if real else None, "runs": 3, "tasks": 10}
+    people = {"members": (), "shares": (), "card": None, "code_public": False, "own": False}
+    ids = {"team_id": team, "submission_id": "s", "is_baseline": not real, "cents": 32550 if real else 0}
+    return ResultRow(rank=rank, team=team, **ids, **numbers, **people)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None or shutil.which("pdftotext") is None,
+    reason="LaTeX is not installed (Debian: apt-get install texlive-latex-recommended poppler-utils)",
+)
+def test_the_table_compiles_in_a_paper_and_says_what_the_page_says(tmp_path: Path) -> None:
+    league = League(slug="free", name="Free", currency="€")
+    rows = (*(result(rank, name) for rank, name in enumerate(NAMES, start=1)), result(None, "MetaDelta++"))
+    table = as_latex(LeagueResults(league, rows), "50 % {of} it: Final", "The lowest of 3 runs counts.")
+    (tmp_path / "paper.tex").write_bytes(PAPER.encode() % table)
+    words = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper.tex"]
+    said = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert said.returncode == 0, said.stdout[-2000:]
+    assert "Missing character" not in said.stdout + (tmp_path / "paper.log").read_text(errors="replace")
+    reading = ["pdftotext", "-layout", str(tmp_path / "paper.pdf"), "-"]
+    shown = subprocess.run(reading, capture_output=True, text=True, timeout=60, check=True).stdout
+    text = " ".join(shown.split()).replace("¿", "€")  # the sign is a picture, whose text is not named
+    drawn = ("50% & the {best}\\ #1 ˜ˆ $x$", "a<b>|c’’--e ‘f‘", "Straße")  # `_` is drawn as a line
+    for name in drawn:
+        assert f"{name} −0.250 ± 0.020 325.50 €" in text, text
+    assert text.count("very") == 8, "a long name is broken, not cut"
+    assert "MetaDelta++ (baseline) −0.250" in text
+
+
+def test_a_table_with_other_scripts_says_what_it_needs() -> None:
+    league = League(slug="free", name="Free", currency="EUR")
+    for name, needs in (("深度学习", True), ("Ελπίδα", True), ("Żółw", False)):
+        table = as_latex(LeagueResults(league, (result(1, name),)), "T", "R").decode()
+        assert ("LuaLaTeX or XeLaTeX" in table) == needs and name in table
+
+
 @pytest.fixture
 def played(final: Site) -> dict[str, Person]:  # noqa: F811
     """A final in which ada and ben tie, cem is third; ada plays with dee. Nothing is published."""
@@ -98,7 +144,16 @@ def finish_all(site: Site, worker: PaperWorker, by_team: dict[str, float]) -> No
         assert worker.complete(job, by_team[teams[job["submission_id"]]]).status_code == 204
 
 
+def verify_winners(owner: Person, base: str = FINAL) -> None:
+    """The organizers have seen everybody who wins something."""
+    for winner in owner.call("GET", f"{base}/winners").json():
+        for member in winner["members"]:
+            said = {"identity": "verified", "reason": "seen in a call"}
+            assert owner.call("PUT", f"{base}/winners/{member['username']}", json=said).status_code == 200
+
+
 def publish(site: Site) -> None:
+    verify_winners(site.owner())
     said = site.owner().call("POST", f"{FINAL}/publish", json={"confirm": "final", "winners": 1})
     assert said.status_code == 200, said.text
 

@@ -25,6 +25,7 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus,
 from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.events.models import RunEvent
+from anyshot_platform.judging.kinds import starting_kind
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
@@ -384,6 +385,7 @@ def add_submission(
     session.add(submission)
     session.flush()
     run = Run(
+        kind=starting_kind(submission).name,
         competition_id=scene.competition.id,
         phase_id=scene.phase.id,
         phase_version_id=scene.version.id,

@@ -12,13 +12,12 @@ from sqlalchemy.orm import Session
 from anyshot_analysis.jobs import run as analyse
 from anyshot_core.results import write_results
 from anyshot_core.wire.reports import Difficulty, ReportSummary
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import RunState
+from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import add_artifact, make_table
@@ -74,7 +73,7 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
         "phase_id": phase.id,
         "phase_version_id": live.scene.version.id,
     }
-    run = Run(kind=JobKind.ANALYSE, state=state, **values)
+    run = Run(kind=RunKind.ANALYSE, state=state, **values)
     session.add(run)
     session.flush()
     asked = Difficulty(names={}, baselines=False)

@@ -10,8 +10,11 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from sqlalchemy import select
 
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import create_pool
 from anyshot_platform.submissions.models import Submission, Upload
 from anyshot_platform.submissions.uploads import upload_path
+from tests.core.tinydata import write_pack
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.test_browser_journey import CODE, write_zip
 from tests.services.browsing import arrive, press, text_of, until
@@ -114,3 +117,34 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
     assert "dropped.zip" in text_of(browser)
     send(browser)
     assert "dropped.zip" in text_of(browser)
+
+
+def test_packs_are_sent_in_parts_and_go_on_after_a_broken_connection(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    """The pool's page showed nothing until all bytes were there, and began again after a break."""
+    with live.services.database.writing() as session:
+        create_pool(session, slug="mine", name="Mine", owner_id=live.scene.admin.id)
+    live.sign_in(browser, live.scene.admin)
+    browser.get(f"{live.address}/organize/pools/mine")
+    paths = [write_pack(tmp_path, "A", images=60), write_pack(tmp_path, "B", images=4)]
+    try:
+        connection(browser, online=True, upload=SLOW * 2)
+        browser.find_element(By.ID, "packs").send_keys("\n".join(map(str, paths)))
+        press(browser, "Check and make a version")
+        until(browser, lambda b: received(live) > 0)
+        connection(browser, online=False)
+        until(browser, lambda b: "connection lost, trying again" in text_of(b))
+        assert 0 < received(live) < paths[0].stat().st_size
+    finally:
+        connection(browser, online=True)
+    until(browser, lambda b: "Version 1 holds 2 datasets." in text_of(b), 90)
+    with live.services.database.reading() as session:
+        packs = {pack.name: pack.digest for pack in session.scalars(select(Pack))}
+        used = [upload.used_at is not None for upload in session.scalars(select(Upload))]
+    assert {name: packs[name] for name in "AB"} == {
+        path.name[0]: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths
+    }
+    assert used == [True, True]
+    if folder := os.environ.get("ANYSHOT_SHOTS"):
+        browser.save_screenshot(f"{folder}/pool.png")

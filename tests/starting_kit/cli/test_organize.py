@@ -11,6 +11,7 @@ from anyshot_core.client import Client, NotAllowed
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.users.models import User
+from tests.core.tinydata import write_pack
 from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
     address,
@@ -74,7 +75,7 @@ def test_a_competition_is_steered_from_a_script(
     assert asked.exit_code == 1 and "1. pia (0.500)" in asked.output and "not “fin”" in asked.output
     assert "are public" in call(*publish, input="final\n").output
     assert "are public" in call(*publish).output  # again: nothing is asked, nobody is told
-    assert "small-pool is hidden." in call("organize", "pool", "small-pool", "show").output
+    assert "small-pool is hidden, version 1." in call("organize", "pool", "small-pool", "show").output
     kept = call("organize", "pool", "small-pool", "publish", "--yes", "small-pool", "--override")
     assert kept.exit_code == 1 and "would give its labels away" in kept.output
     assert "1 live" in call("organize", "version", SLUG, "feedback").output
@@ -94,6 +95,30 @@ def test_logging_in_can_give_the_right_to_organize(
     assert f"anyshot login --server {address} --organize" in refused.output
     assert call(*said, "--organize").exit_code == 0
     assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
+
+
+def test_a_pool_is_filled_mended_and_given_from_a_script(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    assert "hidden, without datasets" in call("organize", "pool", "mine", "make").output
+    files = [str(write_pack(tmp_path, name)) for name in ("A", "B")]
+    first = call("organize", "pool", "mine", "put", *files).output
+    assert "version 1." in first
+    mended = str(write_pack(tmp_path / "new", "A", images=9))
+    second = call("organize", "pool", "mine", "put", mended, "--note", "A was blurred").output
+    assert "version 2." in second
+    assert [line.split()[:2] for line in second.splitlines() if " images " in line] == [
+        ["A", "45"],
+        ["B", "60"],
+    ]
+    third = call("organize", "pool", "mine", "remove", "B").output
+    assert [line.split()[0] for line in third.splitlines() if " images " in line] == ["A"]
+    assert f"hidden, of {SLUG}, version 3" in call("organize", "pool", "mine", "give", SLUG).output
+    assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
 
 
 def _user(session: Session, name: str) -> User:

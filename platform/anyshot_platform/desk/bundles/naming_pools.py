@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.bundles.naming import unique
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.sight.pools import readable
+from anyshot_platform.users.viewer import Viewer
 
 
-def find_pools(
-    session: Session, spec: CompetitionSpec, actor_id: str, *, any_owner: bool
-) -> dict[str, PoolVersion]:
+def find_pools(session: Session, spec: CompetitionSpec, actor: Viewer) -> dict[str, PoolVersion]:
     """The pool version that each name of the bundle means; pools that are not there are made, without packs.
 
-    A pool counts as there when it is the actor's own, or public, or the actor is a site administrator; a name alone
-    must not open other people's hidden data.
+    A pool counts as there when the actor may look into it: a name alone must not open other people's hidden data.
     """
     found: dict[str, PoolVersion] = {}
     for wanted in spec.pools:
-        pools = list(session.scalars(select(Pool).where(Pool.slug == wanted.name, Pool.deleted_at.is_(None))))
-        mine = [p for p in pools if any_owner or p.owner_id == actor_id or p.published_at is not None]
-        version = _version_of(session, mine[0], wanted.digest) if mine else None
+        known = select(Pool).where(Pool.slug == wanted.name, Pool.deleted_at.is_(None), readable(actor))
+        pool = session.scalars(known).one_or_none()
+        version = _version_of(session, pool, wanted.digest) if pool else None
         if version is None:
             version = _empty_pool(
-                session, wanted.name, wanted.title, wanted.description, wanted.digest, actor_id
+                session, wanted.name, wanted.title, wanted.description, wanted.digest, actor.id
             )
             version.pool.combines = list(wanted.combines)
         found[wanted.name] = version
     return found
+
+
+def give_new_ones(session: Session, pools: Iterable[PoolVersion], competition_id: str) -> None:
+    """Pools that were made for a competition belong to it; those that were there stay whose they are."""
+    for version in pools:
+        if not version.entries and version.number == 1 and version.pool.competition_id is None:
+            version.pool.competition_id = competition_id
+    session.flush()
 
 
 def _version_of(session: Session, pool: Pool, digest: str | None) -> PoolVersion | None:

@@ -15,7 +15,7 @@ from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.bundles.giving_out import describe
-from anyshot_platform.desk.bundles.naming_pools import find_pools
+from anyshot_platform.desk.bundles.naming_pools import find_pools, give_new_ones
 from anyshot_platform.desk.bundles.taking_in import Intake
 from anyshot_platform.errors import Conflict
 from anyshot_platform.kernel.storage import Storage
@@ -55,7 +55,7 @@ def import_competition(
     if start is not None:
         bundle = Bundle(_shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent)
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
-    pools = find_pools(session, bundle.spec, actor.id, any_owner=actor.is_site_admin)
+    pools = find_pools(session, bundle.spec, actor)
     notices = [str(notice) for notice in bundle.without_equivalent]
     waiting = sorted(version.pool.slug for version in pools.values() if not version.entries)
     notices += [
@@ -63,6 +63,7 @@ def import_competition(
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address)
+    give_new_ones(session, pools.values(), competition.id)
     audit.record(
         session,
         actor_id=actor.id,

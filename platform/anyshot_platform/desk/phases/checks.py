@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
@@ -18,6 +18,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
+from anyshot_platform.sight.pools import readable
 from anyshot_platform.users.viewer import Viewer
 from anyshot_scoring.rules import RULES
 
@@ -32,15 +33,9 @@ def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
 def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:
     """Short names and titles of the pools that this organizer may assign, and of those that `spec` has assigned."""
     used = {spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool} if spec else set()
-    pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None)).order_by(Pool.slug))
-    return [
-        (pool.slug, pool.name)
-        for pool in pools
-        if pool.slug in used
-        or viewer.is_site_admin
-        or pool.owner_id == viewer.user_id
-        or pool.published_at is not None
-    ]
+    wanted = or_(readable(viewer), Pool.slug.in_([slug for slug in used if slug]))
+    pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None), wanted).order_by(Pool.slug))
+    return [(pool.slug, pool.name) for pool in pools]
 
 
 def foreign_pools(

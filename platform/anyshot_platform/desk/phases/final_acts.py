@@ -5,17 +5,18 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.desk.phases import finals, publication, repeats
+from anyshot_platform.desk.phases.winner_acts import unconfirmed
+from anyshot_platform.judging import repeating
+from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseStatus
-from anyshot_platform.runs import repeating
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.states import ENDED
@@ -34,13 +35,13 @@ def phase_target(session: Session, phase: Phase) -> Target:
 
 
 def open_runs(session: Session, phase: Phase) -> int:
-    """Runs of a phase's live version that have not ended; smoke tests and reports count for nothing."""
+    """Runs of a phase's live version that have not ended; only such that make scores."""
     query = (
         select(func.count(Run.id))
         .join(Submission, Submission.id == Run.submission_id)
         .where(
             Run.phase_version_id == live_version(session, phase).id,
-            Run.kind.not_in([JobKind.ANALYSE, JobKind.SMOKE]),
+            counting_runs(),
             Run.state.not_in(ENDED),
             counting(),
         )
@@ -97,6 +98,7 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
         blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
     if not _count_entries(session, phase, kept()):
         blocked.append("Nobody has an entry in this phase: the boards are empty.")
+    blocked += unconfirmed(session, phase)
     unscored = (
         f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
     )

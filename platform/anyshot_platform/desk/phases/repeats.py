@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.judging.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.judging.settlement import decisive_failure
 from anyshot_platform.leagues.models import LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.runs.repeating import is_repeatable, newest_runs, unfinished_seeds
 from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import JobKind
+from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
@@ -44,7 +44,7 @@ def progress_of(session: Session, version: PhaseVersion) -> Progress:
     """How far re-scoring is."""
     states = session.execute(
         select(Run.state, func.count(Run.id))
-        .where(Run.phase_version_id == version.id, Run.kind != JobKind.ANALYSE)
+        .where(Run.phase_version_id == version.id, counting_runs())
         .group_by(Run.state)
     ).all()
     counts: dict[RunState, int] = dict(states)  # pyright: ignore[reportArgumentType]
@@ -59,7 +59,7 @@ def why_without_score(session: Session, version: PhaseVersion) -> list[tuple[str
         select(Run.message, number)
         .where(
             Run.phase_version_id == version.id,
-            Run.kind != JobKind.ANALYSE,
+            counting_runs(),
             Run.state.in_([state for state in ENDED if state != RunState.FINISHED]),
         )
         .group_by(Run.message)

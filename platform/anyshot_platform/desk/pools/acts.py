@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
-from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.desk.pools.uses import competitions_using, phases_testing_on, uses_of
 from anyshot_platform.phases.models import Phase
@@ -59,7 +59,7 @@ def _publish(session: Session, pool: Pool, deed: Deed) -> Done:
 def _look_hide(session: Session, pool: Pool, deed: Deed) -> Findings:
     if pool.published_at is None:
         return Findings(done="The pool is hidden already.")
-    return Findings(does=["Nobody but you can download it any more."])
+    return Findings(does=["Nobody but those who may change it can download it any more."])
 
 
 def _hide(session: Session, pool: Pool, deed: Deed) -> Done:
@@ -79,6 +79,36 @@ def _delete(session: Session, pool: Pool, deed: Deed) -> Done:
     return Done("The pool is deleted; you can restore it.", after={"pool": pool.slug})
 
 
+def _receiver(session: Session, deed: Deed) -> Competition:
+    return session.get_one(Competition, deed.options["competition_id"])
+
+
+def _look_give(session: Session, pool: Pool, deed: Deed) -> Findings:
+    receiver = _receiver(session, deed)
+    if pool.competition_id == receiver.id:
+        return Findings(done=f"The pool belongs to “{receiver.title}” already.")
+    people = session.scalar(
+        select(func.count(Membership.id)).where(
+            Membership.competition_id == receiver.id,
+            Membership.status == MemberStatus.APPROVED,
+            Membership.role.in_([Role.OWNER, Role.ORGANIZER]),
+        )
+    )
+    return Findings(
+        does=[
+            f"The {people} organizers of “{receiver.title}” can look into it, change, publish and delete it; "
+            "nobody else can, also not who made it."
+        ]
+    )
+
+
+def _give(session: Session, pool: Pool, deed: Deed) -> Done:
+    receiver, before = _receiver(session, deed), pool.competition_id
+    pool.competition_id = receiver.id
+    after = {"pool": pool.slug, "competition": receiver.slug}
+    return Done(f"The pool belongs to “{receiver.title}”.", {"competition_id": before}, after)
+
+
 PUBLISH = Act(
     key="pool.publish",
     title="Publish the pool {}",
@@ -89,4 +119,7 @@ PUBLISH = Act(
     dangerous=True,
 )
 HIDE = Act("pool.unpublish", "Hide the pool {}", _target, _look_hide, _hide, "Publish it again.")
+GIVE = Act(
+    "pool.give", "Give away the pool {}", _target, _look_give, _give, "Its organizers can give it away again."
+)
 DELETE = Act("pool.delete", "Delete the pool {}", _target, _look_delete, _delete, "Restore it.")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.data import pack as packs
@@ -22,6 +22,7 @@ from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.kernel.storage import FolderStorage, Storage
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.sight.pools import changeable, readable
 from anyshot_platform.users.viewer import Viewer
 
 SHEET_CLASSES = 20
@@ -30,18 +31,15 @@ _THUMB = 48
 
 
 def list_pools(session: Session, viewer: Viewer) -> list[Pool]:
-    """The pools that the viewer owns or may use; all of them for site administrators."""
-    query = select(Pool).order_by(Pool.slug)
-    if not viewer.is_site_admin:
-        query = query.where(or_(Pool.owner_id == viewer.owner_id, Pool.published_at.is_not(None)))
-    return list(session.scalars(query))
+    """The pools that the viewer may look into; all of them for site administrators."""
+    return list(session.scalars(select(Pool).where(readable(viewer)).order_by(Pool.slug)))
 
 
 def find_pool(session: Session, viewer: Viewer, slug: str, *, to_change: bool = False) -> Pool:
-    """A pool that the viewer may look into (owns, administers, or it is public); raises `NotFound`."""
-    pool = session.scalars(select(Pool).where(Pool.slug == slug)).one_or_none()
-    owns = pool is not None and (pool.owner_id == viewer.owner_id or viewer.is_site_admin)
-    if pool is None or not (owns or (pool.published_at is not None and not to_change)):
+    """A pool that the viewer may look into, or change; raises `NotFound`."""
+    allowed = changeable(viewer) if to_change else readable(viewer)
+    pool = session.scalars(select(Pool).where(Pool.slug == slug, allowed)).one_or_none()
+    if pool is None:
         raise NotFound("There is no such pool.")
     return pool
 
@@ -82,6 +80,40 @@ def _fill(session: Session, waiting: PoolVersion, made: PoolVersion) -> None:
     waiting.entries = [PoolPack(position=place, pack_id=pack_id) for place, pack_id in enumerate(pack_ids)]
     waiting.digest, waiting.note = digest, note
     session.flush()
+
+
+def add_or_replace(
+    session: Session, pool: Pool, packs: Sequence[Pack], note: str, actor_id: str
+) -> PoolVersion:
+    """A version in which each pack stands in the place of the dataset of its name, or at the end if there is none.
+
+    Raises `Conflict` where that would be the newest version again.
+    """
+    before = newest_packs(session, pool)
+    new = {pack.name: pack for pack in packs}
+    kept = [new.pop(row.name, row) for row in before]
+    rows = [*kept, *new.values()]
+    if [row.id for row in rows] == [row.id for row in before]:
+        names = ", ".join(pack.name for pack in packs)
+        raise Conflict(f"The newest version of {pool.slug} holds exactly this already: {names}.")
+    replaced = [row.name for row in before if row.id not in {other.id for other in kept}]
+    said = [f"{name} replaced" for name in replaced] + [f"{name} added" for name in new]
+    return put_packs(session, pool, rows, note or ", ".join(said), actor_id)
+
+
+def remove_dataset(session: Session, pool: Pool, name: str, note: str, actor_id: str) -> PoolVersion:
+    """A version without the dataset of that name; raises `NotFound` if there is none, `Invalid` for the last one."""
+    rows = newest_packs(session, pool)
+    left = [row for row in rows if row.name != name]
+    if len(left) == len(rows):
+        raise NotFound(f"The newest version of {pool.slug} holds no dataset {name}.")
+    return put_packs(session, pool, left, note or f"{name} removed", actor_id)
+
+
+def newest_packs(session: Session, pool: Pool) -> list[Pack]:
+    """The packs of the newest version, in their order."""
+    versions = list_versions(session, pool)
+    return [entry.pack for entry in versions[0].entries] if versions else []
 
 
 def combine(session: Session, pool: Pool, viewer: Viewer) -> PoolVersion:

@@ -10,7 +10,6 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -24,17 +23,16 @@ from anyshot_platform.desk.reports.inputs import (
     pool_parameters,
 )
 from anyshot_platform.errors import Conflict, NotFound
+from anyshot_platform.judging.kinds import REPORT
+from anyshot_platform.judging.queueing import enqueue
 from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
-from anyshot_platform.queue import priorities
-from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import ReportInputs, RunTable
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
-from anyshot_platform.workers.models import Worker
 
 VERSION = 3  # raise when an analysis computes something else from the same inputs
 FILES = {
@@ -78,7 +76,8 @@ def request_report(
     earlier = _find_earlier(session, competition, phase, key)
     if earlier is not None:
         return earlier, False
-    run = _queue(session, phase, version, actor_id)
+    run = REPORT.plan_report(session, phase, version, actor_id)
+    enqueue(session, [run])
     report = Report(
         competition_id=competition.id,
         phase_id=phase.id,
@@ -129,31 +128,6 @@ def _find_earlier(session: Session, competition: Competition, phase: Phase, key:
         .order_by(Report.created_at.desc())
         .limit(1)
     ).first()
-
-
-def _queue(session: Session, phase: Phase, version: PhaseVersion, actor_id: str) -> Run:
-    run = Run(
-        kind=JobKind.ANALYSE,
-        competition_id=phase.competition_id,
-        phase_id=phase.id,
-        phase_version_id=version.id,
-        requested_by=actor_id,
-        priority=priorities.RERUN,
-        bulk=True,
-        hardware_class=_hardware_class(session, version),
-    )
-    session.add(run)
-    session.flush()
-    put_ring(session, run.id, run.hardware_class)
-    return run
-
-
-def _hardware_class(session: Session, version: PhaseVersion) -> str:
-    """A report needs no GPU: a worker of the class `cpu` where there is one, else one of the phase's own class."""
-    known = session.scalar(
-        select(Worker.id).where(Worker.hardware_class == "cpu", Worker.stopped_at.is_(None)).limit(1)
-    )
-    return "cpu" if known is not None else version.hardware_class
 
 
 def list_reports(

@@ -12,19 +12,20 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_core.wire.worker_api import JobKind
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.intake.service import refresh_boards
+from anyshot_platform.judging.kinds import RESCORING, starting_kind
+from anyshot_platform.judging.queueing import queue_again, queue_runs
 from anyshot_platform.judging.service import NothingToCancel, cancel_submission
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import NotEvaluable, Urgency, queue_from_source, queue_runs
+from anyshot_platform.runs.planning import NotEvaluable, Urgency
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.standing import filtered, standing_of
 from anyshot_platform.submissions.models import Submission
@@ -281,6 +282,9 @@ def _rerun(session: Session, submission: Submission, actor_id: str, reason: str)
 
 
 def _rescore(session: Session, submission: Submission, actor_id: str, reason: str) -> None:
+    kind = starting_kind(submission)
+    if not kind.counts:
+        raise Conflict(f"is no entry ({kind.title.lower()}) and is run again, not scored again")
     version = live_version(session, submission.phase)
     query = select(Run).where(
         Run.submission_id == submission.id, Run.phase_version_id == version.id, Run.state == RunState.FINISHED
@@ -294,7 +298,7 @@ def _rescore(session: Session, submission: Submission, actor_id: str, reason: st
     if any(shards[run.seed_index] != run.shard_count for run in sources):
         raise Conflict("has a run of which not all shards are finished")
     for source in sources:
-        again = queue_from_source(session, source, version, JobKind.SCORE, Urgency(priorities.RERUN))
+        again = queue_again(session, RESCORING, source, version, Urgency(priorities.RERUN))
         again.generation = newest + 1
 
 

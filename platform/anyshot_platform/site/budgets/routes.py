@@ -32,6 +32,8 @@ SPENDING: dict[str, tuple[str, ...]] = {
     "POST /organize/pools": ("pools",),
     f"PUT {_API}/pools/{{pool_slug}}/packs": _PACK,
     "POST /organize/pools/{slug}/packs": _PACK,
+    f"POST {_API}/pools/{{pool_slug}}/uploads": ("uploads", "upload_bytes"),
+    f"POST {_API}/pools/{{pool_slug}}/uploads/{{upload_id}}/pack": _PACK,
     f"POST {_API}{_IN}/manage/announcements": _TELL,
     f"POST {_IN}/manage/announcements": _TELL,
     f"POST {_API}{_IN}/manage/people": ("invitations",),

@@ -17,9 +17,9 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.events.watching import Watching, changes
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.workers.places import find_place
@@ -64,7 +64,7 @@ def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, objec
         "tasks_done": sum(run.tasks_done for run in runs),
         "tasks_total": sum(run.tasks_total for run in runs),
         "seconds_used": round(sum(run.seconds_used for run in runs), 1),
-        "budget_seconds": sum(run_budget(run) for run in runs if not run.shard_index or goes_by_dataset(run)),
+        "budget_seconds": sum(kind_of(run).seconds(run) for run in runs if _has_budget(run)),
         "runs": [
             {
                 "id": run.id,
@@ -75,7 +75,7 @@ def describe(session: Session, sight: Sight, runs: list[Run]) -> dict[str, objec
                 "tasks_done": run.tasks_done,
                 "tasks_total": run.tasks_total,
                 "seconds_used": round(run.seconds_used, 1),
-                "budget_seconds": run_budget(run),
+                "budget_seconds": kind_of(run).seconds(run),
                 "message": sight.fault(run).message or sight.progress(run),
                 "cancelling": run.cancel_requested_at is not None and run.state not in ENDED,
             }
@@ -118,6 +118,11 @@ async def stream(
             if found.ended and not full:
                 yield _format("end", {})
                 return
+
+
+def _has_budget(run: Run) -> bool:
+    """Whether the run has a budget of its own; shards have that of the first."""
+    return not run.shard_index or kind_of(run).by_dataset(run)
 
 
 def _line(line: RunEvent) -> list[object]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.notifications.models import Notification, NotificationChoice
-from anyshot_platform.notifications.service import KINDS, choose, list_notifications, mark_read
+from anyshot_platform.notifications.service import KINDS, choose, list_notifications, mark_read, mark_seen
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.viewer import Viewer
@@ -34,6 +34,12 @@ def read_all(viewer: InBrowser, session: SessionDep) -> Response:
     """Mark all as read."""
     mark_read(session, viewer.id)
     return redirect("/notifications")
+
+
+@router.post("/notifications/seen", status_code=204)
+def read_about(viewer: InBrowser, session: SessionDep, form: FormDep) -> None:
+    """Mark what is about a page as read; the page's script sends this when it is opened."""
+    mark_seen(session, viewer.id, form.text("url"))
 
 
 @router.post("/notifications/{notification_id}/open")

@@ -1,4 +1,4 @@
-"""The final phase over JSON: preview, launch, publication."""
+"""The final phase over JSON: preview, launch, identities of the winners, publication."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pydantic import BaseModel, Field
 
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.desk.phases import final_acts, finals, repeats
+from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
 from anyshot_platform.phases.service import find_phase
+from anyshot_platform.results.states import IdentityCheck
+from anyshot_platform.results.winners import Winner
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
@@ -62,6 +64,36 @@ class FailedOut(BaseModel):
     runs: list[int]
     repeated: bool
     words: str
+
+
+class WinnerMemberOut(BaseModel):
+    """A member of a winning team, and what was found about them: how it was checked, by whom, when."""
+
+    username: str
+    name: str
+    email: str | None
+    affiliation: str
+    country: str
+    identity: IdentityCheck
+    reason: str
+    checked_by: str
+    checked_at: datetime | None
+
+
+class WinnerOut(BaseModel):
+    """A team that wins something as the boards stand; `confirmed` once every member is verified."""
+
+    team: str
+    team_id: str
+    prizes: list[str]
+    confirmed: bool
+    members: list[WinnerMemberOut]
+
+
+class CheckIn(ConsentIn):
+    """What came of the check; `reason` says how it was done, or why the identity was refused."""
+
+    identity: IdentityCheck
 
 
 class PublishIn(ConsentIn):
@@ -137,13 +169,61 @@ def _show_failed(row: repeats.Failed) -> FailedOut:
     )
 
 
+@router.get("/winners")
+def show_winners(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> list[WinnerOut]:
+    """Who wins something as the boards stand now, and whether organizers know who these people are."""
+    phase = find_phase(session, access.competition, phase_slug)
+    return [_show_winner(winner) for winner in winner_acts.winners_of(session, phase)]
+
+
+@router.put("/winners/{username}")
+def check_winner(
+    access: AsOrganizer,
+    session: SessionDep,
+    phase_slug: PhaseParam,
+    username: Annotated[str, Path(max_length=64)],
+    body: CheckIn,
+) -> list[WinnerOut]:
+    """Note what came of checking a winner's identity; 409 without a reason."""
+    phase = find_phase(session, access.competition, phase_slug)
+    checked = winner_acts.find_checked(session, phase, username)
+    deed = Deed(access.viewer.id, body.reason, {"outcome": body.identity})
+    carry_out(session, winner_acts.CHECK, checked, deed, body.consent())
+    return [_show_winner(winner) for winner in winner_acts.winners_of(session, phase)]
+
+
+def _show_winner(winner: Winner) -> WinnerOut:
+    members = [
+        WinnerMemberOut(
+            username=row.user.username,
+            name=row.user.display_name,
+            email=row.user.email,
+            affiliation=row.user.affiliation,
+            country=row.user.country,
+            identity=row.outcome,
+            reason=row.reason,
+            checked_by=row.by,
+            checked_at=row.at,
+        )
+        for row in winner.members
+    ]
+    return WinnerOut(
+        team=winner.team,
+        team_id=winner.team_id,
+        prizes=list(winner.prizes),
+        confirmed=winner.confirmed,
+        members=members,
+    )
+
+
 @router.post("/publish")
 def publish(
     access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PublishIn
 ) -> PublishedOut:
     """Show the results to everyone and, where asked, the winners' code; told once, harmless again.
 
-    409 `confirm`, with podium and number of messages, until the phase's short name is in `confirm`.
+    409 `confirm`, with podium and number of messages, until the phase's short name is in `confirm`; where a
+    winner's identity is not verified, `override` too.
     """
     phase = find_phase(session, access.competition, phase_slug)
     deed = Deed(access.viewer.id, body.reason, {"winners": body.winners})

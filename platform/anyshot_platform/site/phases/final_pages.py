@@ -7,13 +7,15 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.desk.phases import final_acts, finals, repeats
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
 from anyshot_platform.desk.submissions.code_acts import list_teams
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
+from anyshot_platform.results.states import IdentityCheck
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.site.shell.act_frame import perform
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -50,6 +52,7 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
             "version": version,
             "entries": list(session.scalars(entered.order_by(Submission.created_at))),
             "failed": repeats.find_failed(session, chosen),
+            "winners": winner_acts.winners_of(session, chosen) if access.may(Role.ORGANIZER) else [],
             "boards": [(league, board) for league, board in boards if board.places],
         }
         context["codes"] = list_teams(session, access.competition)
@@ -62,6 +65,19 @@ _ACTS = {
     "publish": final_acts.PUBLISH,
     "unpublish": final_acts.HIDE,
 }
+
+
+@router.post("/{phase_slug}/winners/{username}")
+def check_winner(
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, username: str, form: FormDep
+) -> Response:
+    """Note what came of checking who a winner is."""
+    phase = find_phase(session, access.competition, phase_slug)
+    checked = winner_acts.find_checked(session, phase, username)
+    outcome = form.choice("identity", IdentityCheck)
+    wish = Deed(access.viewer.id, form.text("reason"), {"outcome": outcome})
+    back = manage_path(access, f"/final?phase={phase.slug}")
+    return perform(request, session, form, winner_acts.CHECK, checked, wish, back)
 
 
 @router.post("/{phase_slug}/{deed}")

@@ -1,4 +1,4 @@
-"""Pools over JSON: list, make, publish. Packs come in one at a time, as the body of a request."""
+"""Pools over JSON: list, make, change, publish. Packs come in one at a time, in one body or in parts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
+from anyshot_platform.errors import Invalid
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
-from anyshot_platform.pools.rights import find_packs
 from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
+from anyshot_platform.sight.access import find_access, find_competition, require_role
+from anyshot_platform.sight.pools import find_packs
 from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
+from anyshot_platform.submissions import uploads
+from anyshot_platform.submissions.states import Purpose
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -28,6 +35,7 @@ router = APIRouter(prefix="/api/v1/pools", tags=["organizing: pools"])
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
 Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 PoolParam = Annotated[str, Path(max_length=64)]
+DatasetParam = Annotated[str, Path(max_length=200)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -59,6 +67,7 @@ class PoolOut(BaseModel):
     name: str
     description: str
     combines: list[str]
+    competition: str | None = Field(description="short name of the competition that it belongs to")
     published_at: datetime | None
     publish_when_over: bool
     deleted: bool
@@ -78,6 +87,9 @@ class PoolIn(BaseModel):
     slug: str = Field(max_length=64)
     name: str = Field(default="", max_length=200)
     description: str = Field(default="", max_length=20_000)
+    competition: str | None = Field(
+        default=None, max_length=64, description="to whose organizers it belongs, instead of its maker alone"
+    )
 
 
 class VersionIn(BaseModel):
@@ -87,6 +99,21 @@ class VersionIn(BaseModel):
 
     packs: list[Digest] = Field(min_length=1, max_length=1000)
     note: str = Field(default="", max_length=2000)
+
+
+class DatasetIn(BaseModel):
+    """A pack by digest, uploaded before, in the place of the dataset of its name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pack: Digest
+    note: str = Field(default="", max_length=2000)
+
+
+class GiveIn(ConsentIn):
+    """The competition that a pool shall belong to."""
+
+    competition: str = Field(max_length=64)
 
 
 class PublishIn(ConsentIn):
@@ -102,7 +129,7 @@ class PublishIn(ConsentIn):
 @router.get("")
 def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
     """The viewer's pools and the public ones."""
-    return [_show(pool) for pool in organizing.list_pools(session, viewer)]
+    return [_show(session, pool) for pool in organizing.list_pools(session, viewer)]
 
 
 @router.post("", status_code=201)
@@ -116,8 +143,15 @@ def add_pool(
         name=body.name or body.slug,
         owner_id=viewer.id,
         description=body.description,
+        competition_id=_own_competition(session, viewer, body.competition).id if body.competition else None,
     )
     return _show_detail(session, pool)
+
+
+def _own_competition(session: Session, viewer: Viewer, slug: str) -> Competition:
+    access = find_access(session, viewer, find_competition(session, slug))
+    require_role(access, Role.ORGANIZER)
+    return access.competition
 
 
 @router.get("/{pool_slug}")
@@ -147,6 +181,72 @@ async def upload_pack(
             async for chunk in request.stream():
                 sink.write(chunk)
         return _show_pack(await to_thread.run_sync(add_pack, services, path, viewer.id))
+
+
+@router.post("/{pool_slug}/uploads", status_code=201)
+def begin_upload(services: ServicesDep, viewer: Owner, pool_slug: PoolParam, body: UploadIn) -> UploadOut:
+    """Begin the upload of a pack in parts, or go on with one of the same digest that was broken off.
+
+    The parts are sent like those of a submission, to `PUT /api/v1/uploads/{upload_id}`.
+    """
+    with services.database.writing() as session:
+        organizing.find_pool(session, viewer, pool_slug, to_change=True)
+        upload = uploads.begin_or_resume_pack(
+            services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
+        )
+        return show_upload_of(services, upload)
+
+
+@router.post("/{pool_slug}/uploads/{upload_id}/pack", status_code=201)
+def finish_upload(
+    services: ServicesDep,
+    viewer: Owner,
+    pool_slug: PoolParam,
+    upload_id: Annotated[str, Path(max_length=32)],
+) -> PackOut:
+    """Check a complete upload and keep it; the pack belongs to no version yet."""
+    _require_own(services, viewer, pool_slug)
+    with uploads.sealed_upload(services, viewer.id, upload_id, Purpose.PACK) as (_, path, _digest):
+        pack = add_pack(services, path, viewer.id)
+    with services.database.writing() as session:
+        uploads.use_up(session, upload_id)
+    uploads.drop_upload(services, upload_id)
+    return _show_pack(pack)
+
+
+@router.put("/{pool_slug}/datasets/{name}")
+def put_dataset(
+    session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam, body: DatasetIn
+) -> PoolDetail:
+    """Make a version in which the pack takes the place of the dataset of its name; all others stay."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    (pack,) = find_packs(session, viewer, [body.pack])
+    if pack.name != name:
+        raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
+    organizing.add_or_replace(session, pool, [pack], body.note, viewer.id)
+    session.flush()
+    return _show_detail(session, pool)
+
+
+@router.delete("/{pool_slug}/datasets/{name}")
+def remove_dataset(
+    session: SessionDep, viewer: Owner, pool_slug: PoolParam, name: DatasetParam
+) -> PoolDetail:
+    """Make a version without a dataset; phases keep the version that they use."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    organizing.remove_dataset(session, pool, name, "", viewer.id)
+    session.flush()
+    return _show_detail(session, pool)
+
+
+@router.put("/{pool_slug}/competition")
+def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> PoolOut:
+    """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    receiver = _own_competition(session, viewer, body.competition)
+    deed = Deed(viewer.id, body.reason, {"competition_id": receiver.id})
+    carry_out(session, acts.GIVE, pool, deed, body.consent())
+    return _show(session, pool)
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -184,7 +284,7 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
         carry_out(session, act, pool, Deed(viewer.id, body.reason), body.consent())
     if body.when_over != pool.publish_when_over:
         organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
-    return _show(pool)
+    return _show(session, pool)
 
 
 @router.delete("/{pool_slug}")
@@ -192,7 +292,7 @@ def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> Poo
     """Hide a pool that no phase uses; `restore` undoes it."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     carry_out(session, acts.DELETE, pool, Deed(viewer.id))
-    return _show(pool)
+    return _show(session, pool)
 
 
 @router.post("/{pool_slug}/restore")
@@ -200,15 +300,17 @@ def restore_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> Po
     """Undo a deletion."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     organizing.restore_pool(session, pool, viewer.id)
-    return _show(pool)
+    return _show(session, pool)
 
 
-def _show(pool: Pool) -> PoolOut:
+def _show(session: Session, pool: Pool) -> PoolOut:
+    owner = session.get(Competition, pool.competition_id) if pool.competition_id else None
     return PoolOut(
         slug=pool.slug,
         name=pool.name,
         description=pool.description,
         combines=pool.combines,
+        competition=owner.slug if owner else None,
         published_at=pool.published_at,
         publish_when_over=pool.publish_when_over,
         deleted=pool.deleted_at is not None,
@@ -217,7 +319,7 @@ def _show(pool: Pool) -> PoolOut:
 
 def _show_detail(session: Session, pool: Pool) -> PoolDetail:
     versions = organizing.list_versions(session, pool)
-    return PoolDetail(**_show(pool).model_dump(), versions=[_show_version(row) for row in versions])
+    return PoolDetail(**_show(session, pool).model_dump(), versions=[_show_version(row) for row in versions])
 
 
 def _show_version(version: PoolVersion) -> VersionOut:

@@ -17,16 +17,19 @@ from starlette.responses import Response
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.audit.reads import note_read
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
 from anyshot_platform.desk.pools.uses import competitions_using, uses_of
 from anyshot_platform.desk.reports.catalogue import find_kind
 from anyshot_platform.desk.reports.service import list_pool_reports
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.kernel.filters import count
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
-from anyshot_platform.sight.access import find_access
+from anyshot_platform.sight.access import find_access, find_competition, organized, require_role
+from anyshot_platform.sight.pools import find_packs, may_change
 from anyshot_platform.site.shell.act_frame import perform
 from anyshot_platform.site.shell.manage_frame import act
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -48,8 +51,15 @@ def show_pools(request: Request, session: SessionDep, viewer: Looker) -> Respons
         request,
         "manage/pools.html",
         section="competitions",
-        rows=[(pool, (organizing.list_versions(session, pool) or [None])[0]) for pool in pools],
-        viewer_id=viewer.id,
+        rows=[
+            (
+                pool,
+                (organizing.list_versions(session, pool) or [None])[0],
+                session.get(Competition, pool.competition_id) if pool.competition_id else None,
+                may_change(session, viewer, pool),
+            )
+            for pool in pools
+        ],
     )
 
 
@@ -73,11 +83,14 @@ def add_pool(
 
 
 @router.get("/{slug}")
-def show_pool(request: Request, session: SessionDep, viewer: Looker, slug: str) -> Response:
+def show_pool(
+    request: Request, session: SessionDep, services: ServicesDep, viewer: Looker, slug: str
+) -> Response:
     """A pool: versions, packs with counts, digests and contact sheets."""
     pool = organizing.find_pool(session, viewer, slug)
     versions = organizing.list_versions(session, pool)
-    owns = pool.owner_id == viewer.owner_id or viewer.is_site_admin
+    owns = may_change(session, viewer, pool)
+    receivers = [row for row in organized(session, viewer) if row.id != pool.competition_id] if owns else []
     return render(
         request,
         "manage/pool.html",
@@ -86,6 +99,11 @@ def show_pool(request: Request, session: SessionDep, viewer: Looker, slug: str) 
         versions=versions,
         uses=uses_of(session, pool) if owns else [],
         owns=owns,
+        belongs_to=session.get(Competition, pool.competition_id) if pool.competition_id else None,
+        receivers=receivers,
+        receiver_options=[(row.slug, row.title) for row in receivers],
+        part_bytes=services.settings.upload_chunk_bytes,
+        max_bytes=services.settings.pack_max_bytes,
         reports=[
             (report, find_kind(report.analysis).title, competition)
             for report, competition in list_pool_reports(session, [version.id for version in versions])
@@ -105,12 +123,10 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
             rows = [session.get_one(Pack, pack_id) for pack_id in ids]
-            if form.flag("keep"):
-                newest = organizing.list_versions(session, pool)
-                known = [entry.pack for entry in newest[0].entries] if newest else []
-                rows = [*known, *(row for row in rows if row.id not in {other.id for other in known})]
-            made = organizing.put_packs(session, pool, rows, form.text("note"), viewer.id)
-            message = f"Version {made.number} holds {len(rows)} datasets."
+            rows += find_packs(session, viewer, form.all("pack_digest"))
+            put = organizing.add_or_replace if form.flag("keep") else organizing.put_packs
+            made = put(session, pool, rows, form.text("note"), viewer.id)
+            message = f"Version {made.number} holds {count(len(made.entries), 'dataset')}."
     except PlatformError as error:
         if error.status not in (409, 422):
             raise
@@ -120,7 +136,7 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
 
 def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     uploads = form.uploads("packs")
-    if not uploads:
+    if not uploads and not form.all("pack_digest"):
         raise Invalid("Choose the packs (files that end in .anyshot-pack).", field="packs")
     ids = []
     with tempfile.TemporaryDirectory() as folder:
@@ -137,6 +153,28 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
 
 
 _ACTS = {"publish": acts.PUBLISH, "unpublish": acts.HIDE, "delete": acts.DELETE}
+
+
+@router.post("/{slug}/give")
+def give_pool(request: Request, session: SessionDep, viewer: Owner, slug: str, form: FormDep) -> Response:
+    """Give a pool to a competition that the viewer organizes."""
+    pool = organizing.find_pool(session, viewer, slug, to_change=True)
+    access = find_access(session, viewer, find_competition(session, form.text("competition")))
+    require_role(access, Role.ORGANIZER)
+    deed = Deed(viewer.id, form.text("reason"), {"competition_id": access.competition.id})
+    return perform(request, session, form, acts.GIVE, pool, deed, f"/organize/pools/{slug}")
+
+
+@router.post("/{slug}/datasets/{name}/remove")
+def remove_dataset(session: SessionDep, viewer: Owner, slug: str, name: str) -> Response:
+    """Make a version without a dataset."""
+    pool = organizing.find_pool(session, viewer, slug, to_change=True)
+
+    def deed() -> str:
+        made = organizing.remove_dataset(session, pool, name, "", viewer.id)
+        return f"Version {made.number} is without {name}."
+
+    return act(session, f"/organize/pools/{slug}", "", deed)
 
 
 @router.post("/{slug}/{deed}")

@@ -7,6 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.desk.phases import winner_acts
 from anyshot_platform.results import certificates, tables, view
 from anyshot_platform.results.awards import RULE_WORDS, in_words
 from anyshot_platform.sight.access import CompetitionAccess
@@ -27,14 +29,17 @@ def show_results(
     session: SessionDep,
     phase: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """Podium, prizes, table and method cards of each league."""
+    """Podium, prizes, table and method cards of each league; organizers read who is not verified."""
+    results = view.results_of(session, access, phase)
+    organizes = access.may(Role.ORGANIZER)
     return render(
         request,
         "competitions/results.html",
         section="competitions",
         head=read_head(session, access),
         tab="results",
-        results=view.results_of(session, access, phase),
+        results=results,
+        unconfirmed=winner_acts.unconfirmed(session, results.phase) if organizes else [],
         phases=view.phases_with_results(session, access),
         split_words=RULE_WORDS,
         money=in_words,

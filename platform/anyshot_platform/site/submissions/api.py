@@ -12,6 +12,7 @@ from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.intake import service, withdrawing
+from anyshot_platform.intake.again import known_zip
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import (
@@ -39,10 +40,10 @@ from anyshot_platform.site.submissions.schemas import (
     SubmitIn,
     UploadIn,
     UploadOut,
+    show_upload_of,
 )
 from anyshot_platform.site.submissions.taking_home import write_everything
 from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -71,7 +72,7 @@ def begin_upload(body: UploadIn, viewer: Submitter, services: ServicesDep) -> Up
         upload = uploads.begin_upload(
             services, session, viewer.id, filename=body.filename, size=body.size, digest=body.digest
         )
-        return _show_upload(services, upload)
+        return show_upload_of(services, upload)
 
 
 @router.get("/uploads/{upload_id}")
@@ -79,7 +80,7 @@ def show_upload(
     upload_id: UploadParam, viewer: Submitter, session: SessionDep, services: ServicesDep
 ) -> UploadOut:
     """Where an upload stands, to go on with it."""
-    return _show_upload(services, uploads.find_upload(session, viewer.id, upload_id))
+    return show_upload_of(services, uploads.find_upload(session, viewer.id, upload_id))
 
 
 @router.put(
@@ -99,7 +100,7 @@ async def send_part(
 ) -> UploadOut:
     """Send the bytes from `offset` on, as the raw body."""
     upload = await uploads.receive_part(services, viewer.id, upload_id, offset, request.stream())
-    return _show_upload(services, upload)
+    return show_upload_of(services, upload)
 
 
 @router.post("/uploads/{upload_id}/check")
@@ -119,21 +120,25 @@ def submit(
     viewer: Submitter,
     services: ServicesDep,
 ) -> SubmissionDetail:
-    """Submit a complete upload: it is checked, and queued if it passes."""
+    """Submit a complete upload, which is checked first, or by its digest a zip that was submitted before."""
     with services.database.reading() as session:
-        _require_may_submit(request, session, viewer, slug, phase_slug)
-    with uploads.sealed_upload(services, viewer.id, body.upload_id) as (upload, path, digest):
-        archive = service.store_zip(services, path, upload.filename, digest)
+        access = _require_may_submit(request, session, viewer, slug, phase_slug)
+        archive = known_zip(session, services, access.membership, body.digest) if body.digest else None
+    if archive is None:
+        with uploads.sealed_upload(services, viewer.id, body.upload_id or "") as (upload, path, digest):
+            archive = service.store_zip(services, path, upload.filename, digest)
     wishes = service.Wishes(
         comment=body.comment, leagues=tuple(body.leagues), fact_sheet=body.fact_sheet, smoke=body.smoke
     )
     with services.database.writing() as session:
-        uploads.use_up(session, body.upload_id)
+        if body.upload_id:
+            uploads.use_up(session, body.upload_id)
         access = _require_may_submit(request, session, viewer, slug, phase_slug)
         phase = find_phase(session, access.competition, phase_slug)
         submission = service.submit(session, access.competition, phase, access.membership, archive, wishes)
         shown = views.show_detail(session, Sight(submission, access.sight_of(phase)))
-    uploads.drop_upload(services, body.upload_id)
+    if body.upload_id:
+        uploads.drop_upload(services, body.upload_id)
     return shown
 
 
@@ -188,9 +193,9 @@ def list_submissions(
 
 
 @router.get("/submissions/{submission_id}")
-def show_submission(found: Reader, session: SessionDep) -> SubmissionDetail:
-    """A submission with its runs."""
-    return views.show_detail(session, found.sight)
+def show_submission(found: Reader, session: SessionDep, services: ServicesDep) -> SubmissionDetail:
+    """A submission with its runs, its place in each league and what it changed."""
+    return views.show_answered(session, services.storage, found)
 
 
 @router.post("/submissions/{submission_id}/cancel")
@@ -266,16 +271,6 @@ def _send(services: Services, digest: str, filename: str) -> Response:
         read_chunks(file),
         media_type="application/octet-stream",
         headers={"content-disposition": f'attachment; filename="{filename}"'},
-    )
-
-
-def _show_upload(services: Services, upload: Upload) -> UploadOut:
-    return UploadOut(
-        id=upload.id,
-        filename=upload.filename,
-        size=upload.size,
-        received=upload.received or 0,
-        part_bytes=services.settings.upload_chunk_bytes,
     )
 
 

@@ -11,10 +11,14 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.intake import withdrawing
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess
 from anyshot_platform.site.shell.heads import open_for_uploads, read_head
+from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
+from anyshot_platform.site.submissions.next_steps import read_next_steps
+from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.results import read_results_view
 from anyshot_platform.site.submissions.rows import own_submissions, page_rows, team_submissions
@@ -25,6 +29,7 @@ from anyshot_platform.site.submissions.show import (
     read_runs,
     read_submission,
 )
+from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role, submission_owner, submission_reader
 from anyshot_platform.web.rendering import redirect, render
@@ -85,9 +90,13 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         "submissions/show.html",
         section="submissions",
         sub=read_submission(session, found, runs, version),
+        answer=read_answer(session, services.storage, found, version) if version is not None else None,
+        smoke=read_smoke_answer(session, submission, runs, version),
+        next=None if is_live(runs) else read_next_steps(session, found),
         failure=read_failure(sight, runs),
         results=results,
         log=read_log(session, found, runs),
+        unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
     )
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from anyshot_platform.database import now
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import duration, in_utc
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import goes_by_dataset
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
@@ -92,13 +92,11 @@ def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueuePla
 
 def run_title(run: Run) -> str:
     """Which seeded run of its submission this is, and which part of that."""
-    seeds = run.phase_version.seeded_runs
-    whole = f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else ""
+    kind = kind_of(run)
     if run.shard_count == 1:
-        return whole
+        return kind.called(run, "")
     part = f"part {run.shard_index + 1 if run.shard_index else 1} of {run.shard_count}"
-    part += ", a dataset each" if goes_by_dataset(run) else ""
-    return f"{whole}; {part}" if whole else part.capitalize()
+    return kind.called(run, part + (", a dataset each" if kind.by_dataset(run) else ""))
 
 
 def last_stage(run: Run) -> RunState | None:

@@ -7,11 +7,11 @@ from typing import Any
 from anyshot_core.dry_run_words import reproduce_command
 from anyshot_core.protocols import WithinDomain
 from anyshot_core.wire.worker_api import Provenance
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import goes_by_dataset, run_budget
 from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.runs.states import ENDED
 
@@ -19,9 +19,11 @@ from anyshot_platform.runs.states import ENDED
 def train_seed_of(run: Run) -> int | None:
     """The training seed of a run that has ended; the test seed stays secret."""
     seeds = run.phase_version.train_seeds
-    if run.state not in ENDED or run.seed_index >= len(seeds):
+    if run.state not in ENDED:
         return None
-    return run.own_seeds.train_seed if run.own_seeds else seeds[run.seed_index]
+    if run.own_seeds is not None:
+        return run.own_seeds.train_seed
+    return seeds[run.seed_index] if run.seed_index < len(seeds) else None
 
 
 def repeat_command(run: Run) -> str | None:
@@ -37,11 +39,11 @@ def repeat_command(run: Run) -> str | None:
         train_seed=train_seed_of(run),
         ways=run.task_ways,
         shots=run.task_shots,
-        run_seconds=run_budget(run),
+        run_seconds=kind_of(run).seconds(run),
         task_seconds=version.task_seconds,
         isolated_tasks=version.isolated_tasks,
         within_domain=version.protocol.get("name") == WithinDomain.name,
-        each_dataset=goes_by_dataset(run),
+        each_dataset=kind_of(run).by_dataset(run),
     )
 
 

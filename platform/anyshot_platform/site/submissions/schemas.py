@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import Provenance, Usage
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.services import Services
+from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 
@@ -41,6 +43,17 @@ class UploadOut(BaseModel):
     part_bytes: int
 
 
+def show_upload_of(services: Services, upload: Upload) -> UploadOut:
+    """An upload as its user is told of it."""
+    return UploadOut(
+        id=upload.id,
+        filename=upload.filename,
+        size=upload.size,
+        received=upload.received or 0,
+        part_bytes=services.settings.upload_chunk_bytes,
+    )
+
+
 class CheckOut(BaseModel):
     """One check of a bundle."""
 
@@ -60,15 +73,26 @@ class ChecksOut(BaseModel):
 
 
 class SubmitIn(BaseModel):
-    """A submission of a complete upload."""
+    """A submission of a complete upload, or of a zip that the team has submitted before."""
 
     model_config = ConfigDict(extra="forbid")
 
-    upload_id: str = Field(max_length=32)
+    upload_id: str | None = Field(default=None, max_length=32)
+    digest: str | None = Field(
+        default=None,
+        pattern="^[0-9a-f]{64}$",
+        description="Instead of an upload: sha-256 of a zip that your team has submitted to this competition.",
+    )
     comment: str = Field(default="", max_length=500)
     leagues: list[str] = Field(default=[], max_length=50)
     fact_sheet: dict[str, Any] = Field(default={})
     smoke: bool = Field(default=False, description="A few public tasks, no quota, not on the board.")
+
+    @model_validator(mode="after")
+    def _is_one_zip(self) -> SubmitIn:
+        if (self.upload_id is None) == (self.digest is None):
+            raise ValueError("give upload_id, or the digest of a zip that was submitted before")
+        return self
 
 
 class AllowanceOut(BaseModel):
@@ -149,6 +173,63 @@ class SubmissionOut(BaseModel):
     withdrawn: bool
 
 
+class PlaceOut(BaseModel):
+    """The team's entry in a league; `counts`: whether it is this submission."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    league: str
+    league_name: str
+    counts: bool
+    rank: int | None = Field(description="null where the board is hidden, or the entry is not on it")
+    ranked: int
+    words: str
+
+
+class StatementOut(BaseModel):
+    """What the tasks that both met say: this submission minus the other one."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    difference: float
+    half_width: float | None
+    verdict: str
+    tasks: int
+
+
+class ChangeOut(BaseModel):
+    """This submission against another one."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    against: str
+    submission_id: str | None = Field(description="null where the viewer may not open it")
+    difference: float
+    statement: StatementOut | None = Field(description="null where the two did not meet the same tasks")
+    words: str
+
+
+class AnswerOut(BaseModel):
+    """What a score comes to."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    places: list[PlaceOut]
+    changes: list[ChangeOut]
+
+
+class SmokeOut(BaseModel):
+    """What a smoke test that is through says."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    score: float
+    half_width: float | None
+    tasks: int
+    projection: str = Field(description="how long the phase's tasks would take at this speed")
+    fits: bool | None
+
+
 class SubmissionDetail(SubmissionOut):
     """A submission with its runs."""
 
@@ -156,6 +237,8 @@ class SubmissionDetail(SubmissionOut):
     leagues: list[str]
     queue_place: int | None = Field(description="Runs that go before it; null if it is not queued.")
     runs: list[RunOut]
+    answer: AnswerOut | None = Field(description="null without a score that the viewer sees")
+    smoke: SmokeOut | None = Field(description="null for all but smoke tests that are through")
 
 
 class SubmissionPage(BaseModel):

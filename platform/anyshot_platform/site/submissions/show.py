@@ -14,13 +14,13 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.service import read_events
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs, newest_runs
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.submissions import Sight
@@ -122,7 +122,7 @@ def read_runs(session: Session, submission: Submission, version: PhaseVersion | 
 def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgress]:
     """The runs' progress, with their places in the queue."""
     return [
-        show_run(sight, run, place + 1, run_budget(run), queue_place(session, run))
+        show_run(sight, run, place + 1, kind_of(run).seconds(run), queue_place(session, run))
         for place, run in enumerate(runs)
     ]
 
@@ -146,7 +146,7 @@ def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
     failed = find_failed(runs)
     if failed is None or is_live(runs):
         return None
-    return show_failure(sight, failed, budget=run_budget(failed))
+    return show_failure(sight, failed, budget=kind_of(failed).seconds(failed))
 
 
 def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:

@@ -122,7 +122,7 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README.txt", _READ_ME)
-        detail = views.show_detail(session, found.sight)
+        detail = views.show_answered(session, services.storage, found)
         archive.writestr("submission.json", detail.model_dump_json(indent=1))
         archive.writestr("provenance.json", json.dumps([_provenance(run) for run in runs], indent=1))
         _copy(services, archive, "submission.zip", submission.digest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from sqlalchemy import select
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import Response
@@ -13,6 +13,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.intake.again import find_uses, known_zip
 from anyshot_platform.intake.service import Wishes, store_zip, submit
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
@@ -25,6 +26,8 @@ from anyshot_platform.site.entries.shown import EntryOut, show_entries
 from anyshot_platform.site.shell.heads import read_head
 from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
+from anyshot_platform.site.submissions.rows import submission_title
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.uploads import begin_upload, drop_upload, sealed_upload, upload_path, use_up
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
@@ -44,11 +47,16 @@ _LEAGUE_HINTS = {
 
 @router.get("/competitions/{slug}/phases/{phase_slug}/submit")
 def show_upload(
-    request: Request, access: Participant, session: SessionDep, services: ServicesDep, phase_slug: str
+    request: Request,
+    access: Participant,
+    session: SessionDep,
+    services: ServicesDep,
+    phase_slug: str,
+    again: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """The form."""
+    """The form; `again` is the digest of a zip that was submitted before."""
     phase = find_phase(session, access.competition, phase_slug)
-    return _show_form(request, access, session, services, phase)
+    return _show_form(request, access, session, services, phase, again=again)
 
 
 def _show_form(
@@ -60,9 +68,11 @@ def _show_form(
     *,
     problem: PlatformError | None = None,
     upload_id: str = "",
+    again: str = "",
     sent: FormData | None = None,
 ) -> Response:
     competition = access.competition
+    known = _known(session, access, again)
     quota = quota_view(session, phase, access.membership.team_id if access.membership else None)
     chosen = {str(value) for value in sent.getlist("league")} if sent is not None else None
     return render(
@@ -85,13 +95,23 @@ def _show_form(
         smoke=_smoke(session, phase, quota.smoke_left if quota else None),
         leagues=_league_choices(session, competition.id, chosen, _standing(session, phase, access)),
         questions=_questions(_asked(competition), sent),
-        values={"comment": str(sent.get("comment", ""))} if sent is not None else {},
+        values={
+            "comment": str(sent.get("comment", "")) if sent is not None else known.comment if known else ""
+        },
+        known=known,
+        known_title=submission_title(known) if known else "",
         upload_id=upload_id,
         upload_api="/api/v1/uploads",
         check_api="/api/v1/uploads/{id}/check",
         max_bytes=services.settings.upload_max_bytes,
         chunk_bytes=services.settings.upload_chunk_bytes,
     )
+
+
+def _known(session: SessionDep, access: CompetitionAccess, digest: str) -> Submission | None:
+    """The newest submission of the team with this zip."""
+    team_id = access.membership.team_id if access.membership else None
+    return next(iter(find_uses(session, team_id, digest)), None) if team_id and digest else None
 
 
 def _refusal(phase: Phase, access: CompetitionAccess) -> str:
@@ -171,21 +191,24 @@ def send_submission(
     sent: Annotated[FormData, Depends(read_sent_form)],
     kind: Annotated[str, Form(max_length=16)] = "entry",
 ) -> Response:
-    """Take the zip (uploaded in parts before, or with this form), check it and queue it.
+    """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it.
 
     No transaction is open while the zip is checked and stored.
     """
-    upload_id = str(sent.get("upload_id", ""))[:32]
+    upload_id, again = str(sent.get("upload_id", ""))[:32], str(sent.get("again", ""))[:64]
     try:
-        if not upload_id:
+        if not upload_id and not again:
             upload_id = _keep_file(services, viewer.id, sent.get("file"))
         with services.database.reading() as session:
             access = _participant(session, viewer, slug)
             require_open(find_phase(session, access.competition, phase_slug))
-        with sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
-            archive = store_zip(services, path, upload.filename, digest)
+            archive = known_zip(session, services, access.membership, again) if again else None
+        if archive is None:
+            with sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
+                archive = store_zip(services, path, upload.filename, digest)
         with services.database.writing() as session:
-            use_up(session, upload_id)
+            if not again:
+                use_up(session, upload_id)
             access = _participant(session, viewer, slug)
             phase = find_phase(session, access.competition, phase_slug)
             wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))
@@ -199,9 +222,18 @@ def send_submission(
             phase = find_phase(session, access.competition, phase_slug)
             keep = upload_id if "checks" not in error.details else ""
             return _show_form(
-                request, access, session, services, phase, problem=error, upload_id=keep, sent=sent
+                request,
+                access,
+                session,
+                services,
+                phase,
+                problem=error,
+                upload_id=keep,
+                again=again,
+                sent=sent,
             )
-    drop_upload(services, upload_id)
+    if not again:
+        drop_upload(services, upload_id)
     return redirect(target)
 
 

@@ -12,26 +12,32 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.events.service import read_events
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs
+from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import run_budget
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.schemas import (
+    AnswerOut,
     CheckOut,
     Nothing,
     RunOut,
+    SmokeOut,
     SubmissionDetail,
     SubmissionOut,
     SubmissionPage,
 )
+from anyshot_platform.site.submissions.show import find_version, read_runs
+from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.workers.places import find_place
 
@@ -64,9 +70,19 @@ def show_submission(sight: Sight) -> SubmissionOut:
     )
 
 
+def show_answered(session: Session, storage: Storage, found: SubmissionAccess) -> SubmissionDetail:
+    """A submission with its runs, and with what its score comes to."""
+    version = find_version(session, found.submission)
+    answer = read_answer(session, storage, found, version) if version is not None else None
+    shown = show_detail(session, found.sight)
+    return shown.model_copy(update={"answer": AnswerOut.model_validate(answer) if answer else None})
+
+
 def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     """A submission with its runs."""
     submission = sight.submission
+    version = find_version(session, submission)
+    smoke = read_smoke_answer(session, submission, read_runs(session, submission, version), version)
     visible = [
         run
         for run in list_runs(session, submission)
@@ -85,6 +101,8 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         leagues=list(leagues),
         queue_place=min((place.ahead for place in places if place), default=None),
         runs=show_runs(session, sight, visible),
+        answer=None,
+        smoke=SmokeOut.model_validate(smoke) if smoke else None,
     )
 
 
@@ -122,7 +140,7 @@ def _show_run(sight: Sight, run: Run, score: RunScore | None, artifacts: list[st
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
-        budget_seconds=None if run.submission is None else run_budget(run),
+        budget_seconds=None if run.submission is None else kind_of(run).seconds(run),
         message=fault.message or sight.progress(run),
         verdict=run.verdict,
         cause=run.cause,

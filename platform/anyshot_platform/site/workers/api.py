@@ -29,7 +29,7 @@ from anyshot_platform.artifacts.service import check_signature, keep_file, read_
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.events.service import keep_events
 from anyshot_platform.judging import leases, results
-from anyshot_platform.judging.assignments import NotAssignable, make_assignment
+from anyshot_platform.judging.kinds import NotAssignable, make_job
 from anyshot_platform.judging.releases import is_too_old, refuse, return_unreadable, why_unreadable
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.uploads import TooLarge
@@ -59,7 +59,7 @@ def claim(
         claimed := leases.claim(session, services.settings, token_id, body.worker, body.run_id)
     ) is not None:
         try:
-            job = make_assignment(services, session, claimed.run)
+            job = make_job(services, session, claimed.run)
             if words := why_unreadable(body.worker, job):
                 return_unreadable(session, services.settings, claimed.run, words)
                 continue

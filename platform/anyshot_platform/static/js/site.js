@@ -165,3 +165,10 @@ for (const item of document.querySelectorAll(".tabs [aria-current], .sidenav [ar
   if (bar.scrollWidth > bar.clientWidth)
     bar.scrollLeft += at.left - from.left - (bar.clientWidth - at.width) / 2;
 }
+
+// Messages about this page are read once it is open.
+const seen = document.querySelector("[data-seen]");
+if (seen) {
+  const body = new URLSearchParams({ url: seen.dataset.seen });
+  fetch("/notifications/seen", { method: "POST", headers: { "X-CSRF-Token": csrfToken() }, body });
+}

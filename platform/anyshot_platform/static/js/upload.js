@@ -1,6 +1,6 @@
 // Upload in parts that resume, with the checks shown before anything is queued.
 // Without this script the same form sends the file in one piece.
-import { csrfToken } from "./site.js";
+import { answer, beginOrResume, forget, headers, sendParts, size } from "./resumable.js";
 
 const form = document.getElementById("upload-form");
 const input = document.getElementById("file");
@@ -13,13 +13,8 @@ const maxBytes = Number(form.dataset.max);
 const sendButtons = [...form.querySelectorAll("[data-send]")];
 const wasDisabled = new Map(sendButtons.map((button) => [button, button.disabled]));
 let paused = false;
-let controller = null;
+let controller = null; // of the part that is on its way
 let current = 0; // counts files chosen; an older upload that still runs stops
-
-const headers = () => ({ "X-CSRF-Token": csrfToken(), Accept: "application/json" });
-const size = (bytes) =>
-  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1048576).toFixed(1)} MiB`;
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 function allowSending(allowed) {
   for (const button of sendButtons) button.disabled = wasDisabled.get(button) || !allowed;
@@ -82,79 +77,6 @@ function showChecks(list) {
   );
 }
 
-async function answer(response) {
-  const body = await response.json().catch(() => ({}));
-  if (response.ok) return body;
-  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), {
-    status: response.status,
-    body,
-  });
-}
-
-/** Where an earlier, broken upload of the same file stopped. */
-const memory = (file) => `upload:${file.name}:${file.size}:${file.lastModified}`;
-
-async function beginOrResume(file) {
-  const known = localStorage.getItem(memory(file));
-  if (known) {
-    const response = await fetch(`${form.dataset.uploads}/${known}`, { headers: headers() });
-    if (response.ok) return response.json();
-    localStorage.removeItem(memory(file));
-  }
-  const begun = await answer(
-    await fetch(form.dataset.uploads, {
-      method: "POST",
-      headers: { ...headers(), "Content-Type": "application/json" },
-      body: JSON.stringify({ filename: file.name, size: file.size }),
-    }),
-  );
-  localStorage.setItem(memory(file), begun.id);
-  return begun;
-}
-
-async function sendParts(file, upload, mine) {
-  let offset = upload.received;
-  let failures = 0;
-  while (offset < file.size) {
-    while (paused && mine === current) await wait(150);
-    if (mine !== current) return false;
-    showProgress(offset, file.size);
-    controller = new AbortController();
-    try {
-      const response = await fetch(`${form.dataset.uploads}/${upload.id}?offset=${offset}`, {
-        method: "PUT",
-        headers: { ...headers(), "Content-Type": "application/octet-stream" },
-        body: file.slice(offset, offset + chunkBytes),
-        signal: controller.signal,
-      });
-      const body = await answer(response);
-      offset = body.received;
-      failures = 0;
-    } catch (error) {
-      if (mine !== current) return false;
-      if (paused && error.name === "AbortError") continue;
-      if (error.status === 409 && Number.isInteger(error.body.received)) {
-        offset = error.body.received;
-        continue;
-      }
-      if (error.status && error.status < 500) throw error;
-      failures += 1;
-      if (failures > 8)
-        throw new Error(
-          "The connection keeps breaking. Choose the same file again to go on where it stopped.",
-        );
-      showProgress(offset, file.size, `connection lost, trying again in ${2 ** Math.min(failures, 5) / 2} s`);
-      await wait(500 * 2 ** Math.min(failures, 5));
-      const now = await fetch(`${form.dataset.uploads}/${upload.id}`, { headers: headers() }).catch(
-        () => null,
-      );
-      if (now?.ok) offset = (await now.json()).received;
-    }
-  }
-  showProgress(file.size, file.size, `${size(file.size)}, complete`);
-  return true;
-}
-
 async function take(file) {
   current += 1;
   const mine = current;
@@ -173,13 +95,23 @@ async function take(file) {
     return;
   }
   try {
-    const upload = await beginOrResume(file);
-    if (!(await sendParts(file, upload, mine))) return;
+    const upload = await beginOrResume(file, form.dataset.uploads, form.dataset.uploads);
+    const whole = await sendParts(file, upload, {
+      parts: form.dataset.uploads,
+      chunkBytes,
+      showProgress: (sent, text) => showProgress(sent, file.size, text),
+      isPaused: () => paused,
+      isWanted: () => mine === current,
+      onPart: (part) => {
+        controller = part;
+      },
+    });
+    if (!whole) return;
     const result = await answer(
       await fetch(form.dataset.check.replace("{id}", upload.id), { method: "POST", headers: headers() }),
     );
     if (mine !== current) return;
-    localStorage.removeItem(memory(file));
+    forget(file, form.dataset.uploads);
     showChecks(result.checks);
     if (result.ok) {
       form.elements.upload_id.value = upload.id;

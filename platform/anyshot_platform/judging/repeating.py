@@ -8,16 +8,12 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_platform.judging.kinds import EVALUATION, kind_of
+from anyshot_platform.judging.parts import failed_alone
+from anyshot_platform.judging.queueing import add_to_queue
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import failed_alone, goes_by_dataset
-from anyshot_platform.runs.planning import (
-    Urgency,
-    add_to_queue,
-    next_generation,
-    plan_seed,
-    require_evaluable,
-)
+from anyshot_platform.runs.planning import Urgency, next_generation, require_evaluable
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -41,7 +37,7 @@ def lost_with(submission: Submission, run: Run, siblings: Sequence[Run]) -> list
     """
     if not is_repeatable(submission, run):
         return list(siblings)
-    return [one for one in siblings if one.seed_index == run.seed_index and not goes_by_dataset(one)]
+    return [one for one in siblings if one.seed_index == run.seed_index and not kind_of(one).by_dataset(one)]
 
 
 def newest_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
@@ -80,7 +76,7 @@ def repeat(session: Session, submission: Submission, version: PhaseVersion, urge
     planned = [
         run
         for seed_index in sorted(lost)
-        for run in plan_seed(session, submission, version, urgency, generation, seed_index)
+        for run in EVALUATION.plan_seed(session, submission, version, urgency, generation, seed_index)
         if (run.seed_index, run.shard_index) in parts
     ]
     add_to_queue(session, submission, version, planned)

@@ -1,0 +1,1 @@
+"""What a participant waits for and stores: the installation of the starting kit from a running site."""

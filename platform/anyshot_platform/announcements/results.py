@@ -1,0 +1,90 @@
+"""Tells a team what became of its submission: the score with its rank, or the reason of a failure."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.entries.service import list_entries
+from anyshot_platform.entries.states import EntryState
+from anyshot_platform.judging.happenings import SubmissionEnded
+from anyshot_platform.kernel.filters import count, interval, score
+from anyshot_platform.leaderboards.reading import find_place
+from anyshot_platform.notifications.service import tell_team
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.runs.models import Run
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.sight.faults import fault_of
+from anyshot_platform.sight.phases import PhaseSight, look_at_phase
+from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+
+_ENDED = {
+    SubmissionStatus.FINISHED: "is scored",
+    SubmissionStatus.FAILED: "failed",
+    SubmissionStatus.CANCELLED: "was cancelled",
+}
+
+
+def tell_result(session: Session, ended: SubmissionEnded) -> None:
+    """Leave the members of the team a message with the answer, as far as the phase shows it to participants."""
+    submission = ended.submission
+    if standing_of(submission).deleted:
+        return
+    finished = submission.status == SubmissionStatus.FINISHED
+    found = _result(session, submission) if finished else ""
+    places = _places(session, submission) if finished else []
+    reason = fault_of(ended.failure, details=False).message if ended.failure else ""
+    head = f"{_name(submission)} {_ended(submission)}"
+    told = [found, *places[:1]]
+    where = f"{submission.competition.title}, {submission.phase.name}"
+    tell_team(
+        session,
+        submission.team_id,
+        kind=f"submission.{submission.status}",
+        title=(head + (": " + ", ".join(part for part in told if part) if any(told) else ""))[:200],
+        body="\n".join(line for line in (where, *places, reason) if line),
+        url=f"/submissions/{submission.id}",
+    )
+
+
+def _name(submission: Submission) -> str:
+    noun = "Smoke test" if submission.kind == SubmissionKind.SMOKE else "Submission"
+    return f"{noun} {submission.number} ({submission.filename[-60:]})"
+
+
+def _ended(submission: Submission) -> str:
+    if submission.kind == SubmissionKind.SMOKE and submission.status == SubmissionStatus.FINISHED:
+        return "is through"
+    return _ENDED[submission.status]
+
+
+def _sight(submission: Submission) -> PhaseSight:
+    return look_at_phase(submission.phase, Role.PARTICIPANT)
+
+
+def _result(session: Session, submission: Submission) -> str:
+    """The score with its interval; that of a smoke test is on public tasks, and no secret."""
+    if submission.kind == SubmissionKind.SMOKE:
+        query = select(RunScore).join(Run, Run.id == RunScore.run_id).order_by(Run.generation.desc())
+        found = session.scalars(query.where(RunScore.submission_id == submission.id).limit(1)).first()
+        return f"{score(found.value)} on {count(found.tasks, 'public task')}" if found else ""
+    if submission.score is None or not _sight(submission).scores:
+        return ""
+    return f"{score(submission.score)} {interval(submission.half_width)}".strip()
+
+
+def _places(session: Session, submission: Submission) -> list[str]:
+    """Where it stands on the boards that participants see, a line a league."""
+    if submission.kind == SubmissionKind.SMOKE or _sight(submission).board_hidden:
+        return []
+    version = live_version(session, submission.phase)
+    places = []
+    for row in list_entries(session, submission.phase, team_id=submission.team_id):
+        if row.submission.id == submission.id and row.entry.state == EntryState.STANDING:
+            place = find_place(session, version, row.league, submission.team_id)
+            if place is not None:
+                places.append(f"rank {place[0]:,} of {place[1]:,} in {row.league.name}")
+    return places

@@ -1,0 +1,95 @@
+"""Seeded runs of a baseline that propose a gate: with seeds of their own, for no board."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.jobs import Evaluate
+from anyshot_platform.judging.kinds.kind import Case
+from anyshot_platform.judging.kinds.scored import Scored, joined, make_run
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.parts import count_parts, count_tasks
+from anyshot_platform.runs.planning import Urgency
+from anyshot_platform.runs.records import OwnSeeds
+from anyshot_platform.runs.secrets import RunSecrets, secrets_of
+from anyshot_platform.runs.states import RunKind
+from anyshot_platform.submissions.models import Submission
+
+GATE_SEEDS = 10
+
+
+class GateRun(Scored):
+    """An evaluation with fresh seeds; never in shards, since nobody waits for it."""
+
+    name = RunKind.GATE
+    title = "Run for a gate"
+    counts = False
+
+    def starts(self, submission: Submission) -> bool:
+        """A baseline that was entered to measure a gate."""
+        return submission.gate_of is not None
+
+    def plan(
+        self,
+        session: Session,
+        submission: Submission,
+        version: PhaseVersion,
+        urgency: Urgency,
+        generation: int,
+        seeds: int | None = None,
+    ) -> list[Run]:
+        """`GATE_SEEDS` runs, or as many as asked for; dataset by dataset, a part for each."""
+        parts = count_parts(session, version) if version.each_dataset else 1
+        return [
+            self._make(submission, version, urgency, generation, place, part, parts, own)
+            for place in range(seeds or GATE_SEEDS)
+            for own in [OwnSeeds(train_seed=secrets.randbelow(2**31))]
+            for part in range(parts)
+        ]
+
+    def _make(
+        self,
+        submission: Submission,
+        version: PhaseVersion,
+        urgency: Urgency,
+        generation: int,
+        place: int,
+        part: int,
+        parts: int,
+        own: OwnSeeds,
+    ) -> Run:
+        tasks = count_tasks(version, secrets_of(version).gate(submission.id).tasks(place), parts, part)
+        return make_run(
+            self,
+            submission,
+            version,
+            urgency,
+            own_seeds=own,
+            seed_index=place,
+            shard_index=None if parts == 1 else part,
+            shard_count=parts,
+            generation=generation,
+            tasks_total=tasks,
+        )
+
+    def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
+        """The split of the phase, whose tasks they have to be like; all else is their own."""
+        known, own = secrets_of(version), run.own_seeds
+        assert own is not None  # written when the run was planned
+        gate = known.gate(run.submission_id or "")
+        tasks = gate.tasks(run.seed_index) if own.test_seed is None else own.test_seed
+        return RunSecrets(own.train_seed, tasks, gate.query_order(run.seed_index), known.class_split())
+
+    def job(self, case: Case) -> Evaluate:
+        """To a worker it is an evaluation like any other."""
+        return Evaluate(**self.tested_fields(case))
+
+    def called(self, run: Run, parts: str) -> str:
+        """Which of the seeds it has."""
+        return joined(f"{self.title}, seed {run.seed_index + 1}", parts)
+
+
+GATE = GateRun()

@@ -1,0 +1,132 @@
+"""What every kind of run has to say of itself: how it is planned, sent, taken over and called."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.jobs import Job, PackRef
+from anyshot_core.wire.worker_api import Complete, Usage, WorkerInfo
+from anyshot_platform.artifacts.service import blob_ref
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import Urgency
+from anyshot_platform.runs.states import RunKind
+from anyshot_platform.services import Services
+from anyshot_platform.submissions.models import Submission
+
+
+class NotAssignable(PlatformError):
+    """The organizers' settings lack something that this run needs: ends it as BAD_SETTINGS."""
+
+    status = 500
+    code = "not_assignable"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claimed run with what its job is made from."""
+
+    services: Services
+    session: Session
+    run: Run
+    version: PhaseVersion
+    phase: Phase
+
+    def packs(self, pool_version_id: str | None) -> list[PackRef]:
+        """The packs of a version of a pool, in their order; none of no pool."""
+        rows = self.session.scalars(
+            select(Pack)
+            .join(PoolPack, PoolPack.pack_id == Pack.id)
+            .where(PoolPack.pool_version_id == pool_version_id)
+            .order_by(PoolPack.position)
+        )
+        return [
+            PackRef(name=row.name, domain=row.domain, blob=blob_ref(self.services, row.digest, row.size))
+            for row in rows
+        ]
+
+
+class Kind(ABC):
+    """What runs are for. One object a kind: whoever needs to know something of it asks the object."""
+
+    name: ClassVar[RunKind]
+    title: ClassVar[str]  # what a person calls such a run
+    counts: ClassVar[bool] = False  # whether the score of a submission, for boards, is made of it
+    opens_zip: ClassVar[bool] = False  # whether its worker inspects the zip
+    keeps_late_result: ClassVar[bool] = (
+        False  # whether a result counts that crossed a cancellation on its way
+    )
+
+    @abstractmethod
+    def job(self, case: Case) -> Job:
+        """What its worker is sent; raises `NotAssignable`."""
+
+    @abstractmethod
+    def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
+        """Take over what a worker found; raises `WrongResult` where that cannot be true."""
+
+    @abstractmethod
+    def tasks(self, run: Run) -> int:
+        """How many tasks a run has done when it is finished."""
+
+    def starts(self, submission: Submission) -> bool:
+        """Whether a submission is evaluated by runs of this kind, at first."""
+        return False
+
+    def plan(
+        self,
+        session: Session,
+        submission: Submission,
+        version: PhaseVersion,
+        urgency: Urgency,
+        generation: int,
+        seeds: int | None = None,
+    ) -> list[Run]:
+        """The runs of a submission under a version, not queued yet; of kinds that start one.
+
+        `seeds` is the number of pairs of seeds, None for what is usual.
+        """
+        raise NotImplementedError(f"no submission starts with a run of the kind {self.name}")
+
+    def fits(self, worker: WorkerInfo) -> bool:
+        """Whether a worker can do such work at all."""
+        return True
+
+    def by_dataset(self, run: Run) -> bool:
+        """Whether a run is the part of one dataset, with a learner of its own."""
+        return False
+
+    def seconds(self, run: Run) -> float:
+        """Seconds of the participant's own time that a run may use; shards have theirs in common."""
+        return run.phase_version.run_seconds
+
+    def usage(self, session: Session, run: Run, told: Usage) -> Usage:
+        """What the participant's code used, by what the worker told."""
+        return told
+
+    def called(self, run: Run, parts: str) -> str:
+        """What a page calls one run of several; `parts` says which part of a seeded run it is, or nothing."""
+        return parts.capitalize()
+
+
+def common_fields(case: Case, tasks: int) -> dict[str, Any]:
+    """What every job says."""
+    run = case.run
+    return {
+        "run_id": run.id,
+        "epoch": run.epoch,
+        "attempt": run.attempt,
+        "lease_seconds": case.services.settings.lease_seconds,
+        "competition": case.session.get_one(Competition, run.competition_id).slug,
+        "phase": case.phase.slug,
+        "tasks": tasks,
+    }

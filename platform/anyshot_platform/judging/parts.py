@@ -1,0 +1,41 @@
+"""The parts of a submission's runs: which of them decide what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.verdicts import Cause
+from anyshot_platform.judging.kinds import kind_of
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED
+
+
+def list_siblings(session: Session, run: Run) -> Sequence[Run]:
+    """The runs that make one score together with this one, itself included."""
+    return session.scalars(
+        select(Run)
+        .where(
+            Run.submission_id == run.submission_id,
+            Run.phase_version_id == run.phase_version_id,
+            Run.generation == run.generation,
+        )
+        .order_by(Run.seed_index, Run.shard_index)
+    ).all()
+
+
+def failed_alone(run: Run) -> bool:
+    """Whether this is a dataset's part that the participant's code failed on, where the ranking rule forgives that.
+
+    It has the worst rank on this dataset (NeurIPS'21); its other datasets count.
+    """
+    failed = run.state in ENDED and run.cause == Cause.PARTICIPANT
+    return failed and kind_of(run).by_dataset(run) and run.phase_version.rule.forgives_datasets
+
+
+def deciding(runs: Sequence[Run]) -> list[Run]:
+    """Those that decide what becomes of a submission: all but what failed alone beside others of the same seed."""
+    alive = {run.seed_index for run in runs if not failed_alone(run)}
+    return [run for run in runs if run.seed_index not in alive or not failed_alone(run)]

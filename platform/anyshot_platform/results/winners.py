@@ -1,0 +1,120 @@
+"""Who wins something in a phase, and whether organizers know who these people are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.results.awards import in_words
+from anyshot_platform.results.models import WinnerCheck
+from anyshot_platform.results.reading import LeagueResults, ResultRow, members_of, read_results
+from anyshot_platform.results.states import IdentityCheck
+from anyshot_platform.users.models import User
+
+
+@dataclass(frozen=True)
+class WinnerMember:
+    """A member of a winning team, and what organizers found about them."""
+
+    user: User
+    outcome: IdentityCheck
+    reason: str = ""
+    by: str = ""
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Winner:
+    """A team that wins something; its members are those of now, the captain first."""
+
+    team_id: str
+    team: str
+    prizes: tuple[str, ...]
+    members: tuple[WinnerMember, ...]
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether every member is verified: one who joined since is not."""
+        return bool(self.members) and all(one.outcome == IdentityCheck.VERIFIED for one in self.members)
+
+    @property
+    def words(self) -> str:
+        """Whose identity is missing or was refused, as a sentence; empty where the team is confirmed."""
+        refused = [one.user.username for one in self.members if one.outcome == IdentityCheck.REFUSED]
+        waiting = [one.user.username for one in self.members if one.outcome == IdentityCheck.OPEN]
+        if refused:
+            return f"“{self.team}” wins, and the identity of {', '.join(refused)} was refused."
+        if waiting:
+            return f"“{self.team}” wins, and nobody has verified who {', '.join(waiting)} is."
+        return "" if self.members else f"“{self.team}” wins and has no members."
+
+
+def read_winners(session: Session, competition: Competition, phase: Phase) -> list[Winner]:
+    """The winners as the boards stand now, in the order of leagues and ranks; a team stands here once."""
+    prizes: dict[str, list[str]] = {}
+    names: dict[str, str] = {}
+    for found in read_results(session, competition, phase, team_id=None, everything=False):
+        for row in filter(lambda row: wins(found, row), found.rows):
+            names[row.team_id] = row.team
+            prizes.setdefault(row.team_id, []).append(_prize(found, row))
+    members = _members(session, phase, names)
+    return [
+        Winner(team, name, tuple(prizes[team]), tuple(members.get(team, ()))) for team, name in names.items()
+    ]
+
+
+def wins(found: LeagueResults, row: ResultRow) -> bool:
+    """Who gets a prize in money, and the first of a league whose prize is described in words alone."""
+    return bool(row.cents) or (row.rank == 1 and bool(found.league.prizes) and not found.league.awards)
+
+
+def _prize(found: LeagueResults, row: ResultRow) -> str:
+    prize = in_words(row.cents, found.league.currency) if row.cents else found.league.prizes
+    return f"{found.league.name}, rank {row.rank}: {prize}"
+
+
+def _members(session: Session, phase: Phase, teams: Collection[str]) -> dict[str, list[WinnerMember]]:
+    """The members of these teams, with what was found about them in this phase."""
+    rows = session.scalars(select(WinnerCheck).where(WinnerCheck.phase_id == phase.id))
+    checks = {row.user_id: row for row in rows}
+    return {
+        team: [_member(session, user, checks.get(user.id)) for user in users]
+        for team, users in members_of(session, teams).items()
+    }
+
+
+def _member(session: Session, user: User, check: WinnerCheck | None) -> WinnerMember:
+    if check is None:
+        return WinnerMember(user, IdentityCheck.OPEN)
+    by = session.get_one(User, check.decided_by).username
+    return WinnerMember(user, check.outcome, check.reason, by, check.decided_at)
+
+
+def note_check(
+    session: Session, phase: Phase, user: User, outcome: IdentityCheck, reason: str, actor_id: str
+) -> None:
+    """Keep what was found about a person; `OPEN` takes it back."""
+    mine = (WinnerCheck.phase_id == phase.id, WinnerCheck.user_id == user.id)
+    row = session.scalars(select(WinnerCheck).where(*mine)).one_or_none()
+    if outcome == IdentityCheck.OPEN:
+        session.execute(delete(WinnerCheck).where(*mine))
+    elif row is None:
+        session.add(
+            WinnerCheck(
+                phase_id=phase.id, user_id=user.id, outcome=outcome, reason=reason, decided_by=actor_id
+            )
+        )
+    else:
+        row.outcome, row.reason, row.decided_by, row.decided_at = outcome, reason, actor_id, now()
+
+
+def forget_checks(session: Session, user_id: str) -> None:
+    """Erase what was found about a person, with their account."""
+    session.execute(delete(WinnerCheck).where(WinnerCheck.user_id == user_id))

@@ -1,0 +1,170 @@
+"""What a scored submission comes to: its place in each league, and what it changed, with how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.entries.choosing import COMPETES
+from anyshot_platform.entries.service import TeamEntry, list_entries
+from anyshot_platform.entries.states import STATE_WORDS, EntryState
+from anyshot_platform.judging.pairs import Statement, read_statements
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leaderboards.reading import read_board, read_rank
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.standing import counting
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+
+
+@dataclass(frozen=True)
+class Place:
+    """The team's entry in a league; `counts` says whether it is this submission."""
+
+    league: str
+    league_name: str
+    counts: bool
+    rank: int | None  # None where the board is hidden, or the entry is not on it
+    ranked: int  # rows with a rank on that board; 0 without a rank
+    words: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """This submission minus another one; `statement` is None where the two did not meet the same tasks."""
+
+    against: str
+    submission_id: str | None  # where the viewer may open it
+    difference: float
+    statement: Statement | None
+    words: str
+
+    @property
+    def tone(self) -> str:
+        """Good and bad only where the two can be told apart."""
+        if self.statement is None or not self.statement.told_apart:
+            return "info"
+        return "good" if self.statement.difference > 0 else "bad"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Places and changes; both may be empty."""
+
+    places: tuple[Place, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A submission to look at beside this one."""
+
+    submission: Submission
+    name: str
+    open: bool  # whether the viewer may open it
+
+
+def read_answer(
+    session: Session, storage: Storage, found: SubmissionAccess, version: PhaseVersion
+) -> Answer | None:
+    """What there is to say, as far as the viewer sees it; None without a score, and of what does not compete."""
+    submission, sight = found.submission, found.sight
+    if not sight.scored or submission.kind not in COMPETES:
+        return None
+    hidden = bool(sight.phase.board_hidden)
+    entries = list_entries(session, submission.phase, team_id=submission.team_id)
+    return Answer(
+        places=tuple(_place(session, version, row, submission, hidden=hidden) for row in entries),
+        changes=_changes(session, storage, version, submission, _others(session, found, version)),
+    )
+
+
+def _place(
+    session: Session, version: PhaseVersion, row: TeamEntry, submission: Submission, *, hidden: bool
+) -> Place:
+    on_board = row.entry.state == EntryState.STANDING and not hidden
+    rank = read_rank(session, version, row.league, submission.team_id) if on_board else None
+    ranked = read_board(session, version, row.league, limit=1).total if rank else 0
+    counts = row.submission.id == submission.id
+    words = _own_words(row, rank, ranked) if counts else _other_words(row, rank, ranked)
+    return Place(row.league.slug, row.league.name, counts, rank, ranked, words)
+
+
+def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
+    if row.entry.state != EntryState.STANDING:
+        return f"{STATE_WORDS[row.entry.state].capitalize()}. {row.entry.reason}".strip()
+    return f"Rank {rank:,} of {ranked:,}." if rank else "This is your team's entry."
+
+
+def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
+    place = f", rank {rank:,} of {ranked:,}" if rank else ""
+    return f"Not this one: #{row.submission.number} is your team's entry{place}."
+
+
+def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) -> list[_Other]:
+    """The team's best other submission, and the best baseline where the board may be seen."""
+    submission, sight = found.submission, found.sight
+    own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
+    others = []
+    if best := _best(session, version, COMPETES, *own):
+        others.append(_Other(best, f"your best other submission, #{best.number}", True))
+    if not sight.phase.board_hidden and (best := _best(session, version, (SubmissionKind.BASELINE,))):
+        name = best.comment or best.filename
+        others.append(_Other(best, f"the best baseline, “{name}”", sight.everything))
+    return others
+
+
+def _best(
+    session: Session,
+    version: PhaseVersion,
+    kinds: Sequence[SubmissionKind],
+    *conditions: ColumnElement[bool],
+) -> Submission | None:
+    return session.scalars(
+        select(Submission)
+        .join(SubmissionScore, SubmissionScore.submission_id == Submission.id)
+        .where(
+            SubmissionScore.phase_version_id == version.id,
+            Submission.kind.in_(kinds),
+            counting(),
+            *conditions,
+        )
+        .order_by(SubmissionScore.value.desc(), Submission.created_at)
+        .limit(1)
+    ).first()
+
+
+def _changes(
+    session: Session,
+    storage: Storage,
+    version: PhaseVersion,
+    submission: Submission,
+    others: Sequence[_Other],
+) -> tuple[Change, ...]:
+    """None under rules by which two submissions alone do not tell which is ahead."""
+    if version.rule.relative:
+        return ()
+    pairs = [(submission.id, other.submission.id) for other in others]
+    said = read_statements(session, storage, version, pairs)
+    return tuple(_change(submission, other, one) for other, one in zip(others, said, strict=True))
+
+
+def _change(submission: Submission, other: _Other, statement: Statement | None) -> Change:
+    difference = (submission.score or 0.0) - (other.submission.score or 0.0)
+    words = (
+        statement.words("this submission", other.name)
+        if statement
+        else "How sure this is cannot be told: the two did not meet the same tasks, or results are no longer kept."
+    )
+    return Change(
+        against=other.name,
+        submission_id=other.submission.id if other.open else None,
+        difference=difference,
+        statement=statement,
+        words=words[:1].upper() + words[1:],
+    )

@@ -1,0 +1,81 @@
+"""What a team can do next with a zip that is here already, and what has become of it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.service import require_participant, require_terms
+from anyshot_platform.entries.choosing import may_choose
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.intake.again import find_uses
+from anyshot_platform.phases.service import require_open
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.smoke import smoke_pool
+from anyshot_platform.site.entries.shown import show_entries
+from anyshot_platform.site.submissions.quota_view import QuotaView, quota_view
+from anyshot_platform.site.submissions.rows import SubmissionRow, make_rows
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    """For the team's own pages; `refusal` says why the zip cannot be submitted now."""
+
+    digest: str
+    comment: str
+    action: str  # where the form is sent to
+    form_href: str  # the form with leagues and note
+    refusal: str
+    quota_words: str
+    smoke: bool  # whether it can be smoke-tested now
+    chooses: bool  # whether the team may choose now which submission counts
+    replaces: tuple[str, ...]  # what an entry does to those that stand, a sentence a league
+    uses: list[SubmissionRow]  # all submissions of this zip, the newest first
+
+
+def read_next_steps(session: Session, found: SubmissionAccess) -> NextSteps | None:
+    """None for those who are not in the team."""
+    submission, membership = found.submission, found.access.membership
+    if not found.is_own or membership is None:
+        return None
+    phase = submission.phase
+    quota = quota_view(session, phase, submission.team_id)
+    refusal = _refusal(found)
+    href = f"/competitions/{submission.competition.slug}/phases/{phase.slug}/submit"
+    uses = find_uses(session, submission.team_id, submission.digest)
+    return NextSteps(
+        digest=submission.digest,
+        comment=submission.comment,
+        action=href,
+        form_href=f"{href}?{urlencode({'again': submission.digest})}",
+        refusal=refusal or (quota.exhausted if quota else ""),
+        quota_words=_quota_words(quota),
+        smoke=not refusal
+        and smoke_pool(session, phase) is not None
+        and not (quota and quota.smoke_exhausted),
+        chooses=may_choose(phase),
+        replaces=tuple(
+            f"{row.league_name}: {row.words}"
+            for row in show_entries(session, phase, membership, found.sight.phase)
+        ),
+        uses=make_rows(session, found.viewer, uses),
+    )
+
+
+def _refusal(found: SubmissionAccess) -> str:
+    competition = found.submission.competition
+    try:
+        require_terms(competition, require_participant(found.access.membership))
+        require_open(found.submission.phase)
+    except PlatformError as error:
+        return error.message
+    return ""
+
+
+def _quota_words(quota: QuotaView | None) -> str:
+    """How many submissions are left before this one, by each limit."""
+    limits = [line for line in quota.lines if line.limit is not None] if quota else []
+    left = [f"{max((line.limit or 0) - line.used, 0)} left ({line.label.lower()})" for line in limits[:2]]
+    return f"Costs one submission: {', '.join(left)}." if left else "Costs one submission; there is no limit."

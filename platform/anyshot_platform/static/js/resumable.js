@@ -1,0 +1,89 @@
+// Sends a file in parts, and goes on where a broken connection stopped, also after the page was loaded again.
+import { csrfToken } from "./site.js";
+
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+export const headers = () => ({ "X-CSRF-Token": csrfToken(), Accept: "application/json" });
+export const size = (bytes) =>
+  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1048576).toFixed(1)} MiB`;
+
+/** The JSON of an answer; throws an error with the platform's words, `status` and `body` for a refusal. */
+export async function answer(response) {
+  const body = await response.json().catch(() => ({}));
+  if (response.ok) return body;
+  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), {
+    status: response.status,
+    body,
+  });
+}
+
+/** Where an earlier, broken upload of the same file stopped. */
+const memory = (file, begin) => `upload:${begin}:${file.name}:${file.size}:${file.lastModified}`;
+
+/** Forgets the upload of a file that was used. */
+export const forget = (file, begin) => localStorage.removeItem(memory(file, begin));
+
+/** Begins an upload at the address `begin`, or finds the one that was broken off, among `parts`. */
+export async function beginOrResume(file, begin, parts) {
+  const known = localStorage.getItem(memory(file, begin));
+  if (known) {
+    const response = await fetch(`${parts}/${known}`, { headers: headers() });
+    if (response.ok) return response.json();
+    forget(file, begin);
+  }
+  const begun = await answer(
+    await fetch(begin, {
+      method: "POST",
+      headers: { ...headers(), "Content-Type": "application/json" },
+      body: JSON.stringify({ filename: file.name, size: file.size }),
+    }),
+  );
+  localStorage.setItem(memory(file, begin), begun.id);
+  return begun;
+}
+
+/**
+ * Sends what is missing of a file; false if it is not wanted any more.
+ * `how`: parts (address), chunkBytes, showProgress(sent, text), isPaused(), isWanted(), onPart(controller).
+ */
+export async function sendParts(file, upload, how) {
+  let offset = upload.received;
+  let failures = 0;
+  while (offset < file.size) {
+    while (how.isPaused() && how.isWanted()) await wait(150);
+    if (!how.isWanted()) return false;
+    how.showProgress(offset);
+    const controller = new AbortController();
+    how.onPart(controller);
+    try {
+      const response = await fetch(`${how.parts}/${upload.id}?offset=${offset}`, {
+        method: "PUT",
+        headers: { ...headers(), "Content-Type": "application/octet-stream" },
+        body: file.slice(offset, offset + how.chunkBytes),
+        signal: controller.signal,
+      });
+      const body = await answer(response);
+      offset = body.received;
+      failures = 0;
+    } catch (error) {
+      if (!how.isWanted()) return false;
+      if (how.isPaused() && error.name === "AbortError") continue;
+      if (error.status === 409 && Number.isInteger(error.body.received)) {
+        offset = error.body.received;
+        continue;
+      }
+      if (error.status && error.status < 500) throw error;
+      failures += 1;
+      if (failures > 8)
+        throw new Error(
+          "The connection keeps breaking. Choose the same file again to go on where it stopped.",
+        );
+      how.showProgress(offset, `connection lost, trying again in ${2 ** Math.min(failures, 5) / 2} s`);
+      await wait(500 * 2 ** Math.min(failures, 5));
+      const now = await fetch(`${how.parts}/${upload.id}`, { headers: headers() }).catch(() => null);
+      if (now?.ok) offset = (await now.json()).received;
+    }
+  }
+  how.showProgress(file.size, `${size(file.size)}, complete`);
+  return true;
+}

@@ -1,0 +1,98 @@
+"""`anyshot organize pool`: the datasets of a competition."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from anyshot_core.client import Client
+from anyshot_starting_kit.cli.account import connection_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options
+
+STEPS = ("show", "make", "put", "remove", "give", "publish", "hide")
+
+
+@click.command()
+@click.argument("name")
+@click.argument("step", type=click.Choice(STEPS), default="show")
+@click.argument("what", nargs=-1)
+@click.option("--competition", default=None, help="With make: the competition that the pool belongs to.")
+@click.option("--only", is_flag=True, help="With put: the new version holds these packs and no others.")
+@click.option("--note", default="", help="With put: kept with the version.")
+@consent_options
+@connection_options
+def pool(
+    client: Client,
+    name: str,
+    step: str,
+    what: tuple[str, ...],
+    competition: str | None,
+    only: bool,
+    note: str,
+    **said: Any,
+) -> None:
+    """Show the pool NAME, or change it.
+
+    make creates it. put FILES uploads packs and makes a version: a dataset of the same name is replaced, the others
+    stay; a broken upload goes on when the command is given again. remove DATASET makes a version without it. give
+    COMPETITION hands the pool to its organizers. publish lets participants download it, hide takes that back.
+    """
+    if step == "make":
+        client.ask("POST", "/pools", {"slug": name, "competition": competition})
+    elif step == "put":
+        _put(client, name, what, only=only, note=note)
+    elif step == "remove":
+        for dataset in _wanted(what, "the dataset"):
+            client.ask("DELETE", f"/pools/{name}/datasets/{dataset}")
+    elif step == "give":
+        (receiver,) = _wanted(what, "the competition")
+        body = {"competition": receiver}
+        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/competition", {**body, **more}), **said)
+    elif step in ("publish", "hide"):
+        body = {"published": step == "publish"}
+        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
+    _show(client.ask("GET", f"/pools/{name}"))
+
+
+def _wanted(what: tuple[str, ...], noun: str) -> tuple[str, ...]:
+    if not what:
+        raise click.UsageError(f"Name {noun}.")
+    return what
+
+
+def _put(client: Client, name: str, files: tuple[str, ...], *, only: bool, note: str) -> None:
+    paths = [Path(file) for file in _wanted(files, "the packs (files that end in .anyshot-pack)")]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing:
+        raise click.UsageError(f"There is no file {', '.join(missing)}.")
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    new: dict[str, str] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        for path in paths:
+            bar = progress.add_task(path.name, total=path.stat().st_size)
+            sent = lambda done, _, bar=bar: progress.update(bar, completed=done)  # noqa: E731
+            pack = client.upload_pack(name, path, sent)
+            new[pack["name"]] = pack["digest"]
+    known = {} if only else _newest(client.ask("GET", f"/pools/{name}"))
+    client.ask("POST", f"/pools/{name}/versions", {"packs": list((known | new).values()), "note": note})
+
+
+def _newest(found: dict[str, Any]) -> dict[str, str]:
+    """Digest by name of the newest version, in its order."""
+    packs = found["versions"][0]["packs"] if found["versions"] else []
+    return {pack["name"]: pack["digest"] for pack in packs}
+
+
+def _show(found: dict[str, Any]) -> None:
+    whose = f", of {found['competition']}" if found["competition"] else ""
+    newest = found["versions"][0] if found["versions"] else None
+    number = f", version {newest['number']}" if newest else ", without datasets"
+    click.echo(f"{found['slug']} is {'public' if found['published_at'] else 'hidden'}{whose}{number}.")
+    for pack in newest["packs"] if newest else []:
+        click.echo(
+            f"{pack['name']:32} {pack['images']:8} images {pack['classes']:5} classes  {pack['digest'][:12]}"
+        )

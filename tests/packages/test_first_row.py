@@ -1,0 +1,105 @@
+"""Python alone, and a running site: install, init, check, submit, and the first row of the leaderboard."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anyshot_core.client import Client
+from anyshot_platform.app import create_app, make_services
+from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.server import make_settings, serving
+from anyshot_platform.migration import migrate
+from tests.end_to_end.site import ready_sandbox, small_data
+from tests.packages.empty import Empty
+from tests.platform.conftest import make_settings as settings_of_tests
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+CONSTRAINTS = str(Path(__file__).parents[2] / "constraints.txt")
+pytestmark = [
+    pytest.mark.slow("fills empty environments, and runs a submission in a sandbox"),
+    pytest.mark.timeout(1500),
+]
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[str]:
+    """The kit's index of a running site."""
+    settings = settings_of_tests(tmp_path)
+    services = make_services(settings)
+    migrate(services.database)
+    with served(create_app(settings, services), free_port()) as address:
+        yield f"{address}/kit/simple/"
+
+
+def anyshot(kit: Empty, *words: str) -> str:
+    """A command that has to succeed; what it printed."""
+    done = kit("anyshot", *words)
+    assert done.returncode == 0, f"anyshot {' '.join(words)}:\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def set_up(folder: Path, packs: dict[str, Path]) -> tuple[Any, Stage]:
+    settings = make_settings(folder, None, None)
+    services = make_services(settings)
+    migrate(services.database)
+    stage = set_the_stage(services, small_data(packs), tasks=2, budget_seconds=600)
+    services.database.dispose()
+    return settings, stage
+
+
+def train_briefly(method: Path) -> None:
+    """What a participant in a hurry changes in the template."""
+    model = method / "model.py"
+    model.write_text(re.sub(r"^TRAIN_TASKS = \d+", "TRAIN_TASKS = 2", model.read_text(), flags=re.MULTILINE))
+
+
+def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Path) -> None:
+    """A real site process with its worker, a real sandbox; the participant has what pip fetched from the site."""
+    sandbox = ready_sandbox()
+    (home := tmp_path / "site").mkdir()
+    settings, stage = set_up(home, demo_packs)
+    kit = Empty.make(tmp_path)
+    with serving(settings, sandbox) as server:
+        kit.install(
+            "--extra-index-url", f"{server.address}/kit/simple/", "anyshot-starting-kit", "-c", CONSTRAINTS
+        )
+        assert kit.size() < 150e6 and kit("python", "-c", "import torch").returncode != 0
+        anyshot(kit, "init", "mine")
+        train_briefly(tmp_path / "mine")
+        anyshot(kit, "check", "mine")
+        with Client(server.address) as nobody:
+            nobody.sign_up("ada", "ada@example.org", "a-long-password-of-ada")
+        anyshot(
+            kit,
+            "login",
+            "--server",
+            server.address,
+            "--username",
+            "ada",
+            "--password",
+            "a-long-password-of-ada",
+        )
+        target = f"{stage.competition}/{stage.phase}"
+        printed = anyshot(kit, "submit", "mine", "--to", target, "--join", "--follow")
+        with Client(server.address) as nobody:
+            (row,) = nobody.leaderboard(stage.competition, stage.phase)["rows"]
+    assert row["team"] == "ada" and f"{row['score']:.3f}" in printed.replace("\N{MINUS SIGN}", "-")
+
+
+def test_the_torch_of_the_machine_is_used(index: str, tmp_path: Path) -> None:
+    """Nobody who has a torch gets another one, and a dry run takes the one that is there."""
+    kit = Empty.make(tmp_path / "kit")
+    kit.add_packages_of_the_machine()
+    assert kit("python", "-c", "import torch").returncode == 0
+    kit.install("--extra-index-url", index, "anyshot-starting-kit[torch]", "-c", CONSTRAINTS, pip=True)
+    assert not list(kit.packages.glob("torch")) and not list(kit.packages.glob("nvidia*"))
+    anyshot(kit, "init", "mine")
+    train_briefly(kit.folder / "mine")
+    printed = anyshot(kit, "dry-run", "mine", "--quick", "--tasks", "1", "--ways", "2", "--shots", "1")
+    assert "score" in printed.lower()

@@ -1,0 +1,179 @@
+"""Pools belong to competitions: all their organizers repair them, nobody else looks in; uploads go on after a break."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from anyshot_core.data.pack import pack_dataset
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import add_member
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.desk.pools.organizing import list_versions
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.users.models import User
+from tests.core.tinydata import write_dataset
+from tests.platform.site import SLUG, Person, Site
+
+POOLS = "/api/v1/pools"
+
+
+def pack_of(folder: Path, name: str, **more: int) -> bytes:
+    return pack_dataset(
+        write_dataset(folder / name, **more), folder / f"{name}.anyshot-pack"
+    ).path.read_bytes()
+
+
+def second(site: Site, name: str = "dana", role: Role = Role.ORGANIZER) -> Person:
+    """Another member of the competition."""
+    person = site.person(name)
+    with site.services.database.writing() as session:
+        competition = session.query(Competition).filter(Competition.slug == SLUG).one()
+        add_member(session, competition, session.get_one(User, person.id), role)
+    return person
+
+
+def make(person: Person, slug: str, *packs: bytes, competition: str | None = None) -> None:
+    made = person.call("POST", POOLS, json={"slug": slug, "competition": competition})
+    assert made.status_code == 201, made.text
+    digests = [person.call("PUT", f"{POOLS}/{slug}/packs", content=pack).json()["digest"] for pack in packs]
+    if digests:
+        put = person.call("POST", f"{POOLS}/{slug}/versions", json={"packs": digests})
+        assert put.status_code == 201, put.text
+
+
+def names(person: Person, slug: str) -> list[str]:
+    found = person.call("GET", f"{POOLS}/{slug}").json()["versions"]
+    return [pack["name"] for pack in found[0]["packs"]] if found else []
+
+
+def test_every_organizer_repairs_a_pool_of_the_competition(site: Site, tmp_path: Path) -> None:
+    """The review's S4: a co-organizer got 404 for the hidden pool, and one bad dataset meant all nine others again."""
+    owner, dana, stranger = site.owner(), second(site), site.person("sam")
+    make(owner, "hidden", pack_of(tmp_path, "A"), pack_of(tmp_path, "B"), competition=SLUG)
+    assert names(dana, "hidden") == ["A", "B"]
+    mended = pack_of(tmp_path / "new", "A", images=9)
+    digest = dana.call("PUT", f"{POOLS}/hidden/packs", content=mended).json()["digest"]
+    put = dana.call("PUT", f"{POOLS}/hidden/datasets/A", json={"pack": digest})
+    assert put.status_code == 200, put.text
+    versions = put.json()["versions"]
+    assert [pack["name"] for pack in versions[0]["packs"]] == ["A", "B"]  # in its place
+    assert versions[0]["packs"][0]["digest"] == digest
+    assert versions[0]["note"] == "A replaced"
+    assert versions[1]["packs"][0]["digest"] != digest  # the version before is what it was
+    assert stranger.call("GET", f"{POOLS}/hidden").status_code == 404
+    assert second(site, "rita", Role.REVIEWER).call("GET", f"{POOLS}/hidden").status_code == 404
+    assert second(site, "petra", Role.PARTICIPANT).call("GET", f"{POOLS}/hidden").status_code == 404
+
+
+def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    dana = second(site)
+    make(dana, "hidden", pack_of(tmp_path, "A"), competition=SLUG)
+    with site.services.database.writing() as session:
+        session.query(Membership).filter_by(user_id=dana.id).one().status = MemberStatus.WITHDRAWN
+    assert dana.call("GET", f"{POOLS}/hidden").status_code == 404
+    assert names(site.owner(), "hidden") == ["A"]
+
+
+def test_a_pool_that_a_phase_uses_is_seen_by_all_organizers_and_changed_by_its_own(
+    embedded_site: Site, tmp_path: Path
+) -> None:
+    site = embedded_site
+    dana, bob = second(site), site.person("bob")
+    make(bob, "bobs", pack_of(tmp_path, "A"))
+    assert dana.call("GET", f"{POOLS}/bobs").status_code == 404
+    with site.services.database.writing() as session:
+        pool = session.query(Pool).filter(Pool.slug == "bobs").one()
+        phase = session.query(Phase).filter(Phase.slug == "feedback").one()
+        phase.smoke_pool_version_id = list_versions(session, pool)[0].id
+    assert names(dana, "bobs") == ["A"]
+    assert dana.call("DELETE", f"{POOLS}/bobs").status_code == 404
+    assert dana.call("GET", "/organize/pools/bobs").status_code == 200
+    assert "Upload packs" not in dana.call("GET", "/organize/pools/bobs").text
+
+
+def test_giving_a_pool_away_is_final_for_its_maker_and_is_logged(embedded_site: Site, tmp_path: Path) -> None:
+    site = embedded_site
+    owner, bob = site.owner(), second(site, "bob")
+    make(bob, "bobs", pack_of(tmp_path, "A"))
+    given = bob.call("PUT", f"{POOLS}/bobs/competition", json={"competition": SLUG})
+    assert (given.status_code, given.json()["competition"]) == (200, SLUG)
+    assert names(owner, "bobs") == ["A"]
+    again = bob.call("PUT", f"{POOLS}/bobs/competition", json={"competition": SLUG})
+    assert again.status_code == 200
+    with site.services.database.reading() as session:
+        assert session.query(AuditEntry).filter(AuditEntry.action == "pool.give").count() == 1
+    stranger = site.person("sam")
+    make(stranger, "sams")
+    refused = stranger.call("PUT", f"{POOLS}/sams/competition", json={"competition": SLUG})
+    assert refused.status_code in (403, 404)
+
+
+def test_pools_of_an_import_belong_to_the_new_competition(embedded_site: Site) -> None:
+    site = embedded_site
+    owner = site.owner()
+    began = owner.call(
+        "POST", "/organize/import", data={"ready": "cross-domain-metadl-2022"}, follow_redirects=False
+    )
+    assert began.status_code in (200, 303), began.text[:300]
+    pools = {pool["slug"]: pool["competition"] for pool in owner.call("GET", POOLS).json()}
+    assert pools["metadl-set-1"] == "cross-domain-metadl-2022"
+
+
+def test_removing_a_dataset_leaves_the_others_and_the_last_one_stays(
+    embedded_site: Site, tmp_path: Path
+) -> None:
+    owner = embedded_site.owner()
+    make(owner, "p", pack_of(tmp_path, "A"), pack_of(tmp_path, "B"))
+    assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 200
+    assert names(owner, "p") == ["B"]
+    assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 404
+    assert owner.call("DELETE", f"{POOLS}/p/datasets/B").status_code == 422
+    assert names(owner, "p") == ["B"]
+
+
+def test_an_upload_that_breaks_off_goes_on_where_it_stopped(site: Site, tmp_path: Path) -> None:
+    owner = site.owner()
+    make(owner, "p")
+    content = pack_of(tmp_path, "A")
+    begun = {
+        "filename": "A.anyshot-pack",
+        "size": len(content),
+        "digest": hashlib.sha256(content).hexdigest(),
+    }
+    first = owner.call("POST", f"{POOLS}/p/uploads", json=begun).json()
+    parts = f"/api/v1/uploads/{first['id']}"
+    assert owner.call("PUT", parts, params={"offset": 0}, content=content[:1000]).json()["received"] == 1000
+    finish = f"{POOLS}/p/uploads/{first['id']}/pack"
+    assert owner.call("POST", finish).status_code == 409  # not whole
+    later = owner.call("POST", f"{POOLS}/p/uploads", json=begun).json()  # the command is given again
+    assert (later["id"], later["received"]) == (first["id"], 1000)
+    owner.call("PUT", parts, params={"offset": 1000}, content=content[1000:])
+    kept = owner.call("POST", finish)
+    assert kept.status_code == 201, kept.text
+    assert (kept.json()["name"], kept.json()["digest"]) == ("A", begun["digest"])
+    assert owner.call("POST", finish).status_code == 404  # used up
+
+
+def test_packs_have_a_limit_of_their_own_and_no_upload_serves_for_another_end(
+    embedded_site: Site, tmp_path: Path
+) -> None:
+    site = embedded_site
+    owner = site.owner()
+    make(owner, "p")
+    most = site.services.settings.pack_max_bytes
+    too_large = owner.call("POST", f"{POOLS}/p/uploads", json={"filename": "x", "size": most + 1})
+    assert (too_large.status_code, too_large.json()["error"]) == (413, "too_large")
+    stranger = site.person("sam")
+    begun = stranger.call("POST", f"{POOLS}/p/uploads", json={"filename": "x", "size": 10})
+    assert begun.status_code == 404
+    content = pack_of(tmp_path, "A")
+    zipped = owner.upload(content, "A.anyshot-pack")  # as a submission
+    assert owner.call("POST", f"{POOLS}/p/uploads/{zipped}/pack").status_code == 404
+    pack = owner.call("POST", f"{POOLS}/p/uploads", json={"filename": "x", "size": len(content)}).json()["id"]
+    owner.call("PUT", f"/api/v1/uploads/{pack}", params={"offset": 0}, content=content)
+    path = f"/api/v1/competitions/{SLUG}/phases/feedback/submissions"
+    assert owner.call("POST", path, json={"upload_id": pack}).status_code == 404

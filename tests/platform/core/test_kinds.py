@@ -1,0 +1,134 @@
+"""A kind of run is one object: what it is planned as, what makes scores, what a person reads of it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import MetaData, select
+
+from anyshot_platform.baselines import gates
+from anyshot_platform.database import Database
+from anyshot_platform.judging.kinds import KINDS, again_by, starting_kind
+from anyshot_platform.migration import migrate
+from anyshot_platform.phases.states import RescoreMode
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunKind
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from tests.platform.admin.test_old_rules import write_row
+from tests.platform.site import Site, make_zip
+
+MANAGE = "/api/v1/competitions/small/manage"
+
+
+def test_every_kind_is_one_object_with_a_name_for_people() -> None:
+    assert sorted(kind.name for kind in KINDS) == sorted(RunKind)
+    assert len({kind.title for kind in KINDS}) == len(KINDS)
+
+
+@pytest.mark.parametrize("kind", SubmissionKind)
+@pytest.mark.parametrize("gate_of", [None, "proto"])
+def test_every_submission_starts_with_one_kind_of_run(kind: SubmissionKind, gate_of: str | None) -> None:
+    if gate_of is not None and kind != SubmissionKind.BASELINE:
+        return  # only baselines measure gates
+    found = starting_kind(Submission(kind=kind, gate_of=gate_of))
+    assert found.counts == (kind != SubmissionKind.SMOKE and gate_of is None)
+
+
+def test_a_version_is_scored_again_from_predictions_or_learners() -> None:
+    assert again_by(RescoreMode.SCORE).source_file == "predictions.parquet"
+    assert again_by(RescoreMode.META_TEST).source_file == "learner.bin"
+    with pytest.raises(ValueError):
+        again_by(RescoreMode.EVERYTHING)
+
+
+def measure(site: Site, monkeypatch: pytest.MonkeyPatch, seeds: int) -> Submission:
+    """A baseline of the organizers, queued for the measurement of a gate."""
+    monkeypatch.setattr(gates.measure_gate, "__defaults__", (seeds,))
+    owner = site.owner()
+    upload = owner.upload(make_zip(salt="baseline"))
+    made = owner.call(
+        "POST", f"{MANAGE}/baselines", json={"name": "Proto", "upload_id": upload, "leagues": ["free"]}
+    )
+    assert made.status_code == 201, made.text
+    asked = owner.call("POST", f"{MANAGE}/baselines/proto/measure", json={"phase": "feedback"})
+    assert asked.status_code == 202, asked.text
+    with site.services.database.reading() as session:
+        return session.scalars(select(Submission).where(Submission.gate_of == "proto")).one()
+
+
+def test_runs_for_a_gate_say_so_and_make_no_score(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    submission, worker = measure(site, monkeypatch, seeds=2), site.worker()
+    for score in (0.3, 0.5):
+        job = worker.claim()
+        assert job is not None and job["kind"] == "evaluate"
+        assert worker.complete(job, score).status_code == 204
+    found = site.owner().call("GET", f"/api/v1/submissions/{submission.id}").json()
+    assert (found["status"], found["score"]) == ("finished", None)
+    assert [run["kind"] for run in found["runs"]] == ["gate", "gate"]
+    page = site.owner().call("GET", f"/submissions/{submission.id}", headers={"accept": "text/html"}).text
+    assert "Run for a gate, seed 1" in page and "Run for a gate, seed 2" in page
+    assert site.board("free")["rows"] == []
+
+
+@pytest.mark.parametrize("what", ["smoke", "gate"])
+def test_what_makes_no_score_is_not_scored_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    worker = site.worker()
+    if what == "gate":
+        submission_id = measure(site, monkeypatch, seeds=1).id
+    else:
+        site.offer_smoke_tests("open-a")
+        submission_id = site.member("alice").submit(smoke=True).json()["id"]
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.4).status_code == 204
+    answer = site.owner().call(
+        "POST", f"{MANAGE}/submissions/acts", json={"act": "rescore", "ids": [submission_id]}
+    )
+    assert answer.status_code == 200, answer.text
+    assert "is run again, not scored again" in answer.text
+    assert worker.claim() is None
+
+
+def test_measurements_of_the_last_release_become_runs_for_a_gate(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+    migrate(database, "0021")
+    tables = MetaData()
+    with database.engine.begin() as connection:
+        tables.reflect(connection)
+        common = {"competition_id": "c", "phase_id": "p", "phase_version_id": "v", "kind": "evaluate"}
+        write_row(connection, tables, "users", id="u", username="u", username_key="u")
+        write_row(
+            connection, tables, "competitions", id="c", slug="c", title="C", created_by="u", retention={}
+        )
+        write_row(connection, tables, "teams", id="t", competition_id="c", name="T", name_key="t")
+        write_row(connection, tables, "phases", id="p", competition_id="c", slug="p", name="P")
+        write_row(connection, tables, "phase_versions", id="v", phase_id="p", protocol={}, root="00")
+        write_row(connection, tables, "blobs", digest="d")
+        mine: dict[str, Any] = {
+            "competition_id": "c",
+            "phase_id": "p",
+            "team_id": "t",
+            "user_id": "u",
+            "digest": "d",
+        }
+        mine["quota_day"] = date(2026, 1, 1)
+        for name, gate in (("entry", None), ("gate", "proto")):
+            kind = "baseline" if gate else "entry"
+            write_row(connection, tables, "submissions", id=name, kind=kind, gate_of=gate, checks=[], **mine)
+        for name, owner, place in (("r1", "entry", 0), ("r2", "gate", 1000), ("r3", "gate", 1001)):
+            write_row(connection, tables, "runs", id=name, submission_id=owner, seed_index=place, **common)
+            mine = {"run_id": name, "submission_id": owner, "phase_version_id": "v", "summary": {}}
+            write_row(connection, tables, "run_scores", seed_index=place, **mine)
+    migrate(database)
+    with database.reading() as session:
+        runs = session.execute(select(Run.id, Run.kind, Run.seed_index).order_by(Run.id)).all()
+        scores = session.execute(select(RunScore.run_id, RunScore.seed_index).order_by(RunScore.run_id)).all()
+    database.dispose()
+    assert runs == [("r1", "evaluate", 0), ("r2", "gate", 0), ("r3", "gate", 1)]
+    assert scores == [("r1", 0), ("r2", 0), ("r3", 1)]

@@ -1,0 +1,183 @@
+"""Organizers know who wins before the results are public: page, JSON, command line, log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from anyshot_core.command import main
+from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.leagues.models import League
+from anyshot_platform.results.models import WinnerCheck
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from tests.platform.admin.test_manage import flash, page, post
+from tests.platform.entries.test_finals import FINAL, final
+from tests.platform.entries.test_leagues_page import command
+from tests.platform.entries.test_members import log_of
+from tests.platform.entries.test_results import MANAGE, RESULTS, played
+from tests.platform.site import Person, Site
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+__all__ = ["final", "played"]
+PAGE = "/competitions/small/manage/final"
+REASON = "a call with the passport"
+
+
+@pytest.fixture
+def owner(final: Site, played: dict[str, Person]) -> Person:
+    """ada with dee, and b_e%n tie before cem: 325, 325 and 150 EUR. Nobody is verified."""
+    return final.owner()
+
+
+def listed(owner: Person) -> dict[str, dict[str, Any]]:
+    return {row["team"]: row for row in owner.call("GET", f"{FINAL}/winners").json()}
+
+
+def check(owner: Person, name: str, identity: str = "verified", reason: str = REASON) -> Any:
+    return owner.call("PUT", f"{FINAL}/winners/{name}", json={"identity": identity, "reason": reason})
+
+
+def publish(owner: Person, **more: Any) -> Any:
+    return owner.call("POST", f"{FINAL}/publish", json={"confirm": "final", **more})
+
+
+def test_results_wait_for_the_identity_of_every_member_who_wins(owner: Person) -> None:
+    found = listed(owner)
+    assert {team: row["prizes"] for team, row in found.items()} == {
+        "ada": ["Free style, rank 1: 325 EUR"],
+        "b_e%n": ["Free style, rank 1: 325 EUR"],
+        "cem": ["Free style, rank 3: 150 EUR"],
+    }
+    assert [row["username"] for row in found["ada"]["members"]] == ["ada", "dee"]
+    for name in ("ada", "ben", "cem"):
+        assert check(owner, name).status_code == 200
+    refused = publish(owner)
+    assert refused.status_code == 409
+    assert refused.json()["message"].startswith("“ada” wins, and nobody has verified who dee is.")
+    assert listed(owner)["ada"]["confirmed"] is False and listed(owner)["cem"]["confirmed"] is True
+    assert check(owner, "dee").status_code == 200
+    assert publish(owner).status_code == 200
+
+
+def test_a_refused_winner_holds_the_results_until_disqualified_or_overridden(
+    final: Site,
+    owner: Person,
+) -> None:
+    for name in ("ada", "dee", "ben"):
+        check(owner, name)
+    check(owner, "cem", "refused", "another person's name")
+    assert "“cem” wins, and the identity of cem was refused." in publish(owner).json()["message"]
+    assert publish(owner, override=True).status_code == 200
+    ((_, after, _),) = log_of(final, "final.publish")
+    assert after["overridden"] == ["“cem” wins, and the identity of cem was refused."]
+    assert "the identity of cem was refused" in page(owner, RESULTS).text
+    assert "was refused" not in page(final.person("vera"), RESULTS).text
+    entries = owner.call("GET", f"{MANAGE}?phase=final").json()["items"]
+    cem = next(row["id"] for row in entries if row["team"] == "cem")
+    owner.call("POST", f"{MANAGE}/acts", json={"act": "disqualify", "ids": [cem], "reason": "not the person"})
+    assert set(listed(owner)) == {"ada", "b_e%n"} and "Identities to verify" not in page(owner, RESULTS).text
+
+
+def test_who_joins_a_verified_team_is_not_verified(final: Site, owner: Person) -> None:
+    for name in ("ada", "dee", "ben", "cem"):
+        check(owner, name)
+    assert all(row["confirmed"] for row in listed(owner).values())
+    final.member("eve")
+    people = owner.call("GET", "/api/v1/competitions/small/manage/people?q=eve").json()["items"]
+    path = f"/api/v1/competitions/small/manage/people/{people[0]['id']}/move"
+    moved = owner.call("POST", path, json={"team": "cem", "confirm": "eve", "override": True, "reason": "x"})
+    assert moved.status_code == 200, moved.text
+    assert listed(owner)["cem"]["confirmed"] is False
+    assert "nobody has verified who eve is" in publish(owner).json()["message"]
+
+
+def test_a_check_needs_a_reason_a_winner_and_is_written_down(final: Site, owner: Person) -> None:
+    silent = check(owner, "ada", reason=" ")
+    assert (silent.status_code, silent.json()["message"]) == (
+        409,
+        "Say in the reason how the identity was checked, or why it was refused.",
+    )
+    final.member("eve")
+    nobody = check(owner, "eve")
+    assert nobody.status_code == 404 and "Members of winning teams: ada, dee, ben, cem" in nobody.text
+    check(owner, "ada")
+    check(owner, "ADA")  # the same again: nothing is noted twice
+    check(owner, "ada", "open", "the passport had expired")
+    noted = log_of(final, "winner.check")
+    steps = [(before, after["identity"], reason) for before, after, reason in noted]
+    assert steps == [
+        ({"identity": "open"}, "verified", REASON),
+        ({"identity": "verified"}, "open", "the passport had expired"),
+    ]
+    member = listed(owner)["ada"]["members"][0]
+    assert (member["identity"], member["reason"], member["checked_at"]) == ("open", "", None)
+
+
+def test_the_page_verifies_and_only_organizers_see_it(
+    final: Site,
+    owner: Person,
+    played: dict[str, Person],
+) -> None:
+    reviewer = final.person("rea")
+    role = {"username": "rea", "role": "reviewer", "confirm": "rea"}
+    owner.call("POST", "/api/v1/competitions/small/manage/people", json=role)
+    accept = reviewer.call("POST", "/api/v1/competitions/small/join", json={"accepts_terms": True})
+    assert accept.status_code in (200, 201), accept.text
+    shown = " ".join(page(owner, PAGE).text.split())
+    assert "Identity of the winners" in shown
+    assert "3 winning teams not verified yet" in shown
+    said = post(owner, f"{PAGE}/final/winners/ada", identity="verified", reason=REASON)
+    assert flash(said) == "The identity of ada is noted as verified."
+    shown = page(owner, PAGE).text
+    assert f"{REASON} (olga, " in shown
+    assert page(reviewer, PAGE).status_code == 200 and REASON not in page(reviewer, PAGE).text
+    for nosy in (reviewer, played["ada"]):
+        assert nosy.call("GET", f"{FINAL}/winners").status_code == 403
+        assert check(nosy, "ada").status_code == 403
+
+
+def test_the_command_line_lists_and_verifies(
+    final: Site,
+    owner: Person,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    step = ("organize", "final", "small", "final")
+    words = [*step, "verify"]
+    with served(final.app, free_port()) as where:
+        assert "ada: Free style, rank 1: 325 EUR" in command(where, owner, *step, "winners")
+        said = command(where, owner, *step, "verify", "--member", "dee", "--reason", REASON)
+        assert f"dee                      verified   {REASON}" in said
+        said = CliRunner().invoke(
+            main, [*words, "--member", "ada", "--server", where, "--token", owner.token]
+        )
+        assert said.exit_code == 1 and "Say in the reason how the identity was checked" in said.output
+        said = CliRunner().invoke(main, [*words, "--server", where, "--token", owner.token])
+        assert said.exit_code == 2 and "--member USER" in said.output
+
+
+def test_what_was_found_goes_with_the_account(final: Site, owner: Person) -> None:
+    check(owner, "dee")
+    with final.services.database.writing() as session:
+        erase_user(session, session.query(User).filter_by(username="dee").one())
+        assert session.query(WinnerCheck).count() == 0
+
+
+def test_a_prize_in_words_is_won_by_the_first_alone(final: Site, owner: Person) -> None:
+    with final.services.database.writing() as session:
+        free = session.query(League).filter_by(slug="free").one()
+        free.awards, free.prizes = [], "a travel grant"
+        assert session.query(Team).filter_by(name="cem").one()
+    assert {team: row["prizes"] for team, row in listed(owner).items()} == {
+        "ada": ["Free style, rank 1: a travel grant"],
+        "b_e%n": ["Free style, rank 1: a travel grant"],
+    }
+    with final.services.database.writing() as session:
+        session.query(League).filter_by(slug="free").one().prizes = ""
+    assert listed(owner) == {} and publish(owner).status_code == 200

@@ -1,0 +1,99 @@
+"""The page of a scored submission answers: its place, what it changed, how sure that is; the same words in JSON."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pytest
+
+from anyshot_platform.entries.service import stand
+from anyshot_platform.judging.pairs import read_statements
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import Audience
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene
+
+
+@pytest.fixture
+def ada(visitor: Visitor, scene: Scene) -> Visitor:
+    """Ada, whose team has its entry: #2, on rank 4 of 8."""
+    with visitor.services.database.writing() as session:
+        phase = session.get_one(Phase, scene.phase.id)
+        version = session.get_one(PhaseVersion, scene.version.id)
+        stand(session, phase, version, session.get_one(Team, scene.team.id))
+    visitor.sign_in(scene.ada)
+    return visitor
+
+
+def _text(visitor: Visitor, scene: Scene, name: str) -> str:
+    return " ".join(html.unescape(visitor.see(f"/submissions/{scene.submissions[name].id}")).split())
+
+
+def _json(visitor: Visitor, scene: Scene, name: str) -> Any:
+    return visitor.client.get(f"/api/v1/submissions/{scene.submissions[name].id}").json()
+
+
+def _set_phase(visitor: Visitor, scene: Scene, **values: object) -> None:
+    with visitor.services.database.writing() as session:
+        phase = session.get_one(Phase, scene.phase.id)
+        for name, value in values.items():
+            setattr(phase, name, value)
+
+
+def test_the_page_says_rank_and_change_in_the_one_paired_statement(ada: Visitor, scene: Scene) -> None:
+    text = _text(ada, scene, "finished")
+    assert "Rank 4 of 8." in text and "your best other submission, #1" in text
+    first, second = scene.submissions["finished"], scene.submissions["older"]
+    with ada.services.database.reading() as session:
+        version = session.get_one(PhaseVersion, scene.version.id)
+        (said,) = read_statements(session, ada.services.storage, version, [(first.id, second.id)])
+    assert said is not None and said.told_apart
+    assert said.words("This submission", "your best other submission, #1") in text
+    assert "the best baseline, “Prototypical Networks”" in text
+
+
+def test_one_that_does_not_count_names_the_one_that_does(ada: Visitor, scene: Scene) -> None:
+    text = _text(ada, scene, "older")
+    assert "Not this one: #2 is your team's entry, rank 4 of 8." in text
+    assert "Your best other submission, #2 is better by" in text
+
+
+def test_json_has_the_same_answer(ada: Visitor, scene: Scene) -> None:
+    answer = _json(ada, scene, "finished")["answer"]
+    assert [(place["rank"], place["ranked"], place["counts"]) for place in answer["places"]] == [(4, 8, True)]
+    own, baseline = answer["changes"]
+    assert own["submission_id"] == scene.submissions["older"].id and baseline["submission_id"] is None
+    assert own["statement"]["verdict"] == "different" and own["words"] in _text(ada, scene, "finished")
+
+
+def test_a_hidden_board_gives_neither_rank_nor_baseline(ada: Visitor, scene: Scene) -> None:
+    _set_phase(ada, scene, board_audience=Audience.ORGANIZERS)
+    text = _text(ada, scene, "finished")
+    assert "Rank" not in text and "baseline" not in text and "your best other submission, #1" in text
+    assert [one["rank"] for one in _json(ada, scene, "finished")["answer"]["places"]] == [None]
+
+
+def test_hidden_scores_leave_no_answer(ada: Visitor, scene: Scene) -> None:
+    _set_phase(ada, scene, scores_visible=False)
+    assert (
+        "best other" not in _text(ada, scene, "finished") and _json(ada, scene, "finished")["answer"] is None
+    )
+
+
+def test_what_was_withdrawn_is_not_compared_with(ada: Visitor, scene: Scene) -> None:
+    ada.send("/account", f"/submissions/{scene.submissions['older'].id}/withdraw")
+    assert "best other submission" not in _text(ada, scene, "finished")
+    with ada.services.database.reading() as session:
+        assert session.get_one(Submission, scene.submissions["older"].id).withdrawn_at
+
+
+def test_opening_a_page_marks_the_messages_about_it_as_read(ada: Visitor, scene: Scene) -> None:
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    page = ada.see(path)
+    assert "Notifications, 1 unread" in page and f'data-seen="{path}"' in page
+    ada.send("/account", "/notifications/seen", 204, url=path)
+    page = ada.see(path)
+    assert "unread" not in page and "data-seen" not in page
