@@ -155,3 +155,9 @@ def find_submission_access(session: Session, viewer: Viewer, submission_id: str)
     if sight is None:
         raise NotFound("There is no such submission.")
     return SubmissionAccess(submission, access, own, sight)
+
+
+def require_own(found: SubmissionAccess) -> None:
+    """Raise `Forbidden` for those who are not in the submission's team: organizers too leave its notes alone."""
+    if not found.is_own:
+        raise Forbidden("Only the team that made this submission can change its note and tags.")

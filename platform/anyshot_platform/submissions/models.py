@@ -77,6 +77,15 @@ class Submission(Base):
     user: Mapped[User] = relationship()
 
 
+class SubmissionTag(Base):
+    """A word that a team put on a submission, to find it again."""
+
+    __tablename__ = "submission_tags"
+
+    submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), primary_key=True)
+    tag: Mapped[str] = mapped_column(String(30), primary_key=True)
+
+
 class Upload(Base):
     """A resumable upload; the bytes lie in a file of the upload folder until it is complete."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +16,11 @@ import click
 
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_starting_kit.cli.exits import Exit
+
+# A competition's and a phase's short name, and the number that a team's submissions to a phase have.
+_NUMBER = re.compile(
+    r"(?:(?P<competition>[a-z0-9-]+)/(?:(?P<phase>[a-z0-9-]+)/)?)?#?(?P<number>[1-9][0-9]{0,8})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +92,24 @@ def _ask_for_proof() -> str:
     )
 
 
-def which_submission(given: str | None) -> str:
-    """The id given, else the submission made last."""
+def which_submission(client: Client, given: str | None) -> str:
+    """The id of the submission that is meant by `[COMPETITION/[PHASE/]]NUMBER` or its id, else the one made last."""
     chosen = given or read_account().last
     if not chosen:
-        raise click.UsageError("Which submission? Give its id.")
-    return chosen
+        raise click.UsageError("Which submission? Give its number, or its id.")
+    named = _NUMBER.fullmatch(chosen)
+    return chosen if named is None else _find_number(client, chosen, named)
+
+
+def _find_number(client: Client, chosen: str, named: re.Match[str]) -> str:
+    wanted = {name: value for name, value in named.groupdict().items() if value}
+    found = client.own_submissions(limit=20, **wanted)["items"]
+    if len(found) == 1:
+        return found[0]["id"]
+    if not found:
+        raise click.UsageError(f"None of your submissions is {chosen}. Your submissions: anyshot list")
+    names = ", ".join(f"{one['competition']}/{one['phase']}/{one['number']}" for one in found)
+    raise click.UsageError(f"Which of your submissions? {names}")
 
 
 def _refusal(error: Refused) -> str:

@@ -12,8 +12,8 @@ from anyshot_starting_kit.cli.account import connection_options, which_submissio
 @click.argument("submission", required=False)
 @connection_options
 def cancel(client: Client, submission: str | None) -> None:
-    """Cancel SUBMISSION (an id; the last one made without it)."""
-    state = client.cancel(which_submission(submission))
+    """Cancel SUBMISSION (its number or id; the last one made without it)."""
+    state = client.cancel(which_submission(client, submission))
     counts = "counts" if state["counts_quota"] else "does not count"
     click.echo(
         f"Submission {state['id']} is {state['status']}; it {counts} towards the quota. {state['quota_reason']}"

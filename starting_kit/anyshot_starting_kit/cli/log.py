@@ -20,8 +20,8 @@ _ENDED = ("finished", "failed", "cancelled")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 @connection_options
 def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
-    """Print the log of SUBMISSION (an id; the last one made without it)."""
-    submission_id = which_submission(submission)
+    """Print the log of SUBMISSION (its number or id; the last one made without it)."""
+    submission_id = which_submission(client, submission)
     after = 0
     while True:
         ended = not follow or client.submission(submission_id)["status"] in _ENDED

@@ -31,12 +31,12 @@ from anyshot_starting_kit.cli.status import describe, exit_code
 def results(
     client: Client, submission: str | None, output: Path | None, archive: Path | None, as_json: bool
 ) -> None:
-    """Show the results of SUBMISSION (an id; the last one made without it); with -o download all files of it.
+    """Show the results of SUBMISSION (its number or id; the last one made without it); with -o download its files.
 
     Exit codes as those of `anyshot status`.
     """
-    state = client.submission(which_submission(submission))
-    click.echo(json.dumps(state, indent=1) if as_json else describe(state))
+    state = client.submission(which_submission(client, submission))
+    click.echo(json.dumps(state, indent=1) if as_json else describe(state, client.page_of(state["id"])))
     if not as_json:
         for run in state["runs"]:
             click.echo(_run_line(run))

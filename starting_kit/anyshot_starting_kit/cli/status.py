@@ -23,19 +23,19 @@ _OURS = ("infrastructure", "organizer")
 @click.option("--json", "as_json", is_flag=True, help="Print the submission as JSON and nothing else.")
 @connection_options
 def status(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
-    """Show where SUBMISSION (an id; the last one made without it) stands.
+    """Show where SUBMISSION (its number or id; the last one made without it) stands.
 
     Exits with 0 when it finished, 1 when it failed or was cancelled, 4 when the fault is not the submission's, 5
     when it has not ended.
     """
     console = Console(quiet=as_json, highlight=False)
-    submission_id = which_submission(submission)
+    submission_id = which_submission(client, submission)
     if follow:
         state, code = follow_to_end(client, submission_id, console)
     else:
         state = client.submission(submission_id)
         code = exit_code(state)
-        console.print(describe(state), markup=False, soft_wrap=True)
+        console.print(describe(state, client.page_of(state["id"])), markup=False, soft_wrap=True)
     if as_json:
         click.echo(json.dumps(state, indent=1))
     sys.exit(code)
@@ -54,7 +54,7 @@ def follow_to_end(client: Client, submission_id: str, console: Console) -> tuple
         task = bar.add_task("queued", total=None, words="")
         for state in client.follow(submission_id):
             _show(bar, task, state)
-    console.print(describe(state), markup=False, soft_wrap=True)
+    console.print(describe(state, client.page_of(state["id"])), markup=False, soft_wrap=True)
     return state, exit_code(state)
 
 
@@ -93,16 +93,33 @@ def exit_code(state: dict[str, Any]) -> Exit:
     return Exit.UNFINISHED
 
 
-def describe(state: dict[str, Any]) -> str:
-    """The submission in a few lines; what went wrong, where, and how to repeat it here."""
-    head = f"Submission {state['id']} (number {state['number']}, {state['competition']}/{state['phase']})"
+def describe(state: dict[str, Any], page: str) -> str:
+    """The submission in a few lines: its answer, or what went wrong and how to repeat it here; last its page."""
+    head = f"Submission {state['competition']}/{state['phase']}/{state['number']} ({state['filename']})"
     lines = [f"{head}: {state['status']}"]
     if state["score"] is not None:
         half = "" if state["half_width"] is None else f" ± {state['half_width']:.4f}"
         lines.append(f"  score {state['score']:.4f}{half}")
+    lines += _describe_answer(state)
     for run in state["runs"]:
         lines += _describe_run(state, run)
-    return "\n".join(lines)
+    return "\n".join([*lines, f"  {page}"])
+
+
+def _describe_answer(state: dict[str, Any]) -> list[str]:
+    """Places and changes of a score, or what a smoke test says; older platforms tell neither."""
+    answer, smoke = state.get("answer"), state.get("smoke")
+    lines = []
+    if smoke:
+        half = "" if smoke["half_width"] is None else f" ± {smoke['half_width']:.4f}"
+        lines.append(f"  score {smoke['score']:.4f}{half} on {smoke['tasks']} public tasks")
+        lines += [f"  {smoke['projection']}"] if smoke["projection"] else []
+        name = f"{state['competition']}/{state['phase']}/{state['number']}"
+        lines.append(f"  Submit it for scoring, without another upload: anyshot again {name}")
+    if answer:
+        lines += [f"  {place['league_name']}: {place['words']}" for place in answer["places"]]
+        lines += [f"  {change['words']}" for change in answer["changes"]]
+    return lines
 
 
 def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
@@ -110,7 +127,9 @@ def _describe_run(state: dict[str, Any], run: dict[str, Any]) -> list[str]:
         return []
     lines = [f"  {run['verdict']}: {run['message']}"]
     if run["task_index"] is not None:
-        lines.append(f"  at task {run['task_index']}: {run['task_ways']}-way, {run['task_shots']}-shot")
+        lines.append(
+            f"  at task number {run['task_index'] + 1}: {run['task_ways']}-way, {run['task_shots']}-shot"
+        )
     if run["detail"]:
         lines += [f"    {line}" for line in run["detail"].splitlines()]
     if run["cause"] == "participant" and run.get("reproduce"):

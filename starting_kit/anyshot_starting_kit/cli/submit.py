@@ -49,7 +49,9 @@ def submit(
     follow: bool,
     as_json: bool,
 ) -> None:
-    """Check SUBMISSION, a folder or a zip, and upload it. A broken upload goes on where it stopped.
+    """Check SUBMISSION, a folder or a zip, and upload it.
+
+    A broken upload goes on where it stopped; a zip that your team has submitted before is not sent again.
 
     Exits with 0 when it is queued (with --follow: finished), 1 when it is refused or failed, 3 when the platform cannot
     be reached.
@@ -84,7 +86,7 @@ def submit(
             )
     remember_submission(made["id"])
     if not as_json:
-        _tell(client, made, slug, phase)
+        tell_queued(client, made, slug, phase)
     if follow:
         made, code = follow_to_end(client, made["id"], console)
     else:
@@ -141,12 +143,14 @@ def _tell_replaced(client: Client, console: Console, slug: str, phase: str, leag
             )
 
 
-def _tell(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:
+def tell_queued(client: Client, made: dict[str, Any], slug: str, phase: str) -> None:
+    """Number and page of a new submission, and what is left of the quota."""
     place = made.get("queue_place")
     queue = f", {place} before it" if place else ""
-    click.echo(f"Submission {made['id']} (number {made['number']}) is {made['status']}{queue}.")
+    name = f"{slug}/{phase}/{made['number']}"
+    click.echo(f"Submission {name} is {made['status']}{queue}: {client.page_of(made['id'])}")
     quota = client.quota(slug, phase)
     for name, words in (("day", "today"), ("phase", "in this phase")):
         if quota[name]["left"] is not None:
             click.echo(f"  {quota[name]['left']} of {quota[name]['limit']} submissions left {words}.")
-    click.echo(f"Watch it: anyshot status --follow {made['id']}")
+    click.echo(f"Watch it: anyshot status --follow {name}")

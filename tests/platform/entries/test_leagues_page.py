@@ -139,7 +139,7 @@ def test_the_command_line_says_the_same(embedded_site: Site, address: str, tmp_p
     said = command(address, ada, "submit", str(zipped), "--to", "small/feedback", "--league", "free")
     assert "Your entry in Free style: no. 1 with 0.600, rank 1" in said
     assert "Your team chose it: a new submission does not replace it until you choose again." in said
-    assert said.index("Your entry in") < said.index("(number 3) is queued")
+    assert said.index("Your entry in") < said.index("/3 is queued")
 
 
 def test_a_score_costs_as_many_queries_with_many_leagues_as_with_one(embedded_site: Site) -> None:

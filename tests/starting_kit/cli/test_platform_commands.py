@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from sqlalchemy import func, select
 
 from anyshot_core.client import Client, NotAllowed, Refused, Unreachable
 from anyshot_core.command import main
+from anyshot_platform.submissions.models import Upload
 from anyshot_starting_kit.cli.account import account_file, read_account
 from tests.core.bundle.archives import MODEL
 from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
@@ -113,7 +115,7 @@ def test_a_failed_run_shows_the_fault_and_the_command_to_repeat_it(
     result = call("status")
     assert result.exit_code == 1
     assert "RUNTIME_ERROR: KeyError in fit." in result.output
-    assert "at task 2: 7-way, 4-shot" in result.output
+    assert "at task number 3: 7-way, 4-shot" in result.output
     assert "anyshot dry-run mine.zip" in result.output and "--ways 7 --shots 4 --tasks 5" in result.output
 
 
@@ -198,3 +200,51 @@ def test_client_errors_are_told_apart(site: Site, address: str, tmp_path: Path) 
         assert any(check["outcome"] == "failed" for check in refused.value.details["checks"])
     with Client(f"http://127.0.0.1:{free_port()}", wait=0.001) as client, pytest.raises(Unreachable):
         client.competitions()
+
+
+def test_a_smoke_test_ends_with_an_answer_and_is_submitted_by_its_number(
+    site: Site, address: str, folder: Path
+) -> None:
+    logged_in(site, address)
+    site.offer_smoke_tests()
+    site.set_phase(smoke_tasks=2)
+    assert call("submit", str(folder), "--smoke", "--comment", "wide").exit_code == 0
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.5, usage={"meta_test_seconds": 4.0}).is_success
+    ended = call("status", "1")
+    assert "score 0.5000 ± 0.0200 on 2 public tasks" in ended.output and "At this speed" in ended.output
+    assert "anyshot again small/feedback/1" in ended.output
+    assert f"{address}/submissions/{read_account().last}" in ended.output
+    promoted = call("again", "small/feedback/1")
+    assert promoted.exit_code == 0 and "Submission small/feedback/2 is queued" in promoted.output
+    entry = json.loads(call("status", "small/2", "--json").output)
+    assert (entry["kind"], entry["comment"], entry["filename"]) == ("entry", "wide", "mine.zip")
+    assert worker.complete(worker.claim() or {}, 0.4).is_success
+    assert "rank 1 of 1" in call("results", "#2").output.lower()
+    with site.services.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Upload)) == 1
+
+
+def test_a_zip_that_is_known_is_not_sent_again(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    for number in (1, 2):
+        said = call("submit", str(folder))
+        assert said.exit_code == 0 and f"small/feedback/{number} is queued" in said.output
+    with site.services.database.reading() as session:
+        assert session.scalar(select(func.count()).select_from(Upload)) == 1
+
+
+def test_notes_and_tags_are_changed_and_found_again(site: Site, address: str, folder: Path) -> None:
+    logged_in(site, address)
+    call("submit", str(folder), "--comment", "first")
+    call("submit", str(folder), "--comment", "second")
+    said = call("note", "1", "a better note", "--tag", "Wide", "--tag", "no-pretraining")
+    assert said.exit_code == 0 and said.output.splitlines() == ["a better note", "#no-pretraining #wide"]
+    listed = call("list", "--tag", "wide").output
+    assert "small/feedback/1" in listed and "a better note #no-pretraining #wide" in listed
+    assert "small/feedback/2" not in listed
+    assert "No submission matches." in call("list", "--text", "third").output
+    assert call("note", "1", "--tag", "two words").exit_code == 1
+    assert call("note", "1", "--no-tags").output.splitlines() == ["a better note", "(no tags)"]
+    assert call("status", "7").exit_code == 2 and "anyshot list" in call("status", "7").output

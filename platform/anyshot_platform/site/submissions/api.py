@@ -20,6 +20,7 @@ from anyshot_platform.sight.access import (
     SubmissionAccess,
     find_access,
     find_competition,
+    require_own,
     require_visible,
 )
 from anyshot_platform.sight.submissions import Sight
@@ -34,6 +35,7 @@ from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChecksOut,
     LogLine,
+    NoteIn,
     QuotaOut,
     SubmissionDetail,
     SubmissionPage,
@@ -43,7 +45,9 @@ from anyshot_platform.site.submissions.schemas import (
     show_upload_of,
 )
 from anyshot_platform.site.submissions.taking_home import write_everything
+from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.submissions import uploads
+from anyshot_platform.submissions.notes import annotate
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -190,6 +194,26 @@ def list_submissions(
         limit=limit,
         role=access.role,
     )
+
+
+@router.get("/submissions")
+def list_own(
+    viewer: Annotated[Viewer, Depends(signed_in_as(Scope.READ))],
+    session: SessionDep,
+    wanted: WantedDep,
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> SubmissionPage:
+    """One's own submissions in all competitions, with the filters and orders of the page."""
+    return views.list_own(session, viewer, wanted, page=page, limit=limit)
+
+
+@router.patch("/submissions/{submission_id}")
+def change_note(found: Owner, session: SessionDep, body: NoteIn) -> SubmissionDetail:
+    """Change the team's note or tags."""
+    require_own(found)
+    annotate(session, found.submission, comment=body.comment, tags=body.tags)
+    return views.show_detail(session, found.sight)
 
 
 @router.get("/submissions/{submission_id}")

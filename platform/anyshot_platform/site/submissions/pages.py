@@ -8,12 +8,12 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake import withdrawing
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
-from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess
+from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
 from anyshot_platform.site.shell.heads import open_for_uploads, read_head
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
@@ -30,8 +30,11 @@ from anyshot_platform.site.submissions.show import (
     read_submission,
 )
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
+from anyshot_platform.site.submissions.wanted import SORTS, WantedDep, known_tags, narrow
+from anyshot_platform.submissions.notes import annotate
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role, submission_owner, submission_reader
+from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -45,11 +48,22 @@ def show_all(
     request: Request,
     session: SessionDep,
     viewer: Annotated[Viewer, Depends(browser_session)],
+    wanted: WantedDep,
     page: PageParam = 1,
 ) -> Response:
     """One's own submissions across competitions."""
-    rows, place = page_rows(session, viewer, own_submissions(viewer.id), page)
-    return render(request, "submissions/list.html", section="submissions", rows=rows, page=place)
+    every = own_submissions(viewer.id)
+    rows, place = page_rows(session, viewer, narrow(every, wanted), page, sort=wanted.sort)
+    return render(
+        request,
+        "submissions/list.html",
+        section="submissions",
+        rows=rows,
+        page=place,
+        wanted=wanted,
+        sorts=SORTS,
+        tags=known_tags(session, every),
+    )
 
 
 @router.get("/competitions/{slug}/submissions")
@@ -57,11 +71,13 @@ def show_mine(
     request: Request,
     access: Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))],
     session: SessionDep,
+    wanted: WantedDep,
     page: PageParam = 1,
 ) -> Response:
     """What one's team handed in to a competition."""
     team_id = (access.membership.team_id if access.membership else None) or ""
-    rows, place = page_rows(session, access.viewer, team_submissions(team_id, access.competition.id), page)
+    every = team_submissions(team_id, access.competition.id)
+    rows, place = page_rows(session, access.viewer, narrow(every, wanted), page, sort=wanted.sort)
     phase = open_for_uploads(list_phases(session, access.competition))
     return render(
         request,
@@ -71,6 +87,9 @@ def show_mine(
         tab="submissions",
         rows=rows,
         page=place,
+        wanted=wanted,
+        sorts=SORTS,
+        tags=known_tags(session, every),
         phase=phase,
         quota=quota_view(session, phase, team_id) if phase else None,
     )
@@ -99,6 +118,23 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
     )
+
+
+@router.post("/submissions/{submission_id}/note")
+def save_note(found: Owner, session: SessionDep, form: FormDep) -> Response:
+    """Keep the team's note and tags."""
+    target = f"/submissions/{found.submission.id}"
+    require_own(found)
+    try:
+        annotate(
+            session,
+            found.submission,
+            comment=form.text("comment"),
+            tags=form.text("tags").replace(",", " ").split(),
+        )
+    except Invalid as error:
+        return redirect(target, flash=error.message, tone="warn")
+    return redirect(target, flash="Saved.")
 
 
 @router.get("/submissions/{submission_id}/cancel")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
@@ -19,8 +20,12 @@ from anyshot_platform.sight.standing import kept, standing_of
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.words import KIND_WORDS, VERDICT_WORDS
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionStatus
 from anyshot_platform.users.viewer import Viewer
+
+Sort = Literal["newest", "oldest", "best", "worst"]
+_MOST_SORTED = 2000  # of one's own submissions, the newest
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class SubmissionRow:
     competition_slug: str
     competition_title: str
     phase_name: str
+    tags: list[str]
 
 
 def own_submissions(user_id: str) -> Select[Submission]:
@@ -61,14 +67,41 @@ def team_submissions(team_id: str, competition_id: str) -> Select[Submission]:
 
 
 def page_rows(
-    session: Session, viewer: Viewer, query: Select[Submission], number: int, size: int = 25
+    session: Session,
+    viewer: Viewer,
+    query: Select[Submission],
+    number: int,
+    size: int = 25,
+    sort: Sort = "newest",
 ) -> tuple[list[SubmissionRow], Page]:
-    """A page of rows as the viewer sees them, newest first."""
+    """A page of rows as the viewer sees them."""
+    found, page = find_page(session, viewer, query, number, size, sort)
+    return make_rows(session, viewer, found), page
+
+
+def find_page(
+    session: Session, viewer: Viewer, query: Select[Submission], number: int, size: int, sort: Sort
+) -> tuple[Sequence[Submission], Page]:
+    """A page of submissions in an order; by scores, those that the viewer does not see come last."""
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, size, total)
-    newest = query.order_by(Submission.created_at.desc(), Submission.id.desc())
-    found = session.scalars(_loaded(newest).offset(page.offset).limit(size)).all()
-    return make_rows(session, viewer, found), page
+    newest = _loaded(query.order_by(Submission.created_at.desc(), Submission.id.desc()))
+    if sort == "newest":
+        return session.scalars(newest.offset(page.offset).limit(size)).all(), page
+    if sort == "oldest":
+        oldest = _loaded(query.order_by(Submission.created_at, Submission.id))
+        return session.scalars(oldest.offset(page.offset).limit(size)).all(), page
+    every = session.scalars(newest.limit(_MOST_SORTED)).all()
+    roles = find_roles(session, viewer, {one.competition_id for one in every})
+    scores = {
+        one.id: Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))).score for one in every
+    }
+    ordered = sorted(every, key=lambda one: _by_score(scores[one.id], best_first=sort == "best"))
+    return ordered[page.offset : page.offset + size], page
+
+
+def _by_score(score: float | None, *, best_first: bool) -> tuple[bool, float]:
+    return score is None, (-score if best_first else score) if score is not None else 0.0
 
 
 def recent_rows(session: Session, viewer: Viewer, count: int) -> list[SubmissionRow]:
@@ -88,13 +121,18 @@ def make_rows(session: Session, viewer: Viewer, submissions: Sequence[Submission
     for run in session.scalars(select(Run).where(Run.submission_id.in_(runs))):
         if run.submission_id is not None:
             runs[run.submission_id].append(run)
+    tags = tags_of(session, runs)
     return [
-        _row(Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))), runs[one.id])
+        _row(
+            Sight(one, look_at_phase(one.phase, roles.get(one.competition_id))),
+            runs[one.id],
+            tags.get(one.id, []),
+        )
         for one in submissions
     ]
 
 
-def _row(sight: Sight, runs: Sequence[Run]) -> SubmissionRow:
+def _row(sight: Sight, runs: Sequence[Run], tags: list[str]) -> SubmissionRow:
     submission = sight.submission
     running = [run.state.value for run in runs if run.state in RUNNING]
     seconds = sum(run.seconds_used for run in runs)
@@ -115,6 +153,7 @@ def _row(sight: Sight, runs: Sequence[Run]) -> SubmissionRow:
         competition_slug=submission.competition.slug,
         competition_title=submission.competition.title,
         phase_name=submission.phase.name,
+        tags=tags,
     )
 
 

@@ -171,6 +171,16 @@ class SubmissionOut(BaseModel):
     finished_at: datetime | None
     disqualified: bool
     withdrawn: bool
+    tags: list[str]
+
+
+class NoteIn(BaseModel):
+    """A change of note or tags; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    comment: str | None = Field(default=None, max_length=500)
+    tags: list[str] | None = Field(default=None, max_length=20)
 
 
 class PlaceOut(BaseModel):

@@ -29,6 +29,7 @@ from anyshot_platform.site.submissions.progress import QueuePlace, RunProgress, 
 from anyshot_platform.site.submissions.rows import submission_state, submission_title
 from anyshot_platform.site.submissions.words import KIND_WORDS
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.workers.places import find_place
 
@@ -104,6 +105,8 @@ class SubmissionView:
     stream_href: str
     downloads: list[Download]
     log_words: str
+    tags: list[str]
+    can_annotate: bool
 
 
 def find_version(session: Session, submission: Submission) -> PhaseVersion | None:
@@ -211,6 +214,8 @@ def read_submission(
         stream_href=f"/submissions/{submission.id}/stream",
         downloads=_downloads(session, sight, runs),
         log_words=_log_words(submission) if live else "",
+        tags=tags_of(session, [submission.id]).get(submission.id, []),
+        can_annotate=found.is_own,
     )
 
 

@@ -20,12 +20,13 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore
-from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.access import SubmissionAccess, find_roles
 from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
+from anyshot_platform.site.submissions.rows import find_page, own_submissions
 from anyshot_platform.site.submissions.schemas import (
     AnswerOut,
     CheckOut,
@@ -38,11 +39,14 @@ from anyshot_platform.site.submissions.schemas import (
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
+from anyshot_platform.site.submissions.wanted import Wanted, narrow
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.notes import tags_of
+from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.workers.places import find_place
 
 
-def show_submission(sight: Sight) -> SubmissionOut:
+def show_submission(sight: Sight, tags: list[str]) -> SubmissionOut:
     """A submission for a list."""
     submission, standing = sight.submission, sight.standing
     return SubmissionOut(
@@ -67,6 +71,7 @@ def show_submission(sight: Sight) -> SubmissionOut:
         finished_at=submission.finished_at,
         disqualified=standing.disqualified is not None,
         withdrawn=standing.withdrawn,
+        tags=tags,
     )
 
 
@@ -96,7 +101,7 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         .order_by(League.position)
     ).all()
     return SubmissionDetail(
-        **show_submission(sight).model_dump(),
+        **show_submission(sight, tags_of(session, [submission.id]).get(submission.id, [])).model_dump(),
         checks=[CheckOut.model_validate(check) for check in submission.checks],
         leagues=list(leagues),
         queue_place=min((place.ahead for place in places if place), default=None),
@@ -183,10 +188,31 @@ def list_submissions(
         .limit(limit)
         .options(joinedload(Submission.team), joinedload(Submission.phase))
     ).all()
+    tags = tags_of(session, [row.id for row in rows])
     return SubmissionPage(
-        items=[show_submission(Sight(row, look_at_phase(row.phase, role))) for row in rows],
+        items=[
+            show_submission(Sight(row, look_at_phase(row.phase, role)), tags.get(row.id, [])) for row in rows
+        ],
         total=total,
         offset=offset,
+    )
+
+
+def list_own(session: Session, viewer: Viewer, wanted: Wanted, *, page: int, limit: int) -> SubmissionPage:
+    """A page of the viewer's submissions in all competitions, narrowed and in the order that was asked for."""
+    query = narrow(own_submissions(viewer.id), wanted)
+    rows, place = find_page(session, viewer, query, page, limit, wanted.sort)
+    roles = find_roles(session, viewer, {row.competition_id for row in rows})
+    tags = tags_of(session, [row.id for row in rows])
+    return SubmissionPage(
+        items=[
+            show_submission(
+                Sight(row, look_at_phase(row.phase, roles.get(row.competition_id))), tags.get(row.id, [])
+            )
+            for row in rows
+        ],
+        total=place.total,
+        offset=place.offset,
     )
 
 

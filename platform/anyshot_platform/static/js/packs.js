@@ -25,7 +25,9 @@ function showProblem(text) {
 
 async function send(file) {
   if (file.size > Number(form.dataset.max))
-    throw new Error(`${file.name} has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`);
+    throw new Error(
+      `${file.name} has ${size(file.size)}; a pack has at most ${size(Number(form.dataset.max))}.`,
+    );
   const upload = await beginOrResume(file, begin, parts);
   await sendParts(file, upload, {
     parts,

@@ -1,0 +1,101 @@
+"""Which of one's own submissions a list shows, and in which order: the same for pages, JSON and the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Query
+from sqlalchemy import Select, exists, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.site.submissions.rows import Sort
+from anyshot_platform.submissions.models import Submission, SubmissionTag
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
+
+SORTS: dict[Sort, str] = {
+    "newest": "Newest first",
+    "oldest": "Oldest first",
+    "best": "Best score first",
+    "worst": "Lowest score first",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reader asked for; empty words ask for nothing."""
+
+    text: str = ""
+    kind: SubmissionKind | None = None
+    status: SubmissionStatus | None = None
+    tag: str = ""
+    phase: str = ""
+    competition: str = ""
+    number: int | None = None
+    sort: Sort = "newest"
+
+    @property
+    def narrows(self) -> bool:
+        """Whether anything is left out."""
+        return self != Wanted(sort=self.sort)
+
+
+def read_wanted(
+    q: Annotated[str, Query(max_length=100, description="part of the file's name or of the note")] = "",
+    kind: Annotated[str, Query(pattern="^(entry|smoke|final|)$")] = "",
+    status: Annotated[str, Query(pattern="^(queued|running|finished|failed|cancelled|)$")] = "",
+    tag: Annotated[str, Query(max_length=30)] = "",
+    phase: Annotated[str, Query(max_length=64, description="short name")] = "",
+    competition: Annotated[str, Query(max_length=64, description="short name")] = "",
+    number: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
+    sort: Sort = "newest",
+) -> Wanted:
+    """The query of an address."""
+    return Wanted(
+        text=q.strip(),
+        kind=SubmissionKind(kind) if kind else None,
+        status=SubmissionStatus(status) if status else None,
+        tag=tag.strip().lstrip("#").lower(),
+        phase=phase,
+        competition=competition,
+        number=number,
+        sort=sort,
+    )
+
+
+WantedDep = Annotated[Wanted, Depends(read_wanted)]
+
+
+def narrow(query: Select[Submission], wanted: Wanted) -> Select[Submission]:
+    """The query with the reader's conditions."""
+    if wanted.text:
+        query = query.where(
+            or_(
+                Submission.filename.icontains(wanted.text, autoescape=True),
+                Submission.comment.icontains(wanted.text, autoescape=True),
+            )
+        )
+    if wanted.kind is not None:
+        query = query.where(Submission.kind == wanted.kind)
+    if wanted.status is not None:
+        query = query.where(Submission.status == wanted.status)
+    if wanted.number is not None:
+        query = query.where(Submission.number == wanted.number)
+    if wanted.tag:
+        tagged = exists().where(SubmissionTag.submission_id == Submission.id, SubmissionTag.tag == wanted.tag)
+        query = query.where(tagged)
+    if wanted.phase:
+        query = query.where(Submission.phase_id.in_(select(Phase.id).where(Phase.slug == wanted.phase)))
+    if wanted.competition:
+        found = select(Competition.id).where(Competition.slug == wanted.competition)
+        query = query.where(Submission.competition_id.in_(found))
+    return query
+
+
+def known_tags(session: Session, query: Select[Submission]) -> list[str]:
+    """The tags that these submissions have, for a choice."""
+    ids = query.with_only_columns(Submission.id).subquery()
+    found = select(SubmissionTag.tag).where(SubmissionTag.submission_id.in_(select(ids.c.id))).distinct()
+    return list(session.scalars(found.order_by(SubmissionTag.tag)))

@@ -1,0 +1,60 @@
+"""The table of one's own submissions: filters, orders, and notes and tags that only the team edits."""
+
+from __future__ import annotations
+
+import re
+
+from anyshot_platform.phases.models import Phase
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene
+
+
+def _numbers(page: str) -> list[int]:
+    return [int(number) for number in re.findall(r">#(\d+) [\w.-]+</a>", page)]
+
+
+def test_the_table_is_narrowed_and_ordered(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    for base in ("/submissions", f"/competitions/{scene.competition.slug}/submissions"):
+        assert _numbers(visitor.see(base)) == [6, 5, 4, 3, 2, 1]
+        assert _numbers(visitor.see(f"{base}?sort=oldest")) == [1, 2, 3, 4, 5, 6]
+        assert _numbers(visitor.see(f"{base}?sort=best"))[:2] == [2, 1]
+        assert _numbers(visitor.see(f"{base}?sort=worst"))[:2] == [1, 2]
+        assert _numbers(visitor.see(f"{base}?status=failed")) == [4, 3]
+        assert _numbers(visitor.see(f"{base}?q=BACKBONE")) == [6]
+        assert _numbers(visitor.see(f"{base}?q=first.zip&status=finished")) == [1]
+        empty = visitor.see(f"{base}?q=nothing-like-it")
+        assert "No submission matches" in empty and "Clear" in empty and 'type="search"' in empty
+        visitor.see(f"{base}?sort=colour", 422)
+
+
+def test_an_order_by_score_tells_nothing_where_scores_are_hidden(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).scores_visible = False
+    visitor.sign_in(scene.ada)
+    assert _numbers(visitor.see("/submissions?sort=worst")) == [6, 5, 4, 3, 2, 1]
+
+
+def test_note_and_tags_are_edited_on_the_page_and_lead_to_their_like(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    visitor.send(path, f"{path}/note", comment="wider, <b>longer</b>", tags="Wide, #long")
+    page = visitor.see(path)
+    assert "wider, &lt;b&gt;longer&lt;/b&gt;" in page and 'href="/submissions?tag=wide">#wide</a>' in page
+    assert _numbers(visitor.see("/submissions?tag=wide")) == [2]
+    visitor.send(
+        path, f"{path}/note", comment="", tags="no good tag because it has far too many letters" + "x" * 40
+    )
+    assert "cannot be a tag" in visitor.see(path) and "#wide" in visitor.see(path)
+
+
+def test_only_the_team_edits_its_note(visitor: Visitor, scene: Scene) -> None:
+    submission = scene.submissions["finished"]
+    path = f"/submissions/{submission.id}"
+    visitor.sign_in(scene.organizer)
+    assert "Edit note" not in visitor.see(path)
+    visitor.send("/account", f"{path}/note", 403, comment="mine", tags="")
+    visitor.sign_in(scene.bob)
+    visitor.send("/account", f"{path}/note", 404, comment="mine", tags="")
+    visitor.sign_in(scene.ada)
+    assert "prototypes, pretrained" in visitor.see(path)
