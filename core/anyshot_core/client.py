@@ -18,6 +18,9 @@ from typing import Any, BinaryIO
 
 import httpx
 
+from anyshot_core.data.download import RemoteFile, fetch
+from anyshot_core.data.layout import SUFFIX
+
 _ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 
@@ -197,6 +200,26 @@ class Client:
         """Submit a zip that the team has submitted before, by its sha-256."""
         body = {"digest": digest, "comment": comment, "leagues": list(leagues), "smoke": smoke}
         return self._ask("POST", f"/competitions/{competition}/phases/{phase}/submissions", json=body)
+
+    def data(self, competition: str) -> dict[str, Any]:
+        """The pools of a competition, its public datasets, and how to split them at home."""
+        return self._ask("GET", f"/competitions/{competition}/data")
+
+    def fetch_dataset(
+        self, competition: str, dataset: dict[str, Any], folder: Path, on_bytes: Callable[[int], None]
+    ) -> Path:
+        """A public dataset as a pack in `folder`: continued where it broke off, compared with its sha-256.
+
+        Raises `anyshot_core.data.download.DownloadError`.
+        """
+        path = f"api/v1/competitions/{competition}/data/{dataset['digest']}/pack"
+        file = RemoteFile(
+            str(self._http.base_url.join(path)),
+            f"{dataset['name']}{SUFFIX}",
+            int(dataset["size"]),
+            sha256=dataset["digest"],
+        )
+        return fetch(self._http, file, folder, on_bytes)
 
     def upload_pack(
         self, pool: str, pack: Path, on_sent: Callable[[int, int], object] = lambda sent, total: None

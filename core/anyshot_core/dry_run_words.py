@@ -8,6 +8,7 @@ import shlex
 def reproduce_command(
     filename: str,
     *,
+    data: str | None = None,
     train_seed: int | None = None,
     ways: int | None = None,
     shots: int | None = None,
@@ -21,6 +22,8 @@ def reproduce_command(
     public datasets, its images are not.
     """
     words = ["anyshot", "dry-run", filename]
+    if data is not None:
+        words += ["--data", data]
     if within_domain:
         words.append("--within-domain")
     if each_dataset:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -23,12 +24,13 @@ class DownloadError(DataError):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file to fetch; `md5` is None where the server gives no digest of the content."""
+    """A file to fetch; the digests are None where the server gives none of the content."""
 
     url: str
     path: str
     size: int
-    md5: str | None
+    md5: str | None = None
+    sha256: str | None = None
 
 
 def get_text(client: httpx.Client, url: str, params: dict[str, str] | None = None) -> str:
@@ -86,7 +88,7 @@ def _continue(client: httpx.Client, file: RemoteFile, part: Path, on_bytes: Prog
         part.touch()
         return
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-    with client.stream("GET", file.url, headers=headers) as answer:
+    with client.stream("GET", file.url, headers=headers, follow_redirects=True) as answer:
         if answer.status_code not in (httpx.codes.OK, httpx.codes.PARTIAL_CONTENT):
             raise DownloadError(
                 f"{file.url}: the server answers {answer.status_code} {answer.reason_phrase}."
@@ -103,12 +105,14 @@ def _continue(client: httpx.Client, file: RemoteFile, part: Path, on_bytes: Prog
 def _is_complete(path: Path, file: RemoteFile) -> bool:
     if path.stat().st_size != file.size:
         return False
-    if file.md5 is None:
-        return True
+    if file.sha256 is not None:
+        return _digest(path, hashlib.sha256) == file.sha256
+    return file.md5 is None or _digest(path, lambda: hashlib.md5(usedforsecurity=False)) == file.md5
+
+
+def _digest(path: Path, kind: Callable[[], Any]) -> str:
     with path.open("rb") as content:
-        return (
-            hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() == file.md5
-        )
+        return hashlib.file_digest(content, kind).hexdigest()
 
 
 def no_network(url: str, error: Exception) -> DownloadError:

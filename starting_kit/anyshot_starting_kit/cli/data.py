@@ -29,6 +29,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.data.problems import BadDataset, DataError, Problem, errors
 from anyshot_core.data.series import pack_series
 from anyshot_core.protocols import protocol_from_dict
+from anyshot_starting_kit.cli.data_get import get
 from anyshot_starting_kit.cli.data_import import import_
 from anyshot_starting_kit.cli.exits import Exit
 
@@ -91,6 +92,7 @@ def data() -> None:
 
 
 data.add_command(import_)
+data.add_command(get)
 
 
 @data.command()

@@ -146,6 +146,7 @@ def read_head(
         tabs=_tabs(
             base,
             board=any(phase.kind != PhaseKind.PUBLIC for phase in phases),
+            data=bool(phases),
             member=standing in ("member", "must_accept"),
             team=access.membership is not None and access.membership.team_id is not None,
             terms=bool(competition.terms),
@@ -158,11 +159,13 @@ def read_head(
 
 
 def _tabs(
-    base: str, *, board: bool, member: bool, team: bool, terms: bool, code: bool, results: bool
+    base: str, *, board: bool, data: bool, member: bool, team: bool, terms: bool, code: bool, results: bool
 ) -> tuple[Tab, ...]:
     tabs = [Tab("overview", "Overview", base, "book-open")]
     if board:
         tabs.append(Tab("leaderboard", "Leaderboard", f"{base}/leaderboard", "trophy"))
+    if data:
+        tabs.append(Tab("data", "Data", f"{base}/data", "database"))
     if results:
         tabs.append(Tab("results", "Results", f"{base}/results", "award"))
     if member:

@@ -11,6 +11,7 @@ from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.secrets import data_fingerprint, task_fingerprint
 from anyshot_platform.runs.states import ENDED
@@ -27,15 +28,17 @@ def train_seed_of(run: Run) -> int | None:
 
 
 def repeat_command(run: Run) -> str | None:
-    """The command that repeats an ended run on public data: the same training seed and limits.
+    """The command that repeats an ended run on the competition's public data: the same training seed and limits.
 
     The hidden tasks' seed stays hidden; of a task that failed, ways and shots are repeated.
     """
     submission, version = run.submission, run.phase_version
     if submission is None or run.state not in ENDED:
         return None
-    return reproduce_command(
+    public = is_public(version.meta_train)
+    command = reproduce_command(
         submission.filename,
+        data=f"data/{submission.competition.slug}" if public else None,
         train_seed=train_seed_of(run),
         ways=run.task_ways,
         shots=run.task_shots,
@@ -45,6 +48,7 @@ def repeat_command(run: Run) -> str | None:
         within_domain=version.protocol.get("name") == WithinDomain.name,
         each_dataset=kind_of(run).by_dataset(run),
     )
+    return f"anyshot data get {submission.competition.slug} && {command}" if public else command
 
 
 def provenance_rows(run: Run) -> list[tuple[str, Any]]:

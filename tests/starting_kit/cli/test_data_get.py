@@ -1,0 +1,177 @@
+"""The data of a competition: its tab, its JSON, `anyshot data get`, and a dry run on what came."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from anyshot_core.data.dataset import read_dataset
+from anyshot_core.data.pack import pack_dataset
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from tests.core.tinydata import write_dataset
+from tests.platform.site import SLUG, Site
+from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
+    address,
+    call,
+    folder,
+    logged_in,
+    migrated_sqlite,
+    site,
+    sqlite_services,
+)
+
+NAMES = ("BIRDS", "LEAVES", "SIGNS")
+
+
+@pytest.fixture
+def packs(site: Site, tmp_path: Path) -> dict[str, Path]:  # noqa: F811
+    """Three public training datasets, two hidden ones to test on."""
+    made = {}
+    for place, name in enumerate((*NAMES, "SECRET-A", "SECRET-B")):
+        source = write_dataset(tmp_path / "src" / name, seed=place)
+        info = json.loads((source / "info.json").read_text())
+        info |= {"licence": f"CC BY {place}.0", "source": "https://example.org"}
+        (source / "info.json").write_text(json.dumps(info))
+        assert len(read_dataset(source).classes) == 5
+        made[name] = pack_dataset(source, tmp_path / f"{name}.anyshot-pack").path
+    rows = {name: add_pack(site.services, path).id for name, path in made.items()}
+    with site.services.database.writing() as session:
+        phase = session.query(Phase).filter_by(slug="feedback").one()
+        for slug, names in (("open", NAMES), ("kept", ("SECRET-A", "SECRET-B"))):
+            pool = create_pool(session, slug=slug, name=f"Pool {slug}", owner_id=site.owner_id)
+            chosen = [session.get_one(Pack, rows[name]) for name in names]
+            version = create_pool_version(session, pool, chosen, created_by=site.owner_id)
+            if slug == "open":
+                pool.published_at = now()
+                phase.live.meta_train_pool_version_id = version.id
+            else:
+                phase.live.meta_test_pool_version_id = version.id
+    return made
+
+
+def test_the_public_data_come_with_split_and_checksums_and_a_dry_run_takes_them(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    packs: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    logged_in(site, address)
+    got = call("data", "get", SLUG)
+    assert got.exit_code == 0, got.output
+    here = tmp_path / "data" / SLUG
+    for name in NAMES:
+        assert (here / f"{name}.anyshot-pack").read_bytes() == packs[name].read_bytes()
+    assert sorted(path.name for path in here.glob("*.anyshot-pack")) == [f"{n}.anyshot-pack" for n in NAMES]
+    assert "CC BY 2.0" in got.output
+    assert "2 more are hidden." in got.output
+    assert "SECRET" not in got.output
+    digest = hashlib.sha256(packs["BIRDS"].read_bytes()).hexdigest()
+    assert f"{digest}  BIRDS.anyshot-pack\n" in (here / "SHA256SUMS").read_text()
+    split = json.loads((here / "info" / "meta_splits.txt").read_text())
+    assert split == {"meta-train": ["BIRDS", "LEAVES"], "meta-test": ["SIGNS"]}
+    command = got.output.splitlines()[-1].partition(": anyshot ")[2].replace("my-method", "mine")
+    (folder / "model.py").write_text(GUESSES)
+    tried = call(*shlex.split(command), "--ways", "2", "--shots", "1", "--query", "2", "--tasks", "2")
+    assert tried.exit_code == 0, tried.output
+    assert "SIGNS" in (tmp_path / "anyshot-dry-run" / "report.html").read_text()
+
+
+GUESSES = """
+import numpy as np
+class MyMetaLearner:
+    def __init__(self, *a): pass
+    def meta_fit(self, *a): return MyLearner()
+class MyLearner:
+    def __init__(self, *a): pass
+    def fit(self, support_set): self.ways = support_set[3]; return self
+    def predict(self, query): return np.zeros(len(query), dtype=int)
+    def save(self, path): open(path + "/x", "w").close()
+    def load(self, path): pass
+"""
+
+
+def test_a_broken_download_goes_on_and_a_damaged_file_is_fetched_again(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    packs: dict[str, Path],
+    tmp_path: Path,
+) -> None:
+    logged_in(site, address)
+    out = tmp_path / "out"
+    out.mkdir()
+    content = packs["BIRDS"].read_bytes()
+    (out / "BIRDS.anyshot-pack.part").write_bytes(content[:5000])
+    (out / "LEAVES.anyshot-pack").write_bytes(b"x" * packs["LEAVES"].stat().st_size)
+    assert call("data", "get", SLUG, "--out", str(out)).exit_code == 0
+    assert (out / "BIRDS.anyshot-pack").read_bytes() == content
+    assert (out / "LEAVES.anyshot-pack").read_bytes() == packs["LEAVES"].read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    path = f"/api/v1/competitions/{SLUG}/data/{digest}/pack"
+    part = site.member("pia").call("GET", path, headers={"range": "bytes=5000-5009"})
+    assert (part.status_code, part.content) == (206, content[5000:5010])
+
+
+def test_hidden_data_have_no_name_no_picture_and_no_download(site: Site, packs: dict[str, Path]) -> None:  # noqa: F811
+    """Not on the page, not in the JSON, not by a digest that somebody knows."""
+    pia, owner = site.member("pia"), site.owner()
+    page = pia.call("GET", f"/competitions/{SLUG}/data").text
+    assert "SECRET" not in page
+    assert "Pool kept" not in page
+    assert "2 hidden datasets, used for meta-testing in Feedback." in page
+    shown = pia.call("GET", f"/api/v1/competitions/{SLUG}/data").json()
+    assert "SECRET" not in json.dumps(shown)
+    assert [(pool["name"], pool["number_of_datasets"]) for pool in shown["pools"]] == [("open", 3), ("", 2)]
+    digest = hashlib.sha256(packs["SECRET-A"].read_bytes()).hexdigest()
+    for who in (pia, owner):
+        assert who.call("GET", f"/api/v1/competitions/{SLUG}/data/{digest}/pack").status_code == 404
+        assert who.call("GET", f"/competitions/{SLUG}/data/{digest}/sheet.png").status_code == 404
+    assert "Pool kept" in owner.call("GET", f"/competitions/{SLUG}/data").text  # organizers get a link to it
+
+
+def test_the_tab_shows_licence_checksum_classes_and_picture_of_what_is_public(
+    site: Site,  # noqa: F811
+    packs: dict[str, Path],
+) -> None:
+    pia = site.member("pia")
+    assert f'href="/competitions/{SLUG}/data"' in pia.call("GET", f"/competitions/{SLUG}").text
+    page = pia.call("GET", f"/competitions/{SLUG}/data").text
+    digest = hashlib.sha256(packs["LEAVES"].read_bytes()).hexdigest()
+    for words in ("LEAVES", "CC BY 1.0", digest, "class 4", f"anyshot data get {SLUG}"):
+        assert words in page
+    picture = pia.call("GET", f"/competitions/{SLUG}/data/{digest}/sheet.png")
+    assert (picture.status_code, picture.content[:4]) == (200, b"\x89PNG")
+    nobody = site.client.get(f"/api/v1/competitions/{SLUG}/data/{digest}/pack")
+    assert nobody.status_code == 401
+
+
+def test_nothing_public_is_said_and_is_a_failure(site: Site, address: str, folder: Path) -> None:  # noqa: F811
+    logged_in(site, address)
+    got = call("data", "get", SLUG)
+    assert got.exit_code == 1
+    assert "has no public datasets. 2 more are hidden." in got.output
+
+
+def test_the_command_that_repeats_a_run_gets_the_competitions_data_first(
+    site: Site,  # noqa: F811
+    packs: dict[str, Path],
+) -> None:
+    pia, worker = site.member("pia"), site.worker()
+    submission = pia.submit().json()["id"]
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.5)
+    run = pia.call("GET", f"/api/v1/submissions/{submission}").json()["runs"][0]
+    assert run["reproduce"].startswith(
+        f"anyshot data get {SLUG} && anyshot dry-run submission.zip --data data/{SLUG} "
+    )
