@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from anyshot_scoring.errors import NothingToRank
 from anyshot_scoring.rules import Rule, find_rule
 
 Choice = Literal["last", "best"]
+_DIGITS = 12  # far above the rounding of a mean, far below one query in a million
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,10 @@ def rank_values(entries: Sequence[Entry], rule: Rule | str) -> list[float]:
         return []
     names = sorted({name for entry in entries for name in entry.by_dataset})
     found = [[entry.by_dataset.get(name) for entry in entries] for name in names]
-    datasets = np.array(found, dtype=np.float64).reshape(len(names), len(entries))
+    datasets = without_rounding(np.array(found, dtype=np.float64).reshape(len(names), len(entries)))
+    scores = without_rounding([entry.score for entry in entries])
     chosen = find_rule(rule) if isinstance(rule, str) else rule
-    return chosen.keys(np.array([entry.score for entry in entries]), datasets).tolist()
+    return without_rounding(chosen.keys(scores, datasets)).tolist()
 
 
 def value_beside(entry: Entry, ranked: Sequence[Entry], rule: Rule | str) -> float:
@@ -82,4 +85,11 @@ def choose_entry(own: Sequence[Entry], choice: Choice, rule: Rule | str) -> Entr
 
 def passes_gate(score: float | None, gate: float | None) -> bool:
     """Whether a score lies *above* a gate; the baseline that set the gate does not pass it."""
-    return gate is None or (score is not None and score > gate)
+    return gate is None or (score is not None and bool(without_rounding(score) > without_rounding(gate)))
+
+
+def without_rounding(values: ArrayLike) -> np.ndarray:
+    """The same numbers wherever arithmetic makes the same of them: the mean of tasks depends on their order in the last
+    of 16 digits, and neither a tie nor a gate may.
+    """
+    return np.round(np.asarray(values, dtype=np.float64), _DIGITS)

@@ -16,6 +16,7 @@ import httpx
 from fastapi.testclient import TestClient
 
 from anyshot_core.wire.jobs import read_assignment
+from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.services import Services
@@ -67,6 +68,7 @@ class RealWorker:
     site: WorkerSite
     desk: Desk
     wire: Wire
+    announced: WorkerInfo
 
     @property
     def client(self) -> WorkerClient:
@@ -123,8 +125,8 @@ class Stage:
         client = WorkerClient("http://testserver", token, patience=5.0, transport=wire)
         workspace = Workspace(self.folder / name, 1 << 30, client)
         site = WorkerSite(name, client, workspace, self.sandboxes, threading.Event())
-        desk = Desk(site, announce(name, "cpu", self.sandboxes), slots=1, poll_seconds=60)
-        return RealWorker(site, desk, wire)
+        said = announce(name, "cpu", self.sandboxes)
+        return RealWorker(site, Desk(site, said, slots=1, poll_seconds=60), wire, said)
 
     def baseline(self, name: str) -> bytes:
         """A baseline's zip."""

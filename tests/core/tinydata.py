@@ -26,7 +26,7 @@ def write_dataset(folder: Path, classes: int = 5, images: int = 12, seed: int = 
                 pixels = np.clip(colour + random.integers(-9, 10, (128, 128, 3)), 0, 255).astype(np.uint8)
                 Image.fromarray(pixels).save(folder / "images" / name, compress_level=1)
                 writer.writerow([name, f"class {label}"])
-    (folder / "info.json").write_text(json.dumps(_info(folder.name, classes, images)))
+    (folder / "info.json").write_text(json.dumps(info_of(folder.name, classes, images)))
     return folder
 
 
@@ -36,7 +36,7 @@ def write_pack(folder: Path, name: str, seed: int = 0, classes: int = 5, images:
     return pack_dataset(source, folder / f"{name}.anyshot-pack").path
 
 
-def _info(name: str, classes: int, images: int) -> dict[str, object]:
+def info_of(name: str, classes: int, images: int) -> dict[str, object]:
     return {
         "dataset_name": name,
         "dataset_description": "colours",

@@ -70,6 +70,22 @@ def test_the_best_of_a_team_is_the_one_that_its_rule_ranks_first():
         assert best.key == wanted
 
 
+def test_neither_a_tie_nor_a_gate_hangs_on_the_last_digit():
+    """The mean of the same answers in another order: the earlier is first, and what equals the gate stays out."""
+    by_one_order, by_another = (0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3)
+    assert by_one_order > by_another
+    for rule in RULES:
+        alike = [
+            Entry("early", 1, by_another, {"d": by_another, "e": by_one_order}),
+            Entry("late", 2, by_one_order, {"d": by_one_order, "e": by_another}),
+        ]
+        assert places(rank(alike, rule)) == {"early": 1, "late": 2}, rule
+        same = [Entry(one.key, 1, one.score, one.by_dataset) for one in alike]
+        assert places(rank(same, rule)) == {"early": 1, "late": 1}, rule
+    assert not passes_gate(by_one_order, by_another)
+    assert passes_gate(by_another + 1e-9, by_one_order)
+
+
 def test_a_gate_lets_through_what_lies_above_it():
     assert passes_gate(0.362, 0.361)
     assert not passes_gate(0.361, 0.361)

@@ -77,7 +77,7 @@ class Attempt(Generic[J]):
 
     def say(self, stage: Stage, text: str) -> None:
         """A line of the platform in the run's log, and the stage in the next heartbeat."""
-        self.lease.report(Progress(stage=stage, message=text, tasks_total=self.assignment.tasks))
+        self.lease.report(Progress(stage=stage, message=text))
         self.log.add(LogLine("platform", stage, text))
 
     def keep(self, name: str, path: Path) -> None:

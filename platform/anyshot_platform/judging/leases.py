@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
+from anyshot_core.wire.worker_api import HeartbeatReply, JobKind, Progress, WorkerInfo
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
@@ -153,7 +153,7 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
             lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
             heartbeat_at=moment,
             tasks_done=progress.tasks_done,
-            tasks_total=progress.tasks_total or Run.tasks_total,
+            tasks_total=_tasks_total(run, progress),
             seconds_used=progress.seconds_used,
             progress_message=progress.message[:500],
         )
@@ -161,6 +161,11 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
     )
     _note_seen(session, run, moment)
     return HeartbeatReply(cancel=run.cancel_requested_at is not None, lease_seconds=settings.lease_seconds)
+
+
+def _tasks_total(run: Run, progress: Progress) -> int:
+    """How much there is to do: of a submission the plan says it, and its result is held against that."""
+    return progress.tasks_total or run.tasks_total if run.kind == JobKind.ANALYSE else run.tasks_total
 
 
 def _is_ahead(state: RunState, stage: RunState) -> bool:

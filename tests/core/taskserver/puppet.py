@@ -85,10 +85,12 @@ _REPLIES = {
 class PuppetChannel:
     """The task server's end."""
 
+    inside: type[Puppet] = Puppet
+
     def __init__(self, acts: dict[FrameType, Act], end: Death | None = None) -> None:
         self._ours, theirs = socket.socketpair()
         self._ours.setblocking(False)
-        self.puppet = Puppet(theirs, acts)
+        self.puppet = self.inside(theirs, acts)
         self._end = end or Death(exit_code=0)
         self.frozen: list[str] = []
         self.killed = False

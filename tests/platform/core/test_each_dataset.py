@@ -99,6 +99,17 @@ def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_pa
     assert "Part 2 of 2, a dataset each" in page
 
 
+def test_a_heartbeat_does_not_change_how_many_tasks_a_part_has(site: Site, tmp_path: Path) -> None:
+    """Workers told the number of the whole run in passing: a part whose last beat said so failed as our fault."""
+    by_dataset(site)
+    shown, worker = site.member("alice").submit().json(), site.worker()
+    for job in claim_all(worker):
+        assert worker.beat(job, "scoring", tasks_done=0, tasks_total=TASKS).status_code == 200
+        hand_in(worker, job, tmp_path)
+    sweep(site.services)
+    assert site.submission(shown["id"]).status == "finished"
+
+
 def test_a_smoke_test_is_of_one_dataset(site: Site) -> None:
     by_dataset(site)
     site.offer_smoke_tests("one", "two")

@@ -1,7 +1,8 @@
 """The competition of 2021, whole, from import to published results: through the pages, and through the command line.
 
 Five datasets, three runs of each entry. On each dataset the lowest of the three runs counts, the entries are ranked
-there, and the average of these ranks decides. The answers are given; everything else is done as people do it.
+there, and the average of these ranks decides. A real worker makes the
+scores out of answers that are given (`tests.services.known_answers`); everything else is done as people do it.
 
 The lowest of the three runs, in hundredths of right answers, and the ranks on the five datasets:
 
@@ -26,24 +27,19 @@ import hashlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from anyshot_core.results import write_predictions, write_results
+from anyshot_core.wire.jobs import Scored
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.database import now
 from anyshot_platform.leagues.questions import write_questions
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.sweeper import sweep
-from anyshot_scoring.predictions import Predictions
-from anyshot_scoring.summary import summarize
+from tests.contract.stage import RealWorker
 from tests.platform.admin.test_manage import flash, post
-from tests.platform.core.test_each_dataset import tasks_of
 from tests.platform.entries.playing import (
     Commands,
     Pages,
@@ -54,7 +50,9 @@ from tests.platform.entries.playing import (
     open_it,
     opened,
 )
-from tests.platform.site import PaperWorker, Person, Site, make_paper_pack, make_zip
+from tests.platform.site import Person, Site, make_zip
+from tests.services.known_answers import FAILS as ANSWERS_FAIL
+from tests.services.known_answers import Answers, make_worker, write_coloured_pack
 
 SLUG = "within-domain-metadl-2021"
 BASE = f"/competitions/{SLUG}"
@@ -110,61 +108,40 @@ def right_answers(method: str, run: int, dataset: int, *, final: bool) -> int:
     return lowest if run == dataset % 3 else lowest + 4
 
 
-def answers(job: dict[str, Any], right: int) -> Predictions:
-    """Twenty queries of each of five classes; a hundred less `right` of them are wrong."""
-    labels = np.repeat(np.arange(5), 20)
-    given = np.where(np.arange(100) < 100 - right, (labels + 1) % 5, labels)
-    tasks, name = tasks_of(job), f"d{job['dataset']}"
-    return Predictions.from_tasks(
-        task=tasks,
-        dataset=[name] * len(tasks),
-        domain=[name] * len(tasks),
-        ways=[5] * len(tasks),
-        shots=[5] * len(tasks),
-        predictions=[given] * len(tasks),
-        labels=[labels] * len(tasks),
-    )
-
-
-def hand_in(site: Site, worker: PaperWorker, job: dict[str, Any], folder: Path) -> None:
-    """The result of one dataset of one run, with its files."""
-    submission = site.submission(job["submission_id"])
+def known(site: Site, job: Scored) -> Answers:
+    """What comes out of one dataset of one run: so many of a hundred, twenty queries of each of five classes."""
     with site.services.database.reading() as session:
-        run = session.get_one(Run, job["run_id"]).seed_index
+        run = session.get_one(Run, job.run_id)
+        submission = session.get_one(Submission, run.submission_id)
     method, final = METHODS[submission.digest], submission.kind == "final"
-    right = right_answers(method, run, job["dataset"], final=final)
-    if right == FAILS:
-        assert worker.fail(job, "RUNTIME_ERROR").status_code == 204
-        return
-    predictions = answers(job, right)
-    table, files = predictions.score(), (folder / "results.parquet", folder / "predictions.parquet")
-    write_results(files[0], table, {"tasks": len(table)})
-    write_predictions(files[1], predictions, {})
-    artifacts = []
-    for path in files:
-        body = path.read_bytes()
-        assert worker.put(job, path.name, body).status_code == 204
-        artifacts.append({"name": path.name, "digest": hashlib.sha256(body).hexdigest(), "size": len(body)})
-    summary = summarize(table, tasks_of(job)).to_dict()
-    done = worker.complete(job, 0.0, summary=summary, artifacts=artifacts)
-    assert done.status_code == 204, done.text
+    assert job.dataset is not None
+    right = right_answers(method, run.seed_index, job.dataset, final=final)
+    return ANSWERS_FAIL if right == FAILS else Answers(lambda place, ways: right)
 
 
-def work(site: Site, worker: PaperWorker, folder: Path) -> None:
-    """Hand in all that waits; the platform puts the datasets of each run together."""
-    while job := worker.claim():
-        hand_in(site, worker, job, folder)
+def work(site: Site, worker: RealWorker) -> None:
+    """Carry out all that waits; the platform puts the datasets of each run together."""
+    worker.work()
     sweep(site.services)
 
 
-def make_pools(site: Site) -> None:
-    """Five datasets of the feedback phase, and five others."""
-    for name in ("metadl-2021-feedback", "metadl-2021-final"):
-        ids = [make_paper_pack(site.services, f"{name}-{place}") for place in range(5)]
+@pytest.fixture(scope="module")
+def packs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Five datasets of the feedback phase, and five others: ten classes to learn and ten to be tested on."""
+    folder, salts = tmp_path_factory.mktemp("packs"), iter(range(10))
+    return {
+        name: [write_coloured_pack(folder, f"{name}-{place}", 20, 25, next(salts)) for place in range(5)]
+        for name in ("metadl-2021-feedback", "metadl-2021-final")
+    }
+
+
+def make_pools(site: Site, packs: dict[str, list[Path]]) -> None:
+    """What the bundle's pools are found by: their names."""
+    for name, paths in packs.items():
+        rows = [add_pack(site.services, path) for path in paths]
         with site.services.database.writing() as session:
             pool = create_pool(session, slug=name, name=name, owner_id=site.owner_id)
-            packs = [session.get_one(Pack, pack_id) for pack_id in ids]
-            create_pool_version(session, pool, packs, created_by=site.owner_id)
+            create_pool_version(session, pool, rows, created_by=site.owner_id)
 
 
 def add_leagues(site: Site, way: Pages) -> None:
@@ -196,10 +173,13 @@ def way(
 
 
 @pytest.mark.slow("seven submissions, five datasets each, three times in the final: 125 parts of runs")
-def test_the_whole_competition(embedded_site: Site, way: Pages, tmp_path: Path) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_the_whole_competition(
+    embedded_site: Site, way: Pages, packs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    worker = make_worker(site, tmp_path, lambda job: known(site, job))
     people = {name: site.person(name) for name in {method.split()[0] for method in PLAN} | {"ben", "lea"}}
-    make_pools(site)
+    make_pools(site, packs)
     way.bring_in(owner, f"{now() - timedelta(days=40):%Y-%m-%d}")
     open_it(site, SLUG, tasks=5)  # one of each dataset, where the bundle says 600
     add_leagues(site, way)
@@ -209,16 +189,16 @@ def test_the_whole_competition(embedded_site: Site, way: Pages, tmp_path: Path) 
     for method, (leagues, _) in PLAN.items():
         if method != "leo":
             assert way.submit(people[method.split()[0]], content_of(method), leagues) == ""
-    work(site, worker, tmp_path)
+    work(site, worker)
     assert way.submit(people["leo"], content_of("leo"), PLAN["leo"][0]) == ""
     answer_the_questions(way, owner, people)
     close_feedback(site, SLUG)
     assert "closed" in way.submit(people["lea"], make_zip(salt="too late"), ["main"])
     assert "not ended yet" in way.launch(owner)  # leo's datasets still wait
-    work(site, worker, tmp_path)
+    work(site, worker)
     way.decide(owner, COUNTRY, "leo", "refuse", "its country is one of the ten")
     assert "6 entries are queued." in way.launch(owner)
-    work(site, worker, tmp_path)
+    work(site, worker)
     assert way.verify(owner) == ["ada", "bea", "carl"]  # only the two leagues of the year after have prizes
     way.publish(owner)
 

@@ -1,6 +1,7 @@
 """The competition of 2022, whole, from import to published results: through the pages, and through the command line.
 
-The scores are given; everything else is done as people do it. The tables of winners below are worked out by hand: the
+A real worker makes the scores, out of what the table below says that a method answers (`tests.services.known_answers`);
+everything else is done as people do it. The tables of winners below are worked out by hand: the
 gates of free-style (0.587) and meta-learning (0.361), then the lowest of each entry's three final runs.
 """
 
@@ -10,14 +11,15 @@ import hashlib
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from anyshot_core.wire.jobs import Scored
 from anyshot_platform.database import now
-from anyshot_platform.pools.models import Pack
-from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
+from anyshot_worker.carry_out import carry_out
 from tests.platform.admin.test_manage import post
 from tests.platform.entries.playing import (
     Commands,
@@ -28,8 +30,10 @@ from tests.platform.entries.playing import (
     open_it,
     opened,
 )
-from tests.platform.site import PaperWorker, Person, Site, make_paper_pack, make_zip
+from tests.platform.site import Person, Site, make_zip
+from tests.services.known_answers import Answers, make_worker, scoring, write_coloured_pack
 
+TASKS = 50  # the scores below are thousandths: a twentieth of one of these tasks
 SLUG = "cross-domain-metadl-2022"
 BASE = f"/competitions/{SLUG}"
 # Who uploads what: leagues, feedback score, the three final runs.
@@ -101,28 +105,30 @@ def content_of(method: str) -> bytes:
 METHODS = {hashlib.sha256(content_of(method)).hexdigest(): method for method in PLAN}
 
 
-def work(site: Site, worker: PaperWorker, done: dict[str, int]) -> None:
-    """Hand in the recorded score of every run that waits."""
-    while job := worker.claim():
-        hand_in(site, worker, job, done)
-
-
-def hand_in(site: Site, worker: PaperWorker, job: dict[str, Any], done: dict[str, int]) -> None:
-    submission = site.submission(job["submission_id"])
+def known(site: Site, job: Scored) -> Answers:
+    """What comes out of a run: the first, second or third of the final, or the one of the feedback phase."""
+    with site.services.database.reading() as session:
+        run = session.get_one(Run, job.run_id)
+        submission = session.get_one(Submission, run.submission_id)
     _, feedback, finals = PLAN[METHODS[submission.digest]]
-    number = done.setdefault(submission.id, 0)
-    done[submission.id] += 1
-    score = finals[number] if submission.kind == "final" else feedback
-    assert worker.complete(job, score).status_code == 204
+    return scoring(finals[run.seed_index] if submission.kind == "final" else feedback, TASKS)
 
 
-def make_pools(site: Site) -> None:
+@pytest.fixture(scope="module")
+def packs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Set-0, Set-1 and Set-2: twenty classes of forty images each, as in Meta-Album's Mini."""
+    folder = tmp_path_factory.mktemp("packs")
+    names = ("metadl-set-0", "metadl-set-1", "metadl-set-2")
+    return {name: write_coloured_pack(folder, name, 20, 40, salt) for salt, name in enumerate(names)}
+
+
+def make_pools(site: Site, packs: dict[str, Path]) -> None:
     """What the bundle's pools are found by: their names."""
-    for name in ("metadl-set-0", "metadl-set-1", "metadl-set-2"):
-        pack_id = make_paper_pack(site.services, f"pack-of-{name}")
+    for name, path in packs.items():
+        pack = add_pack(site.services, path)
         with site.services.database.writing() as session:
             pool = create_pool(session, slug=name, name=name, owner_id=site.owner_id)
-            create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=site.owner_id)
+            create_pool_version(session, pool, [pack], created_by=site.owner_id)
 
 
 @pytest.fixture(params=[Pages, Commands])
@@ -135,12 +141,16 @@ def way(
         yield made
 
 
-def test_the_whole_competition(embedded_site: Site, way: Pages) -> None:
-    site, owner, worker, done = embedded_site, embedded_site.owner(), embedded_site.worker(), {}
+@pytest.mark.slow("fifty runs of fifty tasks by a real worker")
+def test_the_whole_competition(
+    embedded_site: Site, way: Pages, packs: dict[str, Path], tmp_path: Path
+) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    worker = make_worker(site, tmp_path, lambda job: known(site, job))
     people = {name: site.person(name) for name in {method.split()[0] for method in PLAN} | {"dana", "lea"}}
-    make_pools(site)
+    make_pools(site, packs)
     way.bring_in(owner, f"{now() - timedelta(days=20):%Y-%m-%d}")
-    open_it(site, SLUG)
+    open_it(site, SLUG, tasks=TASKS)  # where the bundle says 1,000 and 6,000
     join_team(BASE, browser(site, people["carl"]), browser(site, people["dana"]), "CDML")
     join_team(BASE, browser(site, people["bea"]), browser(site, people["ben"]), "Duo")
 
@@ -149,22 +159,22 @@ def test_the_whole_competition(embedded_site: Site, way: Pages) -> None:
     for method, (leagues, *_) in PLAN.items():
         if method != "leo late":
             assert way.submit(people[method.split()[0]], content_of(method), leagues) == ""
-            work(site, worker, done)
+            worker.work()
     too_late = post(browser(site, people["dana"]), f"{BASE}/team/leave")
     assert (too_late.status_code, "Your team has submitted." in too_late.text) == (409, True)
     answer_the_questions(way, owner, people)
     post(owner, f"{BASE}/manage/people/add", username="oscar", role="organizer", confirm="oscar")
 
     assert way.submit(people["leo"], content_of("leo late"), ["free-style"]) == ""
-    late = worker.claim()
+    late = worker.client.claim(worker.announced)
     assert late is not None
     close_feedback(site, SLUG)
     assert "closed" in way.submit(people["lea"], make_zip(salt="too late"), ["free-style"])
     assert "not ended yet" in way.launch(owner)  # leo's second upload still runs
     assert "12 entries are queued." in way.launch(owner, confirm="final", override="1")
-    hand_in(site, worker, late, done)
+    carry_out(late, worker.site)
     assert "1 entries are queued." in way.launch(owner, "leo", confirm="final", override="1")
-    work(site, worker, done)
+    worker.work()
     assert way.verify(owner) == WHO_WINS
     way.publish(owner)
 
