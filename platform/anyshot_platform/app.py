@@ -25,7 +25,7 @@ from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.site.budgets.routes import meet_budgets
-from anyshot_platform.subscribers import SUBSCRIBERS
+from anyshot_platform.subscribers import list_subscribers
 from anyshot_platform.web.access import refuse_open_routes
 from anyshot_platform.web.admission import Admission
 from anyshot_platform.web.bodies import Bodies
@@ -45,12 +45,15 @@ _NOT_COMPRESSED = (
 
 def make_services(settings: PlatformSettings) -> Services:
     """All that a process needs, from its settings; the database is opened at first use."""
+    storage = make_storage(settings)
     services = Services(
         settings=settings,
         database=Database(
-            settings.database_address, pool_size=settings.database_pool_size, subscribers=SUBSCRIBERS
+            settings.database_address,
+            pool_size=settings.database_pool_size,
+            subscribers=list_subscribers(storage),
         ),
-        storage=make_storage(settings),
+        storage=storage,
         signer=Signer(settings.secret_key.get_secret_value()),
     )
     hold_totals(services)

@@ -15,7 +15,7 @@ from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
 from anyshot_platform.desk.pools.organizing import pools_to_publish, publish_if_over
 from anyshot_platform.judging.leases import lose
-from anyshot_platform.judging.shards import combine_ready_shards
+from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
 from anyshot_platform.queue.isolation import each, forget_old_troubles
@@ -243,13 +243,13 @@ def ring_again(services: Services) -> int:
 # Duties by name; none is left out because another fails.
 SWEEPS: dict[str, Callable[[Services], int]] = {
     "lost": take_back_lost,
-    "combined": combine_ready_shards,
     "rung": ring_again,
     "alerts": _watch,
     "published": _publish,
 }
 HOUSEKEEPING: dict[str, Callable[[Services], int]] = {
     "uploads": forget_old_uploads,
+    "parts": settle_forgotten_parts,
     "retention": collect_garbage,
     "old rows": _forget_old_rows,
 }

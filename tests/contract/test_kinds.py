@@ -16,7 +16,6 @@ from anyshot_platform.desk.reports.catalogue import KINDS as REPORTS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.submissions.states import SubmissionKind
-from anyshot_platform.sweeper import sweep
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.platform.site import Person, make_zip
@@ -107,7 +106,6 @@ def test_dataset_by_dataset_every_dataset_has_a_run_and_a_line(stage: Stage) -> 
     worker = stage.worker()
     worker.work()
     assert {job.dataset for job in worker.wire.jobs if isinstance(job, Evaluate)} == {0, 1}
-    sweep(stage.site.services)
     seen = stage.shown(alice, entry)
     tasks = of_datasets(stage, alice, entry)
     assert seen["status"] == "finished" and set(tasks) == {"Hidden 1", "Hidden 2"}

@@ -1,7 +1,8 @@
-"""What judging tells the rest of the platform: a run or a submission has ended, the scores of a team have changed."""
+"""What judging tells the rest of the platform: runs and submissions that have ended, and scores that have changed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anyshot_platform.phases.models import PhaseVersion
@@ -11,9 +12,16 @@ from anyshot_platform.submissions.models import Submission
 
 @dataclass(frozen=True)
 class RunEnded:
-    """A run is in a state that it does not leave; told again when the parts of a run are put together."""
+    """A run is in a state that it does not leave."""
 
     run: Run
+
+
+@dataclass(frozen=True)
+class PartsFinished:
+    """All parts of a seeded run that count have finished, the first one first: the whole has no score yet."""
+
+    parts: Sequence[Run]
 
 
 @dataclass(frozen=True)

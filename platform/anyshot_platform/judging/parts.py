@@ -10,7 +10,15 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED
+from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.submissions.models import Submission
+
+
+def lock_submission(session: Session, submission_id: str) -> Submission:
+    """A submission, locked until the transaction ends: of two runs that end at once, the later one sees the other."""
+    query = select(Submission).where(Submission.id == submission_id)
+    return session.scalars(query.with_for_update().execution_options(populate_existing=True)).one()
 
 
 def list_siblings(session: Session, run: Run) -> Sequence[Run]:
@@ -23,6 +31,7 @@ def list_siblings(session: Session, run: Run) -> Sequence[Run]:
             Run.generation == run.generation,
         )
         .order_by(Run.seed_index, Run.shard_index)
+        .execution_options(populate_existing=True)
     ).all()
 
 
@@ -39,3 +48,12 @@ def deciding(runs: Sequence[Run]) -> list[Run]:
     """Those that decide what becomes of a submission: all but what failed alone beside others of the same seed."""
     alive = {run.seed_index for run in runs if not failed_alone(run)}
     return [run for run in runs if run.seed_index not in alive or not failed_alone(run)]
+
+
+def unscored_parts(session: Session, run: Run, siblings: Sequence[Run]) -> list[Run]:
+    """The parts of a run's seed that make its score, in their order, once all have finished; none if there is one."""
+    parts = deciding([one for one in siblings if one.seed_index == run.seed_index])
+    if run.shard_index is None or not all(part.state == RunState.FINISHED for part in parts):
+        return []
+    scored = select(RunScore.run_id).where(RunScore.run_id.in_([part.id for part in parts]))
+    return [] if session.scalars(scored.limit(1)).first() else parts

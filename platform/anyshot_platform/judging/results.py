@@ -16,7 +16,6 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.leases import back_off_seconds, end_attempt, end_cancelled, fail_run, requeue
 from anyshot_platform.judging.settlement import settle
-from anyshot_platform.leagues.evidence import weigh_evidence
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.records import StageTimes
 from anyshot_platform.runs.states import RunState, state_of_stage
@@ -93,8 +92,6 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
         tasks_done=kind.tasks(run),
         stage_times=run.times.at(RunState.FINISHED, now()),
     )
-    if run.submission_id is not None and kind.opens_zip:
-        weigh_evidence(session, run.submission_id, result.evidence)
     settle(session, run)
 
 

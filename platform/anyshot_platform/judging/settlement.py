@@ -1,4 +1,4 @@
-"""What follows from a run's step for its submission: status, siblings, score, board, messages."""
+"""What follows from a run's step for its submission: status, siblings, score; others are told of the end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
-from anyshot_platform.judging.happenings import RunEnded, SubmissionEnded
+from anyshot_platform.judging.happenings import PartsFinished, RunEnded, SubmissionEnded
 from anyshot_platform.judging.joining import join_versions
 from anyshot_platform.judging.kinds import starting_kind
-from anyshot_platform.judging.parts import deciding, list_siblings
+from anyshot_platform.judging.parts import deciding, list_siblings, lock_submission, unscored_parts
 from anyshot_platform.judging.repeating import lost_with
 from anyshot_platform.judging.scores import combine_scores, find_score, forget_score
 from anyshot_platform.kernel.happenings import publish
@@ -24,7 +24,6 @@ from anyshot_platform.runs.states import ENDED, RUNNING, RunState
 from anyshot_platform.runs.transitions import write_state
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
-from anyshot_platform.webhooks.service import emit
 
 _STATUS_OF_FAILURE = {Cause.USER: SubmissionStatus.CANCELLED}
 
@@ -36,13 +35,15 @@ def settle(session: Session, run: Run) -> None:
         publish(session, RunEnded(run))
     if run.submission_id is None:
         return
-    submission = session.get_one(Submission, run.submission_id)
+    submission = lock_submission(session, run.submission_id)
     siblings = list_siblings(session, run)
     counting = deciding(siblings)
     if run.state == RunState.FINISHED:
         _ring_waiting_shards(session, run, siblings)
     elif run.state in ENDED and run in counting:
         _cancel_hopeless(session, run, lost_with(submission, run, siblings))
+    if run.state in ENDED and (parts := unscored_parts(session, run, siblings)):
+        publish(session, PartsFinished(parts))
     counts = starting_kind(submission).counts
     if counts and combine_scores(session, submission, run.phase_version_id, siblings):
         join_versions(session, submission, run.phase_version)
@@ -121,7 +122,8 @@ def _write_status(session: Session, submission: Submission, siblings: Sequence[R
     elif submission.finished_at is None or submission.status != old:
         submission.finished_at = now()
         _charge_quota(submission, decisive)
-        _announce(session, submission, decisive)
+        session.flush()
+        publish(session, SubmissionEnded(submission, decisive))
     session.flush()
 
 
@@ -157,19 +159,3 @@ def _charge_quota(submission: Submission, failure: Run | None) -> None:
         submission.counts_quota, submission.quota_reason = False, "cancelled"
     else:
         submission.counts_quota, submission.quota_reason = True, ""
-
-
-def _announce(session: Session, submission: Submission, failure: Run | None) -> None:
-    kind = f"submission.{submission.status}"
-    publish(session, SubmissionEnded(submission, failure))
-    emit(
-        session,
-        submission.competition_id,
-        kind,
-        {
-            "submission": submission.id,
-            "phase": submission.phase.slug,
-            "status": submission.status.value,
-            "verdict": submission.verdict.value if submission.verdict else None,
-        },
-    )

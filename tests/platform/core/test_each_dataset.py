@@ -19,7 +19,6 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version
 from anyshot_platform.scores.models import SubmissionScore
-from anyshot_platform.sweeper import sweep
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
 from tests.platform.core.test_shards import make_predictions, make_table, rescore, store
@@ -86,7 +85,6 @@ def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_pa
     for job in jobs:
         assert job["budget"]["run_seconds"] == 300.0  # half of the run's 600
         hand_in(worker, job, tmp_path)
-    assert sweep(site.services)["combined"] == 1
     whole = summarize(make_table(0, TASKS), TASKS)
     submission = site.submission(shown["id"])
     assert submission.status == "finished"
@@ -138,13 +136,11 @@ def test_a_part_is_scored_again_as_that_part(site: Site, tmp_path: Path) -> None
     worker = site.worker()
     for job in claim_all(worker):
         hand_in(worker, job, tmp_path)
-    sweep(site.services)
     assert rescore(site, shown["id"]).done == (shown["id"],)
     again = claim_all(worker)
     assert [(job["kind"], job["dataset"]) for job in again] == [("score", 0), ("score", 1)]
     for job in again:
         hand_in(worker, job, tmp_path)
-    assert sweep(site.services)["combined"] == 1
     assert site.submission(shown["id"]).status == "finished"
 
 
@@ -155,7 +151,6 @@ def test_a_dataset_that_the_code_fails_on_leaves_the_others(site: Site, tmp_path
     failing, other = claim_all(worker)
     worker.fail(failing, "RUNTIME_ERROR")
     table = hand_in(worker, other, tmp_path)
-    assert sweep(site.services)["combined"] == 1
     submission = site.submission(shown["id"])
     assert (submission.status, submission.counts_quota) == ("finished", True)
     assert submission.score == pytest.approx(table.normalized_accuracy.sum() / TASKS)
@@ -163,11 +158,9 @@ def test_a_dataset_that_the_code_fails_on_leaves_the_others(site: Site, tmp_path
         (score,) = session.scalars(select(SubmissionScore))
         assert set(score.by_dataset) == {"d1"}
     assert len(site.board()["rows"]) == 1
-    assert sweep(site.services)["combined"] == 0
     again = site.member("bob").submit().json()  # fails on both
     for job in claim_all(worker):
         worker.fail(job, "RUNTIME_ERROR")
-    assert sweep(site.services)["combined"] == 0
     assert (site.submission(again["id"]).status, site.submission(again["id"]).score) == ("failed", None)
 
 

@@ -9,7 +9,7 @@ import pytest
 from anyshot_platform.judging import happenings
 from anyshot_platform.judging.happenings import ScoresChanged
 from anyshot_platform.kernel.happenings import publish
-from anyshot_platform.subscribers import SUBSCRIBERS
+from anyshot_platform.subscribers import list_subscribers
 from tests.platform.site import Site
 
 
@@ -21,12 +21,13 @@ def test_an_event_without_subscribers_is_an_error(embedded_site: Site) -> None:
         publish(session, object())
 
 
-def test_everything_that_judging_tells_has_somebody_who_listens() -> None:
+def test_everything_that_judging_tells_has_somebody_who_listens(embedded_site: Site) -> None:
     told = {
         kind
         for _, kind in inspect.getmembers(happenings, inspect.isclass)
         if kind.__module__ == happenings.__name__
     }
     assert ScoresChanged in told
-    assert told == set(SUBSCRIBERS)
-    assert all(SUBSCRIBERS.values())
+    listed = list_subscribers(embedded_site.services.storage)
+    assert told == set(listed)
+    assert all(listed.values())

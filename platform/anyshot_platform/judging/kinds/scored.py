@@ -24,7 +24,7 @@ from anyshot_platform.runs.parts import shard_bounds
 from anyshot_platform.runs.planning import Urgency, demands
 from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of, task_fingerprint
 from anyshot_platform.runs.states import RunState
-from anyshot_platform.scores.verification import WrongResult, verify
+from anyshot_platform.scores.verification import RESULTS, WrongResult, verify
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.names import hides_training_names
 from anyshot_platform.submissions.models import Submission
@@ -148,8 +148,10 @@ class Scored(Kind):
             raise WrongResult("A score was asked for, and a report came.")
         files = {reference.name: reference.digest for reference in result.artifacts}
         verify(result.summary, self.tasks(run), files, storage)
-        if run.shard_index is None:  # judging.shards puts parts together
+        if run.shard_index is None:
             record_score(session, run, result.summary)
+        elif RESULTS not in files:  # judging.shards puts parts together
+            raise WrongResult("A part of a run came without its table of results.")
 
     def called(self, run: Run, parts: str) -> str:
         """Which of the seeded runs it is."""
