@@ -9,11 +9,12 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import HeartbeatReply, JobKind, Progress, WorkerInfo
+from anyshot_core.wire.worker_api import HeartbeatReply, Progress, WorkerInfo
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.choosing import TOO_OLD, UNREADABLE, choose_run
+from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.parts import lock_submission
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.kernel.metrics import CLAIM_WAIT, CLAIMS, LEASES_LOST
@@ -157,7 +158,7 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
             lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
             heartbeat_at=moment,
             tasks_done=progress.tasks_done,
-            tasks_total=_tasks_total(run, progress),
+            tasks_total=kind_of(run).total(run, progress.tasks_total),
             seconds_used=progress.seconds_used,
             progress_message=progress.message[:500],
         )
@@ -165,11 +166,6 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
     )
     _note_seen(session, run, moment)
     return HeartbeatReply(cancel=run.cancel_requested_at is not None, lease_seconds=settings.lease_seconds)
-
-
-def _tasks_total(run: Run, progress: Progress) -> int:
-    """How much there is to do: of a submission the plan says it, and its result is held against that."""
-    return progress.tasks_total or run.tasks_total if run.kind == JobKind.ANALYSE else run.tasks_total
 
 
 def _is_ahead(state: RunState, stage: RunState) -> bool:

@@ -96,6 +96,10 @@ def complete(services: Services, session: Session, run: Run, result: Complete) -
 
 
 def _refuse(services: Services, session: Session, run: Run, result: Complete, problem: WrongResult) -> None:
+    refused = (Artifact.run_id == run.id, Artifact.epoch == run.epoch)
+    session.execute(
+        update(Artifact).where(*refused).values(final=False)
+    )  # another attempt's files will count
     worker = session.get_one(Worker, run.worker_id)
     words = f"Worker {worker.name} sent a result of run {run.id} that cannot be true: {problem}"
     open_alert(session, "wrong_result", worker.id, words)

@@ -110,5 +110,6 @@ def _summarize(table: TaskTable, tasks: int) -> RunSummary:
 
 def _results_of(session: Session, run: Run) -> Artifact:
     """The table of a part; a part without one was not taken: see `judging.kinds.scored`."""
-    wanted = (Artifact.run_id == run.id, Artifact.name == RESULTS, Artifact.final)
+    mine = (Artifact.run_id == run.id, Artifact.epoch == run.epoch)
+    wanted = (*mine, Artifact.name == RESULTS, Artifact.final)
     return session.scalars(select(Artifact).where(*wanted)).one()

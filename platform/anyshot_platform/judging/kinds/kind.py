@@ -78,6 +78,10 @@ class Kind(ABC):
     def tasks(self, run: Run) -> int:
         """How many tasks a run has done when it is finished."""
 
+    def total(self, run: Run, told: int) -> int:
+        """How much there is to do, by what its worker tells: of a submission the plan says it."""
+        return run.tasks_total
+
     def starts(self, submission: Submission) -> bool:
         """Whether a submission is evaluated by runs of this kind, at first."""
         return False

@@ -49,6 +49,10 @@ class ReportRun(Kind):
         """What its worker told last: a report has steps, and no tasks."""
         return run.tasks_done
 
+    def total(self, run: Run, told: int) -> int:
+        """What its worker tells of the step that it is at."""
+        return told or run.tasks_total
+
     def job(self, case: Case) -> Analyse:
         """Compute the report. One on a board is computed from its results: no pack has to travel for it."""
         report = _report_of(case.session, case.run)

@@ -20,7 +20,7 @@ from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.parts import shard_bounds
+from anyshot_platform.runs.parts import count_tasks, shard_bounds
 from anyshot_platform.runs.planning import Urgency, demands
 from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of, task_fingerprint
 from anyshot_platform.runs.states import RunState
@@ -38,8 +38,11 @@ class Scored(Kind):
     opens_zip = True
 
     def tasks(self, run: Run) -> int:
-        """The tasks of a part, or all of the phase."""
-        return run.phase_version.tasks if run.shard_index is None else run.tasks_total
+        """The tasks of a part, or all of the phase: as it was planned, whatever a worker told meanwhile."""
+        version = run.phase_version
+        if run.shard_index is None:
+            return version.tasks
+        return count_tasks(version, self.secrets(version, run).tasks, run.shard_count, run.shard_index)
 
     def by_dataset(self, run: Run) -> bool:
         """As the phase says."""
