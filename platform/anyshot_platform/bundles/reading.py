@@ -17,6 +17,7 @@ from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
 from anyshot_platform.bundles.marked import Marked, Problem, read_marked
+from anyshot_platform.bundles.page_values import has_values, unknown_in, values_of
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
@@ -77,9 +78,26 @@ def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:
     problems += cross_check(marked, files)
     if spec is not None:
         problems += [marked.problem(found.path, found.words) for found in judge(spec) if found.error]
+    if spec is not None and not problems:
+        spec = in_utc(spec)
+        problems += _wrong_values(marked, files, spec)
     if problems or spec is None:
         raise BundleInvalid(sorted(set(problems)))
-    return in_utc(spec)
+    return spec
+
+
+def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> Iterator[Problem]:
+    """Names in pages that are no values, and values in terms, which must not change by themselves."""
+    values = values_of(
+        spec.phases, spec.leagues, title=spec.title, contact=spec.contact, team_size=spec.team_size
+    )
+    for index, page in enumerate(spec.pages):
+        text = (files.read(page.file) or b"").decode(errors="replace")
+        for words in unknown_in(text, values):
+            yield marked.problem(("pages", index, "file"), f"{page.file}: {words}")
+    terms = (files.read(spec.terms) or b"").decode(errors="replace") if spec.terms else ""
+    if has_values(terms):
+        yield marked.problem(("terms",), "terms hold no values: what people accept must not change by itself")
 
 
 def in_utc(spec: CompetitionSpec) -> CompetitionSpec:

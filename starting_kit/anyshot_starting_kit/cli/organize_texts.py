@@ -55,6 +55,15 @@ def page(client: Client, competition: str, key: str | None, file: Path | None, t
 
 @click.command()
 @click.argument("competition")
+@connection_options
+def values(client: Client, competition: str) -> None:
+    """List what pages of COMPETITION may name, like {{ phases.feedback.end }}, with each value as it is now."""
+    for name, value in client.organize("GET", competition, "/values").items():
+        click.echo(f"{{{{ {name} }}}}  {value}")
+
+
+@click.command()
+@click.argument("competition")
 @click.argument("new", required=False, type=click.Choice(STATES))
 @consent_options
 @connection_options
@@ -145,4 +154,4 @@ def baseline(
         click.echo(f"{row['key']:24} {row['name']:32} {', '.join(row['leagues'])}".rstrip())
 
 
-COMMANDS = (about, page, state, announce, webhooks, audit, baseline)
+COMMANDS = (about, page, values, state, announce, webhooks, audit, baseline)

@@ -17,6 +17,7 @@ from anyshot_platform.bundles.sense import judge_people
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration
 from anyshot_platform.desk.bundles.taking_in import MEDIA_TYPES
+from anyshot_platform.desk.competitions.texts import require_known_values, require_no_values
 from anyshot_platform.desk.phases.readiness import missing_in, odd_in
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.kernel.storage import Storage
@@ -63,6 +64,8 @@ def change_settings(
     if not isinstance(size, int) or not 1 <= size <= 100:
         raise Invalid("A team has 1 to 100 members.", field="team_size")
     _require_sense(competition, values)
+    if values.get("terms", competition.terms) != competition.terms:
+        require_no_values(str(values["terms"]))
     if "terms" in values and _same_text(values["terms"], competition.terms):
         values = {**values, "terms": competition.terms}
     before = {key: plain(getattr(competition, key)) for key in values}
@@ -142,6 +145,7 @@ def save_page(
     """Add a page of text, or change one."""
     if not title.strip():
         raise Invalid("A page needs a title.", field="title")
+    require_known_values(session, competition, body)
     if page_id is None:
         taken = {page.slug for page in competition.pages} | {"terms"}
         page = CompetitionPage(slug=unique(key_from(title, "page"), taken), position=len(competition.pages))

@@ -6,13 +6,15 @@ from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.acts.declaration import Act, Deed
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
+from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration
 from anyshot_platform.desk.competitions import acts, organizing
+from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.desk.phases.organizing import count_submissions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase
@@ -28,6 +30,7 @@ from anyshot_platform.site.shell.manage_frame import (
     render_manage,
 )
 from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage", include_in_schema=False)
@@ -103,6 +106,7 @@ def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> 
         heading="Settings and texts",
         fact_sheet_text=_questions(access.competition.fact_sheet),
         seen=seal(organizing.settings_of(access.competition)),
+        values=values_now(session, access.competition),
         page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
     )
 
@@ -195,6 +199,13 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
         return act(session, back, "The page is saved.", deed)
     except Stale as error:
         return ask_which(request, form, error, back)
+
+
+@router.post("/pages/preview")
+def preview_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> JSONResponse:
+    """A text as the page would show it, and what is wrong with the values in it; nothing is saved."""
+    text, values = form.text("body"), values_now(session, access.competition)
+    return JSONResponse({"html": str(markdown(fill(text, values))), "problems": unknown_in(text, values)})
 
 
 @router.post("/pages/{page_id}/move")

@@ -15,6 +15,7 @@ from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration
 from anyshot_platform.desk.competitions import acts, organizing
+from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
@@ -129,6 +130,12 @@ def set_logo(access: AsOrganizer, session: SessionDep, services: ServicesDep, bo
 def list_pages(access: AsReviewer) -> list[PageOut]:
     """The pages of text in their order."""
     return [_page(page) for page in access.competition.pages]
+
+
+@router.get("/values")
+def list_values(access: AsReviewer, session: SessionDep) -> dict[str, str]:
+    """What pages may name as `{{ name }}`, with the value of each as the settings are now."""
+    return values_now(session, access.competition)
 
 
 @router.post("/pages", status_code=201)

@@ -12,6 +12,7 @@ from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.competitions.states import MemberStatus, Registration
+from anyshot_platform.desk.competitions.texts import filled
 from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.models import League
@@ -135,7 +136,7 @@ def _show_text(
         announcements=announcements,
         pages=competition.pages,
         page_slug=page.slug if page else "",
-        body=page.body if page else "",
+        body=filled(session, competition, page.body) if page else "",
         leagues=_leagues(session, competition.id),
         phases=phases,
         facts=_facts(access),

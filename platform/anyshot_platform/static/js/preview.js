@@ -1,0 +1,48 @@
+// Shows a text in Markdown as the page would, below its field, while somebody writes it.
+import { csrfToken } from "./site.js";
+
+const PAUSE = 400; // milliseconds without a key before the text is sent
+
+function place(field) {
+  const box = document.createElement("section");
+  box.className = "card";
+  box.setAttribute("aria-label", "Preview");
+  const problems = document.createElement("p");
+  problems.className = "small";
+  problems.setAttribute("role", "status");
+  const body = document.createElement("div");
+  body.className = "card__body prose";
+  box.append(body);
+  field.after(problems, box);
+  return { body, problems };
+}
+
+async function show(field, shown, number) {
+  const answer = await fetch(field.dataset.preview, {
+    method: "POST",
+    headers: { "X-CSRF-Token": csrfToken(), Accept: "application/json" },
+    body: new URLSearchParams({ body: field.value }),
+  }).catch(() => null);
+  if (number !== shown.latest) return;
+  if (!answer?.ok) {
+    shown.problems.textContent = "The preview cannot be shown just now.";
+    return;
+  }
+  const { html, problems } = await answer.json();
+  shown.body.innerHTML = html; // sanitised by the site, as every page is
+  shown.problems.textContent = problems.join(" ");
+}
+
+for (const field of document.querySelectorAll("textarea[data-preview]")) {
+  let shown = null;
+  let timer = 0;
+  const refresh = () => {
+    shown ??= { ...place(field), latest: 0 };
+    shown.latest += 1;
+    const number = shown.latest;
+    clearTimeout(timer);
+    timer = setTimeout(() => show(field, shown, number), shown.latest === 1 ? 0 : PAUSE);
+  };
+  field.addEventListener("focus", () => shown ?? refresh());
+  field.addEventListener("input", refresh);
+}
