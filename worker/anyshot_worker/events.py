@@ -10,7 +10,7 @@ from typing import Literal
 
 from anyshot_core.taskserver.job import LogLine
 from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import Event
+from anyshot_core.wire.worker_api import Event, Stage
 from anyshot_worker.client import Refused, StaleEpoch, WorkerApiError, WorkerClient
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,8 @@ class LogShipper:
         self._client, self._assignment, self.file = client, assignment, file
         self._out = file.open("w", encoding="utf-8", errors="replace")
         self._waiting: list[Event] = []
-        self._next = 0
+        self._next = self._lost = 0
+        self._stage = Stage.PREPARING
         self._guard = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._ship, name=f"log-{assignment.run_id}", daemon=True)
@@ -36,16 +37,31 @@ class LogShipper:
     def add(self, line: LogLine) -> None:
         """Queue one line; returns at once."""
         with self._guard:
+            self._stage = line.stage
             self._out.write(f"[{line.stage}] [{line.stream}] {line.text}\n")
             if len(self._waiting) < BACKLOG:
-                event = Event(
-                    seq=self._next, at=time.time(), stream=_stream(line), stage=line.stage, text=line.text
-                )
-                self._waiting.append(event)
-            self._next += 1
+                self._say_lost(line.stage)
+                self._queue(_stream(line), line.stage, line.text)
+            else:
+                self._lost += 1
+
+    def _queue(
+        self, stream: Literal["stdout", "stderr", "platform", "logger"], stage: Stage, text: str
+    ) -> None:
+        self._waiting.append(Event(seq=self._next, at=time.time(), stream=stream, stage=stage, text=text))
+        self._next += 1
+
+    def _say_lost(self, stage: Stage) -> None:
+        """Say in the log itself how many lines are missing at this place."""
+        if self._lost:
+            words = f"{self._lost:,} lines are missing here: they came faster than they could be sent."
+            self._queue("platform", stage, words)
+            self._lost = 0
 
     def close(self) -> Path:
         """Send what is left, and return the complete log's file."""
+        with self._guard:
+            self._say_lost(self._stage)
         self._ended.set()
         self._thread.join(timeout=30)
         self._out.close()

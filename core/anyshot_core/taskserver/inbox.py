@@ -11,7 +11,7 @@ import csv
 import io
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from anyshot_core.taskserver.channel import Channel
@@ -24,6 +24,8 @@ from anyshot_core.wire.messages import LoggerRow, Stream, read_log, read_logger_
 from anyshot_core.wire.worker_api import Stage
 
 _POLL = 0.2
+TAIL_LINES = 500  # a stream
+TAIL_BYTES = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,30 @@ class Stopped:
     detail: str = ""
 
 
+class Tail:
+    """The last lines of what is printed past the lines that are shown, at most `TAIL_LINES` a stream."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Stream, tuple[bytes, Stage]] = {}
+        self._breaks = dict.fromkeys(Stream, 0)
+
+    def add(self, stream: Stream, text: bytes, stage: Stage) -> None:
+        """Keep the end of what came."""
+        known, _ = self._kept.get(stream, (b"", stage))
+        self._kept[stream] = (known + text)[-TAIL_BYTES:], stage
+        self._breaks[stream] += text.count(b"\n")
+
+    def take(self) -> Iterator[tuple[Stream, bytes, Stage, int]]:
+        """Each stream's last whole lines, their stage, and how many lines before them are left out; then nothing."""
+        for stream, (text, stage) in self._kept.items():
+            lines = text.splitlines(keepends=True)[-TAIL_LINES:]
+            left_out = self._breaks[stream] - sum(line.endswith(b"\n") for line in lines)
+            whole = lines[1:] if left_out and len(lines) < TAIL_LINES else lines  # the first may be cut
+            yield stream, b"".join(whole), stage, left_out
+        self._kept.clear()
+        self._breaks = dict.fromkeys(Stream, 0)
+
+
 class Output:
     """What a run printed and logged, within its caps; shared by all sandboxes of a run."""
 
@@ -52,6 +78,7 @@ class Output:
         self._lines = LogLines(job.log_policy, on_log)
         self._bytes = self._rows = self._line_breaks = 0
         self._full = False
+        self._tail = Tail()
         self._tables: dict[str, io.StringIO] = {}
 
     def take(self, frame: Frame) -> str | None:
@@ -73,11 +100,13 @@ class Output:
             return f"more than {self._job.caps.log_lines:,} lines of output"
         if not self._full:
             self._lines.add(stream, text, self.stage)
+        elif shows(self._job.log_policy, self.stage):
+            self._tail.add(stream, text, self.stage)
         if not self._full and self._line_breaks > self._job.caps.shown_lines:
             self._full = True
             self._lines.flush(self.stage)
             self.say(
-                f"More than {self._job.caps.shown_lines:,} lines: what is printed from here on is not kept."
+                f"More than {self._job.caps.shown_lines:,} lines: of what is printed from here on, the end is kept."
             )
         return None
 
@@ -93,7 +122,15 @@ class Output:
         csv.writer(self._tables[name]).writerow(own)
 
     def flush(self) -> None:
+        """Hand on what has no line end yet, and the end of what was too much."""
         self._lines.flush(self.stage)
+        for stream, text, stage, left_out in self._tail.take():
+            if left_out:
+                self.say(
+                    f"{left_out:,} lines of {stream.name.lower()} are left out here; these are the last ones:"
+                )
+            self._lines.add(stream, text, stage)
+            self._lines.flush(stage)
 
     def say(self, text: str) -> None:
         """A line of the platform's own."""

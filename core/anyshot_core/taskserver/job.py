@@ -49,12 +49,13 @@ class TaskSource(Protocol):
 class OutputCaps:
     """How much text a runner may send before it is killed with OUTPUT_LIMIT, in bytes and rows.
 
-    Lines past `shown_lines` are counted and not kept: a flood has to reach its end at the speed of the stream.
+    Lines past `shown_lines` are counted, and only the last of them are kept: a flood has to reach its end at the speed
+    of the stream. Both together fit into the log that a platform keeps (`ANYSHOT_EVENTS_MAX_LINES`).
     """
 
     log_bytes: int = 64 << 20
     log_lines: int = 500_000
-    shown_lines: int = 100_000
+    shown_lines: int = 98_000
     logger_rows: int = 200_000
     learner_bytes: int = 2 << 30
 

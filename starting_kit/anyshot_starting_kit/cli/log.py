@@ -22,11 +22,15 @@ _ENDED = ("finished", "failed", "cancelled")
 def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> None:
     """Print the log of SUBMISSION (its number or id; the last one made without it)."""
     submission_id = which_submission(client, submission)
-    after = 0
+    after, before = 0, None
     while True:
         ended = not follow or client.submission(submission_id)["status"] in _ENDED
         while lines := client.log(submission_id, after):
             for line in lines:
+                attempt = line["run_id"], line.get("epoch")  # older platforms do not tell
+                if before not in (None, attempt) and not as_json:
+                    click.echo("---- another attempt or run ----")
+                before = attempt
                 click.echo(json.dumps(line) if as_json else _text(line))
             after = lines[-1]["id"]
         if ended:

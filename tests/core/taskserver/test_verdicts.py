@@ -206,7 +206,19 @@ def test_a_flood_of_lines_is_counted_and_not_kept(runs: Runs) -> None:
     assert failure.message == "The submission produced more than 20,000 lines of output; print or log less."
     shown = [line.text for line in runs.lines]
     assert 500 <= shown.count("spam") < 10_000
-    assert "More than 500 lines: what is printed from here on is not kept." in shown
+    assert "More than 500 lines: of what is printed from here on, the end is kept." in shown
+
+
+def test_of_a_flood_head_and_end_are_kept_with_the_number_of_lines_between(runs: Runs) -> None:
+    printing = at_meta_fit("print(*(f'line {n}' for n in range(20_000)), sep='\\n')")
+    assert runs.run(printing, caps=OutputCaps(shown_lines=500)).failure is None
+    shown = [line.text for line in runs.lines]
+    kept = [text for text in shown if text.startswith("line ")]
+    assert kept[:500] == [f"line {n}" for n in range(500)] and kept[-400:] == [
+        f"line {n}" for n in range(19_600, 20_000)
+    ]
+    (told,) = [text for text in shown if "left out" in text]
+    assert int(told.split()[0].replace(",", "")) + len(kept) == 20_000 and len(kept) < 15_000
 
 
 def test_a_line_of_many_megabytes_is_shown_once_and_cut(runs: Runs) -> None:

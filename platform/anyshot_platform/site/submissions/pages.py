@@ -17,6 +17,7 @@ from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, r
 from anyshot_platform.site.shell.heads import open_for_uploads, read_head
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
+from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.next_steps import read_next_steps
 from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
@@ -25,7 +26,6 @@ from anyshot_platform.site.submissions.rows import own_submissions, page_rows, t
 from anyshot_platform.site.submissions.show import (
     find_version,
     read_failure,
-    read_log,
     read_runs,
     read_submission,
 )

@@ -266,6 +266,7 @@ class LogLine(BaseModel):
 
     id: int
     run_id: str
+    epoch: int = Field(description="counts the claims of the run: another one is another attempt")
     seq: int
     at: datetime
     stream: str

@@ -9,10 +9,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
-from anyshot_platform.events.service import read_events
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs, newest_runs
@@ -33,13 +31,6 @@ from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.workers.places import find_place
 
-SHOWN_LINES = 1000
-_POLICY_WORDS = {
-    LogPolicy.META_TRAIN: "This phase shows the output of meta-training. Of meta-testing only the exception type, "
-    "file and line of a failure are shown, because output could carry hidden images out.",
-    LogPolicy.NOTHING: "This phase shows no output of submissions.",
-}
-
 
 @dataclass(frozen=True)
 class LeagueBadge:
@@ -59,17 +50,6 @@ class Download:
     size: int | None
     icon: str
     note: str = ""
-
-
-@dataclass(frozen=True)
-class LogView:
-    """The lines shown at first; the stream goes on after `last`."""
-
-    lines: list[tuple[str, str]]
-    last: int
-    policy_words: str
-    empty_words: str
-    href: str
 
 
 @dataclass(frozen=True)
@@ -150,23 +130,6 @@ def read_failure(sight: Sight, runs: list[Run]) -> FailureView | None:
     if failed is None or is_live(runs):
         return None
     return show_failure(sight, failed, budget=kind_of(failed).seconds(failed))
-
-
-def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
-    """The last lines, and what to say about the rest."""
-    policy = found.sight.logs
-    lines = read_events(session, [run.id for run in runs], policy=policy, limit=SHOWN_LINES, tail=True)
-    submission_id = found.submission.id
-    waiting = is_live(runs)
-    return LogView(
-        lines=[(line.stream, line.text) for line in lines],
-        last=lines[-1].id if lines else 0,
-        policy_words=_POLICY_WORDS.get(policy, ""),
-        empty_words="Lines appear here as soon as the code prints them."
-        if waiting
-        else "Nothing was printed.",
-        href=f"/submissions/{submission_id}/log.txt" if lines else "",
-    )
 
 
 def read_submission(

@@ -16,6 +16,7 @@ from anyshot_platform.events.watching import changes, watching_of
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
+from anyshot_platform.site.submissions.log_view import part_key, part_titles
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.rendering import environment
@@ -58,13 +59,15 @@ async def follow(
         full = changed
         while full:
             try:
-                state, lines = await watching.look(look, after)
+                state, titles, lines = await watching.look(look, after)
             except PlatformError:
                 return
             full = len(lines) == BATCH
             if lines:
                 after = lines[-1][0]
-                yield _event("log", [line[1:] for line in lines], after)
+                keys = {line[3] for line in lines}
+                shown = {key: title for key, title in titles.items() if key in keys}
+                yield _event("log", {"lines": [line[1:] for line in lines], "titles": shown}, after)
             if state != sent and not (state["ended"] and full):
                 sent = state
                 yield _event("state", state, after)
@@ -78,8 +81,10 @@ def _event(name: str, data: object, identity: int) -> str:
 
 def _look(
     request: Request, services: Services, submission_id: str, after: int
-) -> tuple[dict[str, Any], list[tuple[int, str, str]]]:
-    """The state, and the lines after an id. State first: what ended before had written all its lines.
+) -> tuple[dict[str, Any], dict[str, str], list[tuple[int, str, str, str]]]:
+    """The state, the titles of the log's parts, and the lines after an id.
+
+    State first: what ended before had written all its lines.
 
     Raises a `PlatformError` when the viewer has signed out or may no longer read.
     """
@@ -93,7 +98,8 @@ def _look(
         events = read_events(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
-        return state, [(event.id, event.stream, event.text) for event in events]
+        titles = part_titles(session, runs) if events else {}
+        return state, titles, [(one.id, one.stream, one.text, part_key(one)) for one in events]
 
 
 @lru_cache(maxsize=32)

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.report import report_html
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
+from anyshot_platform.events.models import EventCount
 from anyshot_platform.events.service import read_events
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
@@ -29,6 +30,7 @@ from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary,
 from anyshot_platform.sight.submissions import TasksNotShown
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles
 from anyshot_platform.site.submissions.progress import run_title
 from anyshot_platform.site.submissions.provenance import provenance_rows, repeat_command
 from anyshot_platform.site.submissions.rows import submission_title
@@ -55,17 +57,25 @@ def log_text(services: Services, found: SubmissionAccess, run_ids: list[str]) ->
 
 
 def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Iterator[str]:
-    after = 0
+    after, part = 0, ""
+    with services.database.reading() as reading:
+        titles = part_titles(reading, reading.scalars(select(Run).where(Run.id.in_(run_ids))).all())
+        dropped = reading.scalar(select(func.sum(EventCount.dropped)).where(EventCount.run_id.in_(run_ids)))
     while True:
         with services.database.reading() as reading:
             events = read_events(reading, run_ids, policy=policy, after=after, limit=_BATCH)
-        yield "".join(
-            f"{event.at:%Y-%m-%d %H:%M:%S} {event.stage.value} {event.stream}: {event.text}\n"
-            for event in events
-        )
+        pieces = []
+        for event in events:
+            if len(titles) > 1 and part_key(event) != part:
+                part = part_key(event)
+                pieces.append(f"---- {titles.get(part, 'Another attempt')} ----\n")
+            pieces.append(f"{event.at:%Y-%m-%d %H:%M:%S} {event.stage.value} {event.stream}: {event.text}\n")
+        yield "".join(pieces)
         if len(events) < _BATCH:
-            return
+            break
         after = events[-1].id
+    if dropped:
+        yield f"---- {missing_words(dropped)} ----\n"
 
 
 def figures_csv(session: Session, found: SubmissionAccess) -> str:

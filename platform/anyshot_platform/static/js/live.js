@@ -69,26 +69,48 @@ function showRun(run) {
 }
 
 let pending = [];
-let shown = log ? log.childElementCount : 0;
-let total = shown;
+let titles = {};
+let shown = log ? log.querySelectorAll(".log__line").length : 0;
+let total = Number(log?.dataset.total ?? 0);
+
+const showCount = () => {
+  counter.textContent = total === 1 ? "1 line" : `${total.toLocaleString()} lines`;
+};
+
+/** The part of the log that an attempt writes; a new attempt folds the ones before it. */
+function partOf(key) {
+  const known = log.querySelector(`[data-part="${CSS.escape(key)}"]`);
+  if (known) return known;
+  const run = key.split(".")[0];
+  for (const part of log.querySelectorAll(`[data-run="${CSS.escape(run)}"]`)) part.open = false;
+  const part = document.createElement("details");
+  part.className = "log__part";
+  part.open = true;
+  part.dataset.part = key;
+  part.dataset.run = run;
+  part.append(
+    Object.assign(document.createElement("summary"), { textContent: titles[key] ?? "Next attempt" }),
+  );
+  log.append(part);
+  log.classList.toggle("log--single", log.childElementCount < 2);
+  return part;
+}
 
 function flush() {
   if (!pending.length) return;
-  const fragment = document.createDocumentFragment();
-  for (const [stream, text] of pending) {
+  for (const [stream, text, key] of pending) {
     const line = document.createElement("div");
     line.className = `log__line log__line--${stream}`;
     line.textContent = text;
-    fragment.append(line);
+    partOf(key).append(line);
   }
   shown += pending.length;
   total += pending.length;
   pending = [];
-  log.append(fragment);
-  for (; shown > KEEP_LINES; shown -= 1) log.firstElementChild.remove();
+  for (; shown > KEEP_LINES; shown -= 1) log.querySelector(".log__line").remove();
   document.getElementById("log-empty")?.remove();
-  counter.textContent = `${total.toLocaleString()} lines`;
-  if (follow.checked) log.scrollTop = log.scrollHeight;
+  showCount();
+  if (follow?.checked) log.scrollTop = log.scrollHeight;
 }
 
 function listen() {
@@ -105,7 +127,9 @@ function listen() {
     }
   });
   source.addEventListener("log", (event) => {
-    for (const line of JSON.parse(event.data)) pending.push(line);
+    const news = JSON.parse(event.data);
+    titles = { ...titles, ...news.titles };
+    for (const line of news.lines) pending.push(line);
     if (pending.length > KEEP_LINES) {
       total += pending.length - KEEP_LINES;
       pending = pending.slice(-KEEP_LINES);
@@ -122,19 +146,45 @@ function listen() {
   addEventListener("pagehide", () => source.close());
 }
 
+/** Mark what the log has of a text, and go to the first place. */
+function search(text) {
+  let first = null;
+  for (const line of log.querySelectorAll(".log__line")) {
+    const found = text !== "" && line.textContent.toLowerCase().includes(text);
+    line.classList.toggle("is-found", found);
+    if (found) first ??= line;
+  }
+  if (first) show(first);
+}
+
+function show(line) {
+  if (follow) follow.checked = false;
+  line.closest("details").open = true;
+  log.scrollTop = line.offsetTop - log.offsetTop - 40;
+}
+
 if (log) {
   log.scrollTop = log.scrollHeight;
   log.addEventListener(
     "wheel",
     () => {
-      follow.checked = log.scrollTop + log.clientHeight > log.scrollHeight - 40;
+      if (follow) follow.checked = log.scrollTop + log.clientHeight > log.scrollHeight - 40;
     },
     { passive: true },
   );
-  follow.addEventListener("change", () => {
+  follow?.addEventListener("change", () => {
     if (follow.checked) log.scrollTop = log.scrollHeight;
   });
-  if (total) counter.textContent = `${total.toLocaleString()} lines`;
+  document
+    .getElementById("log-search")
+    .addEventListener("input", (event) => search(event.target.value.trim().toLowerCase()));
+  const errors = [...log.querySelectorAll(".log__line--stderr")].filter((line) =>
+    /Traceback|Error\b|Exception\b/.test(line.textContent),
+  );
+  const jump = document.getElementById("log-error");
+  jump.hidden = !errors.length;
+  jump.addEventListener("click", () => show(errors.at(-1)));
+  if (total) showCount();
 }
 if (live?.dataset.live) listen();
 else if (live && sessionStorage.getItem("ended") === live.dataset.stream) {

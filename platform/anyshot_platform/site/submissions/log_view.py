@@ -1,0 +1,114 @@
+"""The log of a submission in its parts: one for each attempt of each run, and what of it is not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_platform.events.models import EventCount, RunEvent
+from anyshot_platform.events.service import read_events
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.site.submissions.progress import is_live, run_title
+
+SHOWN_LINES = 1000
+_POLICY_WORDS = {
+    LogPolicy.META_TRAIN: "This phase shows the output of meta-training. Of meta-testing only the exception type, "
+    "file and line of a failure are shown, because output could carry hidden images out.",
+    LogPolicy.NOTHING: "This phase shows no output of submissions.",
+}
+_LOST = {"lease_lost": "the worker was lost", "released": "the worker was stopped"}
+_ENDED = "it ended without a result"
+
+
+@dataclass(frozen=True)
+class LogPart:
+    """An attempt of a run; one that another attempt follows is folded."""
+
+    key: str
+    run_id: str
+    title: str
+    folded: bool
+    lines: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class LogView:
+    """The lines shown at first; the stream goes on after `last`. `total` lines are kept in all."""
+
+    parts: list[LogPart]
+    last: int
+    total: int
+    live: bool
+    missing: str  # how many lines are not kept, in words
+    policy_words: str
+    empty_words: str
+    href: str
+
+
+def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogView:
+    """The last lines by attempt, and what to say about the rest."""
+    policy = found.sight.logs
+    ids = [run.id for run in runs]
+    lines = read_events(session, ids, policy=policy, limit=SHOWN_LINES, tail=True)
+    kept, dropped = session.execute(
+        select(func.sum(EventCount.lines), func.sum(EventCount.dropped)).where(EventCount.run_id.in_(ids))
+    ).one()
+    waiting = is_live(runs)
+    return LogView(
+        parts=_parts(lines, part_titles(session, runs), runs),
+        last=lines[-1].id if lines else 0,
+        total=max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines),
+        live=waiting,
+        missing=missing_words(dropped or 0),
+        policy_words=_POLICY_WORDS.get(policy, ""),
+        empty_words="Lines appear here as soon as the code prints them."
+        if waiting
+        else "Nothing was printed.",
+        href=f"/submissions/{found.submission.id}/log.txt" if lines else "",
+    )
+
+
+def missing_words(dropped: int) -> str:
+    """What is said of lines that the platform did not keep."""
+    return f"{count(dropped, 'line')} more came than the platform keeps of one log." if dropped else ""
+
+
+def part_key(line: RunEvent) -> str:
+    """Which part a line belongs to."""
+    return f"{line.run_id}.{line.epoch}"
+
+
+def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
+    """The title of each part by its key, in the order of runs and attempts."""
+    by_id = {run.id: run for run in runs}
+    attempts = session.scalars(
+        select(Attempt).where(Attempt.run_id.in_(by_id)).order_by(Attempt.run_id, Attempt.epoch)
+    ).all()
+    return {f"{one.run_id}.{one.epoch}": _title(by_id[one.run_id], one) for one in attempts}
+
+
+def _title(run: Run, attempt: Attempt) -> str:
+    title = f"Attempt {attempt.number}"
+    if attempt.ended_at is not None and attempt.epoch < run.epoch:
+        title += f": {_LOST.get(attempt.outcome, _ENDED)}"
+    name = run_title(run)
+    return f"{name}, {title[0].lower()}{title[1:]}" if name else title
+
+
+def _parts(lines: Sequence[RunEvent], titles: dict[str, str], runs: Sequence[Run]) -> list[LogPart]:
+    newest = {run.id: run.epoch for run in runs}
+    found: dict[str, LogPart] = {}
+    for line in lines:
+        key = part_key(line)
+        if key not in found:
+            folded = line.epoch < newest.get(line.run_id, 0)
+            title = titles.get(key, f"Attempt {line.epoch}")
+            found[key] = LogPart(key, line.run_id, title, folded, [])
+        found[key].lines.append((line.stream, line.text))
+    return list(found.values())

@@ -1,0 +1,83 @@
+"""The log of a submission: attempts apart, the earlier folded, and how many lines are not kept."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_core.wire.worker_api import Stage
+from anyshot_platform.events.models import EventCount, RunEvent
+from anyshot_platform.runs.models import Attempt, Run
+from anyshot_platform.workers.models import Worker, WorkerToken
+from anyshot_platform.workers.tokens import create_worker_token
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene
+
+
+@pytest.fixture
+def twice(visitor: Visitor, scene: Scene) -> Visitor:
+    """The running submission is in its second attempt: the first worker was lost after `epoch 96`."""
+    with visitor.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == scene.submissions["running"].id)).one()
+        create_worker_token(session, "w", created_by=scene.organizer.id)
+        worker = Worker(name="w", token_id=session.scalars(select(WorkerToken.id)).one())
+        session.add(worker)
+        session.flush()
+        run.epoch = 2
+        for number, outcome in ((1, "lease_lost"), (2, "")):
+            session.add(
+                Attempt(
+                    run_id=run.id,
+                    epoch=number,
+                    number=number,
+                    worker_id=worker.id,
+                    worker_name="w",
+                    ended_at=datetime.now(UTC) if outcome else None,
+                    outcome=outcome,
+                    private="the name of a machine",
+                )
+            )
+        session.add(EventCount(run_id=run.id, epoch=2, lines=1, bytes=7, dropped=12_345))
+        session.add(
+            RunEvent(
+                run_id=run.id,
+                epoch=2,
+                seq=0,
+                at=datetime.now(UTC),
+                stream="stdout",
+                stage=Stage.META_TRAINING,
+                text="epoch 0 again",
+            )
+        )
+    visitor.sign_in(scene.ada)
+    return visitor
+
+
+def test_an_attempt_that_another_one_follows_is_folded(twice: Visitor, scene: Scene) -> None:
+    page = twice.see(f"/submissions/{scene.submissions['running'].id}")
+    parts = re.findall(r'<details class="log__part"[^>]*?( open)?><summary>([^<]*)</summary>', page)
+    assert parts == [("", "Attempt 1: the worker was lost"), (" open", "Attempt 2")]
+    assert "the name of a machine" not in page
+    assert page.index("step  2900") < page.index("Attempt 2<") < page.index("epoch 0 again")
+
+
+def test_lines_that_are_not_kept_are_counted(twice: Visitor, scene: Scene) -> None:
+    path = f"/submissions/{scene.submissions['running'].id}"
+    assert "12,345 lines more came than the platform keeps" in twice.see(path)
+    text = twice.see(f"{path}/log.txt")
+    assert "---- Attempt 2 ----\n" in text and text.rstrip().endswith("keeps of one log. ----")
+    assert "more came" not in twice.see(f"/submissions/{scene.submissions['failed'].id}")
+
+
+def test_json_tells_attempts_apart(twice: Visitor, scene: Scene) -> None:
+    lines = twice.client.get(f"/api/v1/submissions/{scene.submissions['running'].id}/log").json()
+    assert {line["epoch"] for line in lines} == {1, 2}
+
+
+def test_one_attempt_has_no_title(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/submissions/{scene.submissions['failed'].id}")
+    assert 'class="log log--single"' in page and "33" in page
