@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,15 +99,15 @@ def draw_within_datasets(
     return draw_rows(rng, features.class_rows, tuples, shots, query)
 
 
-Similarity = Callable[[NDArray, NDArray], NDArray]
+Similarity = Callable[[NDArray[Any], NDArray[Any]], NDArray[Any]]
 
 
-def euclidean_scores(prototypes: NDArray, queries: NDArray) -> NDArray:
+def euclidean_scores(prototypes: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
     """Negative squared distance up to a term of the query: `[T, N, F]`, `[T, m, F]` to `[T, m, N]`."""
     return 2 * queries @ prototypes.transpose(0, 2, 1) - np.vecdot(prototypes, prototypes)[:, None, :]
 
 
-def cosine_scores(prototypes: NDArray, queries: NDArray) -> NDArray:
+def cosine_scores(prototypes: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
     """Inner product with normalised prototypes; the query's length does not change the order."""
     lengths = np.sqrt(np.vecdot(prototypes, prototypes))[..., None]
     return queries @ (prototypes / np.maximum(lengths, 1e-12)).transpose(0, 2, 1)

@@ -10,6 +10,8 @@ With `tp_i` correct, `n_i` query images and `p_i` predictions of class i of an N
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -54,7 +56,9 @@ def score_task(predictions: ArrayLike, labels: ArrayLike, ways: int) -> dict[str
     return {name: float(column[0]) for name, column in columns.items()}
 
 
-def check_tasks(predictions: NDArray, labels: NDArray, ways: NDArray, offsets: NDArray) -> None:
+def check_tasks(
+    predictions: NDArray[Any], labels: NDArray[Any], ways: NDArray[Any], offsets: NDArray[Any]
+) -> None:
     """Raise `BadPrediction` or `BadTask` if the shapes do not fit or a label lies outside its task."""
     _check_shape(predictions, labels, ways, offsets)
     sizes = np.diff(offsets)
@@ -92,12 +96,12 @@ _METRIC_NAMES = (
 
 
 def _metrics(
-    hits: NDArray, truth: NDArray, guesses: NDArray, ways: NDArray
+    hits: NDArray[Any], truth: NDArray[Any], guesses: NDArray[Any], ways: NDArray[Any]
 ) -> dict[str, NDArray[np.float64]]:
     """The metric columns from the three counts of each class of each task."""
     starts = np.cumsum(ways) - ways
 
-    def total(values: NDArray) -> NDArray:
+    def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, starts)
 
     recall = total(hits / truth) / ways
@@ -129,7 +133,9 @@ def _integers(values: ArrayLike, what: str, error: type[BadPrediction] | type[Ba
     return array.astype(np.int64, copy=False)
 
 
-def _check_shape(predictions: NDArray, labels: NDArray, ways: NDArray, offsets: NDArray) -> None:
+def _check_shape(
+    predictions: NDArray[Any], labels: NDArray[Any], ways: NDArray[Any], offsets: NDArray[Any]
+) -> None:
     steps, queries = len(ways) + 1, len(labels)
     if len(offsets) != steps or offsets[0] != 0 or offsets[-1] != queries or (np.diff(offsets) < 0).any():
         raise BadTask(f"The offsets must rise from 0 to {queries} (the number of labels) in {steps} values.")
@@ -141,10 +147,10 @@ def _check_shape(predictions: NDArray, labels: NDArray, ways: NDArray, offsets: 
 
 
 def _check_range(
-    values: NDArray,
-    ways: NDArray,
-    sizes: NDArray,
-    offsets: NDArray,
+    values: NDArray[Any],
+    ways: NDArray[Any],
+    sizes: NDArray[Any],
+    offsets: NDArray[Any],
     what: str,
     error: type[BadPrediction] | type[BadTask],
 ) -> None:

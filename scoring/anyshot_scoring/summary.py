@@ -114,7 +114,7 @@ def require_complete(table: TaskTable, expected_tasks: int | Iterable[int]) -> N
         raise IncompleteRun(missing.tolist(), failed.tolist(), unexpected.tolist(), len(wanted))
 
 
-def group_means(scores: NDArray[np.float64], keys: NDArray) -> tuple[Group, ...]:
+def group_means(scores: NDArray[np.float64], keys: NDArray[Any]) -> tuple[Group, ...]:
     """One group for each distinct key, in the order of the keys."""
     distinct, where = np.unique(keys, return_inverse=True)
     order = np.argsort(where, kind="stable")

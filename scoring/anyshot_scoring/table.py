@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,7 +65,7 @@ class TaskTable:
             raise BadTable(f"The table lacks the columns {', '.join(missing)}.")
         return cls(**{name: _convert(name, columns[name]) for name in COLUMNS})
 
-    def columns(self) -> dict[str, NDArray]:
+    def columns(self) -> dict[str, NDArray[Any]]:
         """The columns by name, in their fixed order, without copying."""
         return {name: getattr(self, name) for name in COLUMNS}
 
@@ -75,7 +76,7 @@ class TaskTable:
             raise BadTable("There is no table to concatenate.")
         return cls(**{name: np.concatenate([getattr(t, name) for t in tables]) for name in COLUMNS})
 
-    def select(self, rows: NDArray) -> TaskTable:
+    def select(self, rows: NDArray[Any]) -> TaskTable:
         """The given rows: a boolean mask or integer positions."""
         return TaskTable(**{name: column[rows] for name, column in self.columns().items()})
 
@@ -87,7 +88,7 @@ class TaskTable:
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(TaskTable))
 
 
-def _convert(name: str, values: ArrayLike) -> NDArray:
+def _convert(name: str, values: ArrayLike) -> NDArray[Any]:
     """Convert one column to its type; integers must be whole, so that 4.7 ways never becomes 4."""
     array = np.asarray(values)
     try:

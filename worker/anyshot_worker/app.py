@@ -30,7 +30,7 @@ def make_app(settings: WorkerSettings, desk: Desk) -> Celery:
         task_default_queue=QUEUE_PREFIX + settings.hardware_class,
     )
 
-    @app.task(name=CELERY_TASK)
+    @app.task(name=CELERY_TASK)  # pyright: ignore[reportUntypedFunctionDecorator]
     def ring(run_id: str) -> None:
         """Somebody says that there may be work; the argument only tells for the log which run it was."""
         del run_id

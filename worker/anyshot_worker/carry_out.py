@@ -80,7 +80,7 @@ def _outcome(attempt: Attempt[Any]) -> Complete | Failure | None:
         )
 
 
-def _announce(attempt: Attempt, outcome: Complete | Failure | None) -> None:
+def _announce(attempt: Attempt[Any], outcome: Complete | Failure | None) -> None:
     run, epoch, client = attempt.assignment.run_id, attempt.assignment.epoch, attempt.site.client
     if isinstance(outcome, Complete):
         client.complete(run, outcome)
@@ -94,7 +94,7 @@ def _announce(attempt: Attempt, outcome: Complete | Failure | None) -> None:
         client.fail(run, _failure(attempt, outcome))
 
 
-def _failure(attempt: Attempt, failure: Failure) -> Fail:
+def _failure(attempt: Attempt[Any], failure: Failure) -> Fail:
     _keep_log(attempt)
     if failure.private:
         log.error("run %s: %s %s", attempt.assignment.run_id, failure.verdict, failure.private)

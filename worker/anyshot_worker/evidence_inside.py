@@ -4,6 +4,7 @@ Reads the zip from standard input (8 bytes of length, then the bytes), prints on
 torch files are read with `weights_only`, NumPy files without pickle.
 """
 
+# pyright: reportMissingParameterType=false
 import ast
 import hashlib
 import io
@@ -86,7 +87,7 @@ def inspect_archive(archive, prefix=""):
             files.append(inspect_file(path, data))
         elif not path.endswith(".py"):
             small.append((path, data))
-    if sum(len(data) for path, data in small) >= ENOUGH:  # weights in many small pieces
+    if sum(len(data) for _, data in small) >= ENOUGH:  # weights in many small pieces
         files += [inspect_file(path, data) for path, data in small]
     return files, code
 

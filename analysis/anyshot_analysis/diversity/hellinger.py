@@ -8,6 +8,7 @@ Hellinger distance of two independent classes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,7 +58,7 @@ def squared_hellinger(m1: ArrayLike, s1: ArrayLike, m2: ArrayLike, s2: ArrayLike
     return -np.expm1(exponent)
 
 
-def deviation_nodes(benchmark: GaussianBenchmark, nodes: int = NODES) -> tuple[NDArray, NDArray]:
+def deviation_nodes(benchmark: GaussianBenchmark, nodes: int = NODES) -> tuple[NDArray[Any], NDArray[Any]]:
     """Nodes and weights (sum 1) of the distribution of a class's standard deviation |N(mu_s, sigma_s)|."""
     mean, spread = abs(benchmark.mu_s), benchmark.sigma_s
     if spread == 0:

@@ -17,13 +17,15 @@ from anyshot_scoring.reliability.over_datasets import MARGIN
 class Parameters:
     """`rule` ranks the board; `margin` is the difference in score that does not matter.
 
-    `feedback` holds scores of the feedback phase by submission; `names` what to show.
+    `feedback` holds scores of the feedback phase by submission; `submissions` how many its team had scored there, or
+    here where there is no feedback phase; `names` what to show.
     """
 
     replicates: int = 2000
     rule: str = "worst_run"
     margin: float = MARGIN
     feedback: dict[str, float] = field(default_factory=dict)
+    submissions: dict[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     seed: int = 0
 
@@ -47,6 +49,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         matrix,
         classes=classes,
         feedback=parameters.feedback or None,
+        submissions=parameters.submissions or None,
         rule=parameters.rule,
         margin=parameters.margin,
         replicates=parameters.replicates,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,12 @@ from anyshot_analysis.heads.problem import Array, Problem
 from anyshot_analysis.task_level.splits import Plan, plan_for
 from anyshot_analysis.undefined import Quantity, Undefined
 
-FitPredict = Callable[[NDArray, NDArray[np.int64], NDArray], NDArray[np.int64]]
+FitPredict = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], NDArray[np.int64]]
 BATCH = 50
 
 
 def estimate_any(
-    fit_predict: FitPredict, images: NDArray, labels: NDArray[np.int64], evaluator: str, seed: int = 0
+    fit_predict: FitPredict, images: NDArray[Any], labels: NDArray[np.int64], evaluator: str, seed: int = 0
 ) -> Quantity:
     """The estimate of one task for any learner.
 

@@ -82,7 +82,7 @@ def clean(text: str, limit: int = LABEL_LENGTH) -> str:
     return plain if len(plain) <= limit else plain[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def style(i: int) -> tuple[str, str, str | tuple]:
+def style(i: int) -> tuple[str, str, str | tuple[int, tuple[int, ...]]]:
     """Colour, marker and dashes of series i: no two of the first 64 are alike."""
     n = len(PALETTE)
     return PALETTE[i % n], MARKERS[(i + i // n) % n], DASHES[(i + i // n) % n]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -76,7 +77,7 @@ def draw_heat_map(
     return draw(title, description, paint, height=max(2.2, min(8.0, 1.4 + 0.36 * len(labels))))
 
 
-def _paint_ridge(axes: Axes, base: float, values: NDArray, edges: NDArray) -> None:
+def _paint_ridge(axes: Axes, base: float, values: NDArray[Any], edges: NDArray[Any]) -> None:
     counts, _ = np.histogram(values, edges)
     heights = base + 0.82 * counts / counts.max()
     axes.stairs(heights, edges, baseline=base, fill=True, color=PALETTE[0], alpha=0.45)
@@ -86,7 +87,7 @@ def _paint_ridge(axes: Axes, base: float, values: NDArray, edges: NDArray) -> No
     axes.plot([median], [base], color=INK, marker="|", markersize=14)
 
 
-def _paint_cells(axes: Axes, values: NDArray, low: float | None, high: float | None) -> None:
+def _paint_cells(axes: Axes, values: NDArray[Any], low: float | None, high: float | None) -> None:
     """Opacity of one colour instead of a colour map, so that the chart suits light and dark pages."""
     floor = np.nanmin(values) if low is None else low
     ceiling = np.nanmax(values) if high is None else high
@@ -107,12 +108,12 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return array[np.isfinite(array)]
 
 
-def _quantile_words(values: NDArray) -> str:
+def _quantile_words(values: NDArray[Any]) -> str:
     parts = zip(_LEVELS, np.percentile(values, _LEVELS), strict=True)
     return f"{len(values):,} tasks, " + ", ".join(f"{level} % below {value:.3f}" for level, value in parts)
 
 
-def _extreme_words(values: NDArray, rows: Sequence[str], columns: Sequence[str]) -> str:
+def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> str:
     if not np.isfinite(values).any():
         return "There is nothing to draw yet."
     i, j = divmod(int(np.nanargmin(values)), values.shape[1])

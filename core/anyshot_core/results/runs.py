@@ -202,7 +202,7 @@ def _open_archive(path: Path) -> Iterator[tuple[Identity, TaskTable]]:
             yield _of_archive({name: values[own] for name, values in columns.items()}, path.name)
 
 
-def _of_archive(columns: Mapping[str, NDArray], name: str) -> tuple[Identity, TaskTable]:
+def _of_archive(columns: Mapping[str, NDArray[Any]], name: str) -> tuple[Identity, TaskTable]:
     def first(column: str) -> str:
         return str(columns[column][0])
 

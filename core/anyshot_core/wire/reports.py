@@ -14,7 +14,7 @@ from anyshot_core.wire.protocols import ProtocolField
 
 
 class Flips(Message):
-    """Reliability of a ranking; `names` and `feedback` are by submission."""
+    """Reliability of a ranking; `names`, `feedback` and `submissions` (of its team, scored) are by submission."""
 
     analysis: Literal["flips"] = "flips"
     replicates: int = Field(gt=0)
@@ -22,6 +22,7 @@ class Flips(Message):
     rule: str
     names: dict[str, str]
     feedback: dict[str, float]
+    submissions: dict[str, int] = Field(default={})
 
 
 class Difficulty(Message):

@@ -79,7 +79,7 @@ def _decimals(value: Any) -> int:
 
 def _boards_v2(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]]:
     raw = data.get("leaderboards") or data.get("leaderboard")
-    found = raw if isinstance(raw, list) else [raw] if isinstance(raw, dict) else []
+    found: list[Any] = raw if isinstance(raw, list) else [raw]
     boards: list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]] = []
     for index, board in enumerate(found):
         if not isinstance(board, dict):

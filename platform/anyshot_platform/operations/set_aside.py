@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
@@ -52,7 +53,7 @@ def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     return sorted(found, key=lambda one: one.since, reverse=True)[:limit]
 
 
-def _newest(query: Select, column: object, limit: int) -> Select:
+def _newest(query: Select[Any], column: object, limit: int) -> Select[Any]:
     return query.order_by(column.desc()).limit(limit)  # pyright: ignore[reportAttributeAccessIssue]
 
 

@@ -9,6 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anyshot_scoring.adaptive import (
+    GapCheck,
+    Luck,
+    check_gap,
+    noise_of_differences,
+    owed_to_repetition,
+)
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
 from anyshot_scoring.reliability.agreement import tau_between, tau_between_runs
@@ -81,6 +88,19 @@ class FeedbackAgreement:
 
 
 @dataclass(frozen=True)
+class Repetition:
+    """A board that was asked many times. `noise` is of one submission's own, over draws of tasks, as a deviation.
+
+    `luck` says of each team, best first, what its score owes to its submissions at most; undefined in a final phase,
+    where the submissions were chosen by other scores: there the fall from the feedback phase (`gap`) tells.
+    """
+
+    noise: float
+    luck: tuple[Luck, ...] | Undefined
+    gap: GapCheck | Undefined
+
+
+@dataclass(frozen=True)
 class Assessment:
     """The report. `keys`, `scores` and `points` are in the order of the board, best first; so are the arrays inside.
 
@@ -104,6 +124,7 @@ class Assessment:
     plan: Plan | Undefined
     seeds_tau: float | Undefined
     feedback: FeedbackAgreement | Undefined
+    repetition: Repetition | Undefined
     rules: tuple[SeedRuleEffect, ...] | Undefined
     ways: Strata
     shots: Strata
@@ -118,6 +139,7 @@ def assess(
     *,
     classes: ClassMatrix | None = None,
     feedback: Mapping[str, float] | None = None,
+    submissions: Mapping[str, int] | None = None,
     rule: Rule | str = "worst_run",
     top: int = 3,
     margin: float = MARGIN,
@@ -127,10 +149,10 @@ def assess(
     """Assess a board of submissions that were run on the same tasks (`align`).
 
     The columns of the matrix must be in the order of submission, which breaks ties. `feedback` has scores of the
-    feedback phase by key. `top` is how many places should be settled, `margin` the difference that does not matter.
-    Planning, seeds and flips over classes speak of
-    the mean over runs, flips over datasets of the runs that count, all else of what the rule ranks by. Raises
-    `ScoringError` for under 1,000 replicates.
+    feedback phase by key, `submissions` how many its team had scored in the phase where it chose this one (the
+    feedback phase, where there is one). `top` is how many places should be settled, `margin` the difference that does
+    not matter. Planning, seeds and flips over classes speak of the mean over runs, flips over datasets of the runs that
+    count, all else of what the rule ranks by. Raises `ScoringError` for under 1,000 replicates.
     """
     if replicates < FEWEST_REPLICATES:
         raise ScoringError(f"{replicates} replicates are too few: at least {FEWEST_REPLICATES} are needed.")
@@ -166,6 +188,7 @@ def assess(
         plan=_plan(board, own, top),
         seeds_tau=tau_between_runs(board),
         feedback=_compare_feedback(board.keys, points, feedback),
+        repetition=_weigh_repetition(board, points, feedback, submissions),
         rules=_judge_rules(board, replicates, seed),
         ways=order_by(board, "ways"),
         shots=order_by(board, "shots"),
@@ -175,7 +198,7 @@ def assess(
 def _report(
     board: ScoreMatrix,
     classes: ClassMatrix | None,
-    points: NDArray,
+    points: NDArray[Any],
     population: Population,
     rule: Rule,
     replicates: int,
@@ -205,8 +228,8 @@ def _report(
 
 def _neighbours(
     keys: tuple[str, ...],
-    points: NDArray,
-    drawn: NDArray,
+    points: NDArray[Any],
+    drawn: NDArray[Any],
     ranks: RankReliability,
     model: BoardModel | Undefined,
     units: int,
@@ -240,7 +263,7 @@ def _neighbour_flips(
 
 
 def _half_flips(
-    differences: NDArray, strata: NDArray | None, replicates: int, seed: int
+    differences: NDArray[Any], strata: NDArray[Any] | None, replicates: int, seed: int
 ) -> Flips | Undefined:
     if differences.mean() < 0:
         return Undefined("the mean over these units has the other order than the board")
@@ -265,7 +288,7 @@ def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> Plan | U
 
 
 def _compare_feedback(
-    keys: tuple[str, ...], points: NDArray, feedback: Mapping[str, float] | None
+    keys: tuple[str, ...], points: NDArray[Any], feedback: Mapping[str, float] | None
 ) -> FeedbackAgreement | Undefined:
     if feedback is None:
         return Undefined("there is no feedback phase to compare with")
@@ -277,6 +300,25 @@ def _compare_feedback(
     return FeedbackAgreement(
         tau_between(own, feedback), max(own[key] for key in common) - own[leader], len(common)
     )
+
+
+def _weigh_repetition(
+    board: ScoreMatrix,
+    points: NDArray[Any],
+    feedback: Mapping[str, float] | None,
+    submissions: Mapping[str, int] | None,
+) -> Repetition | Undefined:
+    if not submissions or not set(board.keys) <= set(submissions):
+        return Undefined("nobody said how many submissions each team had scored")
+    noise = noise_of_differences(board.scores)
+    if isinstance(noise, Undefined):
+        return noise
+    own = dict(zip(board.keys, points.tolist(), strict=True))
+    if feedback:
+        elsewhere = Undefined("the submissions were chosen by their scores in the feedback phase")
+        return Repetition(noise, elsewhere, check_gap(feedback, own, submissions))
+    luck = owed_to_repetition(own, {key: submissions[key] for key in own}, noise)
+    return Repetition(noise, luck, Undefined("there is no feedback phase to compare with"))
 
 
 def _judge_rules(board: ScoreMatrix, replicates: int, seed: int) -> tuple[SeedRuleEffect, ...] | Undefined:

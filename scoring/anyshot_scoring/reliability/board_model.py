@@ -12,6 +12,7 @@ factor. C is shrunken towards equal variances by the oracle approximating formul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def model_board(
     return _summary(levels, again, scores, tau, float(np.sqrt(noise.mean())), units)
 
 
-def _noise(replicates: NDArray, units: int) -> tuple[NDArray, NDArray, float]:
+def _noise(replicates: NDArray[Any], units: int) -> tuple[NDArray[Any], NDArray[Any], float]:
     """Axes `[S, S - 1]` of the differences between submissions, the variance along each, and degrees of freedom."""
     count = replicates.shape[1]
     contrasts = _contrasts(count)
@@ -90,12 +91,12 @@ def _noise(replicates: NDArray, units: int) -> tuple[NDArray, NDArray, float]:
     return contrasts @ axes, np.maximum(variances, 0.0), freedom
 
 
-def _contrasts(count: int) -> NDArray:
+def _contrasts(count: int) -> NDArray[Any]:
     """Orthonormal axes `[S, S - 1]` of what sums to 0."""
     return np.linalg.qr(np.eye(count)[:, :-1] - 1.0 / count)[0]
 
 
-def _shrinkage(covariance: NDArray, freedom: int) -> float:
+def _shrinkage(covariance: NDArray[Any], freedom: int) -> float:
     """The oracle approximating share of equal variances in a covariance `[p, p]` (Chen et al. 2010, eq. 23)."""
     p = len(covariance)
     if p == 1:
@@ -106,8 +107,8 @@ def _shrinkage(covariance: NDArray, freedom: int) -> float:
 
 
 def _draw_spreads(
-    observed: NDArray, variances: NDArray, freedom: float, rng: np.random.Generator
-) -> tuple[NDArray, NDArray]:
+    observed: NDArray[Any], variances: NDArray[Any], freedom: float, rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draws of tau and of the factor of the noise from their joint posterior, on a grid."""
     quantiles = stats.chi2.ppf((np.arange(_FACTORS) + 0.5) / _FACTORS, freedom)
     factors = freedom / quantiles
@@ -124,7 +125,12 @@ def _draw_spreads(
 
 
 def _summary(
-    levels: NDArray, again: NDArray, scores: NDArray, tau: NDArray, noise: float, units: int
+    levels: NDArray[Any],
+    again: NDArray[Any],
+    scores: NDArray[Any],
+    tau: NDArray[Any],
+    noise: float,
+    units: int,
 ) -> BoardModel:
     count, leader = levels.shape[1], int(np.argmax(scores))
     best = np.bincount(levels.argmax(axis=1), minlength=count) / len(levels)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,13 +119,13 @@ def plan_size(differences: ArrayLike, lead: float, flip: float = 0.05) -> int | 
     return max(1, int(np.ceil(needed - 1e-9)))
 
 
-def _groups(values: NDArray, strata: NDArray) -> list[NDArray]:
+def _groups(values: NDArray[Any], strata: NDArray[Any]) -> list[NDArray[Any]]:
     if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all() or len(strata) != len(values):
         raise ScoringError("Flips need a flat array of finite differences, and a stratum for each.")
     return [values[strata == stratum] for stratum in np.unique(strata)]
 
 
-def _check(groups: list[NDArray], size: int, subsets: int) -> None:
+def _check(groups: list[NDArray[Any]], size: int, subsets: int) -> None:
     if subsets < FEWEST_SUBSETS:
         raise ScoringError(f"{subsets} subsets are too few: at least {FEWEST_SUBSETS} are needed.")
     smallest = min(len(group) for group in groups)
@@ -132,7 +133,7 @@ def _check(groups: list[NDArray], size: int, subsets: int) -> None:
         raise ScoringError(f"Subsets of {size} cannot be drawn of {smallest}.")
 
 
-def _all_means(groups: list[NDArray], size: int) -> NDArray[np.float64]:
+def _all_means(groups: list[NDArray[Any]], size: int) -> NDArray[np.float64]:
     """Means over the groups' means of all their subsets of `size`, each combination once."""
     total = np.zeros(1)
     for group in groups:
@@ -141,12 +142,14 @@ def _all_means(groups: list[NDArray], size: int) -> NDArray[np.float64]:
     return total / len(groups)
 
 
-def _random_means(groups: list[NDArray], size: int, subsets: int, seed: int) -> NDArray[np.float64]:
+def _random_means(groups: list[NDArray[Any]], size: int, subsets: int, seed: int) -> NDArray[np.float64]:
     rng = np.random.default_rng(seed)
     return np.asarray(sum(_subset_means(group, size, subsets, rng) for group in groups)) / len(groups)
 
 
-def _subset_means(values: NDArray, size: int, subsets: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _subset_means(
+    values: NDArray[Any], size: int, subsets: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Means of `subsets` random subsets without replacement, in blocks of bounded size."""
     means = np.empty(subsets)
     step = max(1, 2_000_000 // len(values))
@@ -161,7 +164,7 @@ def _subset_means(values: NDArray, size: int, subsets: int, rng: np.random.Gener
     return means
 
 
-def _subset_variance(values: NDArray, size: int) -> float:
+def _subset_variance(values: NDArray[Any], size: int) -> float:
     if len(values) < 2:
         return 0.0
     return float(values.var(ddof=1) * (1 - size / len(values)) / size)

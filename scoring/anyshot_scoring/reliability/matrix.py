@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +60,7 @@ class ScoreMatrix:
         """The scores `[T]` of one submission."""
         return self.scores[:, self.keys.index(key)]
 
-    def select(self, rows: NDArray) -> ScoreMatrix:
+    def select(self, rows: NDArray[Any]) -> ScoreMatrix:
         """The same submissions on some of the tasks."""
         names = ("scores", "task", "run", "dataset", "ways", "shots")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
@@ -178,7 +179,7 @@ def _stack(key: str, runs: Sequence[TaskTable]) -> tuple[TaskTable, NDArray[np.i
 
 
 def _require_same(
-    first: str, reference: TaskTable, run: NDArray, key: str, table: TaskTable, runs: NDArray
+    first: str, reference: TaskTable, run: NDArray[Any], key: str, table: TaskTable, runs: NDArray[Any]
 ) -> None:
     if len(table) != len(reference) or not np.array_equal(run, runs):
         raise NotComparable(f"The submissions {first} and {key} do not have the same runs and tasks.")

@@ -178,7 +178,7 @@ def friedman(ranks: NDArray[np.float64]) -> float:
     return float(stats.f.sf(between * (datasets - 1) / rest, entries - 1, (entries - 1) * (datasets - 1)))
 
 
-def _stretches(ranks: NDArray, difference: float) -> tuple[tuple[int, ...], ...]:
+def _stretches(ranks: NDArray[Any], difference: float) -> tuple[tuple[int, ...], ...]:
     order = np.argsort(ranks, kind="stable")
     sorted_ranks = ranks[order]
     ends = [int(np.searchsorted(sorted_ranks, rank + difference, side="right")) for rank in sorted_ranks]
@@ -206,15 +206,15 @@ def signed_rank_probabilities(
     return float(shares[0]), float(shares[1]), float(shares[2])
 
 
-def _step(values: NDArray) -> NDArray:
+def _step(values: NDArray[Any]) -> NDArray[Any]:
     return np.where(np.abs(values) < 1e-12, 0.5, (values > 0).astype(np.float64))
 
 
-def _mass(weights: NDArray, region: NDArray) -> NDArray:
+def _mass(weights: NDArray[Any], region: NDArray[Any]) -> NDArray[Any]:
     return ((weights @ region) * weights).sum(axis=1)
 
 
-def _pairs(keys: Sequence[str], values: NDArray, margin: float, seed: int) -> tuple[DatasetPair, ...]:
+def _pairs(keys: Sequence[str], values: NDArray[Any], margin: float, seed: int) -> tuple[DatasetPair, ...]:
     places = list(combinations(range(len(keys)), 2))
     tests = [signed_rank_p(values[:, i] - values[:, j]) for i, j in places]
     corrected = holm(tests)
@@ -225,7 +225,7 @@ def _pairs(keys: Sequence[str], values: NDArray, margin: float, seed: int) -> tu
 
 
 def _pair(
-    first: str, second: str, gaps: NDArray, p: float, corrected: float, margin: float, seed: int
+    first: str, second: str, gaps: NDArray[Any], p: float, corrected: float, margin: float, seed: int
 ) -> DatasetPair:
     above, same, below = signed_rank_probabilities(gaps, margin, seed)
     return DatasetPair(
@@ -266,7 +266,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def _scores(
-    board: ScoreMatrix, values: NDArray, join: Join, replicates: int, seed: int
+    board: ScoreMatrix, values: NDArray[Any], join: Join, replicates: int, seed: int
 ) -> tuple[DatasetScore, ...]:
     rule, units = find_rule(f"{join.name}_run"), len(board.datasets)
     scores = rule.points(board.run_means(), board.run_dataset_means())
@@ -288,7 +288,7 @@ def _scores(
     )
 
 
-def _plain(score: float, values: NDArray, shares: NDArray) -> Interval:
+def _plain(score: float, values: NDArray[Any], shares: NDArray[Any]) -> Interval:
     """The t-interval of a mean of D datasets' values that are weighted by their shares of the tasks."""
     units = len(values)
     deviation = float(np.sqrt(units / (units - 1) * np.sum((shares * (values - score)) ** 2)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,14 +116,14 @@ def count_units(matrix: ScoreMatrix, population: Population, classes: ClassMatri
     return len(matrix.scores)
 
 
-def _plain(difference: NDArray, confidence: float) -> Interval | Undefined:
+def _plain(difference: NDArray[Any], confidence: float) -> Interval | Undefined:
     mean, half = t_interval(difference, confidence)
     if half is None:
         return Undefined("a single task has no interval")
     return Interval(mean - half, mean + half, confidence, len(difference))
 
 
-def _by_dataset(difference: NDArray, matrix: ScoreMatrix, confidence: float) -> Interval | Undefined:
+def _by_dataset(difference: NDArray[Any], matrix: ScoreMatrix, confidence: float) -> Interval | Undefined:
     n = np.bincount(matrix.dataset, minlength=len(matrix.datasets))
     if len(n) < 2:
         return Undefined("a single dataset says nothing about others")

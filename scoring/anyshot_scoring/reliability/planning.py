@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,7 +170,7 @@ def _class_variance(classes: ClassMatrix, pair: tuple[int, int]) -> tuple[float,
     return max(0.0, between - _noise_of_means(by_run, classes.shares)), float(stats.hmean(counts))
 
 
-def _noise_of_means(by_run: NDArray, shares: NDArray) -> float:
+def _noise_of_means(by_run: NDArray[Any], shares: NDArray[Any]) -> float:
     """Mean over the classes of the variance of a class's mean over runs, 0 for a single run."""
     full = (shares > 0).all(axis=0)
     if len(by_run) < 2 or not full.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,9 @@ def find_groups(rank: NDArray[np.int64], separated: NDArray[np.bool_]) -> tuple[
     return tuple(tuple(order[start:stop].tolist()) for start, stop in stretches)
 
 
-def _studentised(scores: NDArray, replicates: NDArray) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def _studentised(
+    scores: NDArray[Any], replicates: NDArray[Any]
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """|replicated - observed difference| / spread, `[B, S, S]`, and the spreads `[S, S]`.
 
     At most 1,000 replicates are kept here: 1,000 x 100 x 100 in single precision are 40 MB.
@@ -106,7 +109,7 @@ def _most_replicates(submissions: int) -> int:
     return max(1_000, 40_000_000 // (4 * max(submissions, 1) ** 2))
 
 
-def _quantile(statistic: NDArray, j: int, confidence: float) -> float:
+def _quantile(statistic: NDArray[Any], j: int, confidence: float) -> float:
     return float(np.quantile(statistic[:, j, :].max(axis=1, initial=0.0), confidence))
 
 

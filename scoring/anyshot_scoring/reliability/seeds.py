@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,7 +80,9 @@ def simulate_rules(
     return [_judge_rule(rule, JOINS[rule](drawn), model.level, winner_by_mean) for rule in rules]
 
 
-def _judge_rule(rule: str, scores: NDArray, level: NDArray, winner_by_mean: NDArray) -> SeedRuleEffect:
+def _judge_rule(
+    rule: str, scores: NDArray[Any], level: NDArray[Any], winner_by_mean: NDArray[Any]
+) -> SeedRuleEffect:
     winners = scores.argmax(axis=1)
     return SeedRuleEffect(
         rule=rule,
@@ -90,7 +93,7 @@ def _judge_rule(rule: str, scores: NDArray, level: NDArray, winner_by_mean: NDAr
     )
 
 
-def _mean_tau(scores: NDArray, level: NDArray) -> float | Undefined:
+def _mean_tau(scores: NDArray[Any], level: NDArray[Any]) -> float | Undefined:
     """Mean tau-b over competitions; scores are continuous, so only the levels can tie."""
     exact = tau_b(level, level)
     if isinstance(exact, Undefined):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ def order_by(board: ScoreMatrix, axis: Axis) -> Strata:
     return Strata(axis, tuple(strata), tuple(c for c in crossings if c.turned))
 
 
-def _stratum(keys: tuple[str, ...], value: int, rows: NDArray, overall: NDArray) -> Stratum:
+def _stratum(keys: tuple[str, ...], value: int, rows: NDArray[Any], overall: NDArray[Any]) -> Stratum:
     intervals = [t_interval(column) for column in rows.T]
     scores = np.array([mean for mean, _ in intervals])
     return Stratum(
@@ -84,7 +84,7 @@ def _stratum(keys: tuple[str, ...], value: int, rows: NDArray, overall: NDArray)
 
 
 def _crossing(
-    keys: tuple[str, ...], i: int, values: NDArray[np.int64], rows: list[NDArray], confidence: float
+    keys: tuple[str, ...], i: int, values: NDArray[np.int64], rows: list[NDArray[Any]], confidence: float
 ) -> Crossing:
     turned: list[int] = []
     certain: list[int] = []

@@ -8,7 +8,7 @@ from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_see
 from anyshot_starting_kit.cli.exits import Exit
 
 
-class SeedType(click.ParamType):
+class SeedType(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]: generic in new versions of click only
     """A whole number, or 64 hex digits."""
 
     name = "seed"

@@ -17,7 +17,7 @@ def adapt(
     inputs: Tensor,
     labels: Tensor,
     settings: AdaptationSettings,
-    forward: Callable | None = None,
+    forward: Callable[..., Tensor] | None = None,
 ) -> nn.Module:
     """Train all of `module` with Adam on random batches of the support: `test_steps` of `test_batch` at `test_rate`.
 

@@ -143,7 +143,12 @@ def declared_settings(module: Path) -> type[Settings] | None:
     own = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == reader]
     if not own or not all(isinstance(base, ast.Name) and base.id in GROUPS for base in own[0].bases):
         return GROUPS.get(reader)
-    names = {**GROUPS, "BadSettings": BadSettings, "dataclass": dataclass, "__name__": __name__}
+    names: dict[str, Any] = {
+        **GROUPS,
+        "BadSettings": BadSettings,
+        "dataclass": dataclass,
+        "__name__": __name__,
+    }
     code = ast.fix_missing_locations(ast.Module(body=[own[0]], type_ignores=[]))
     exec(compile(code, str(module), "exec", future.annotations.compiler_flag), names)
     return names[reader]

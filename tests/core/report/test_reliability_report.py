@@ -103,3 +103,38 @@ def test_too_few_replicates_are_refused(matrix):
 def test_no_common_submission_with_the_feedback_phase_is_said(matrix):
     data = assess(matrix, replicates=1_000, feedback={"other": 0.5}).to_dict()
     assert data["feedback"] == {"undefined": "no submission stands on both boards"}
+
+
+def test_what_a_leader_owes_to_many_submissions_is_said(matrix):
+    """A board where one team asked a hundred times: known maximum, known noise, and the words of the page."""
+    counts = {"s0": 1, "s1": 2, "s2": 1, "s3": 100}
+    assessment = assess(matrix, replicates=1_000, submissions=counts)
+    luck = {row.team: row.owed for row in assessment.repetition.luck}
+    own = matrix.scores - matrix.scores.mean(axis=1, keepdims=True)
+    n, s = own.shape
+    noise = np.sqrt(((own - own.mean(axis=0)) ** 2).sum() / ((n - 1) * (s - 1)) / n)
+    assert luck["s0"] == 0 and luck["s3"] == pytest.approx(2.5075936 * noise)
+    assert luck["s1"] == pytest.approx(noise / np.sqrt(np.pi))
+    page = " ".join(reliability_html(assessment, NAMES).split())
+    assert (
+        f"<td>s3</td> <td>{assessment.scores[list(assessment.keys).index('s3')]:.4f}</td> <td>100</td>"
+        in page
+    )
+    assert f"<td>{luck['s3']:.4f}</td>" in page
+    assert "nobody said how many submissions" in reliability_html(assess(matrix, replicates=1_000))
+
+
+def test_the_fall_from_feedback_to_final_shows_repetition():
+    """Equal teams whose feedback scores rose with the number of their submissions, and only there."""
+    matrix = draw_matrix(3, [0.5] * 6)
+    counts = {key: 4**i for i, key in enumerate(matrix.keys)}
+    final = assess(matrix, replicates=1_000, submissions=counts)
+    points = dict(zip(final.keys, final.points, strict=True))
+    feedback = {key: points[key] + 0.02 * i for i, key in enumerate(matrix.keys)}
+    assessment = assess(matrix, replicates=1_000, submissions=counts, feedback=feedback)
+    assert assessment.repetition.gap.low > 0
+    page = " ".join(reliability_html(assessment).split())
+    assert "repeated submissions bought a part of the feedback scores" in page
+    assert "chosen by their scores in the feedback phase" in page
+    honest = assess(matrix, replicates=1_000, submissions=counts, feedback=points)
+    assert "not seen to have bought anything" in " ".join(reliability_html(honest).split())

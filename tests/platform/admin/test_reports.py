@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,18 @@ def test_the_platform_offers_what_the_workers_can_compute() -> None:
 
 @pytest.fixture
 def board(site: Site) -> Site:
-    """Four teams with three seeded runs each on thirty tasks, on either database; zeta is hardly worse than pia."""
+    """Four teams with three seeded runs each on thirty tasks, on either database; zeta is hardly worse than pia.
+
+    The last, uma, submits twice.
+    """
     worker = site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])
-    for place, (name, skill) in enumerate((("pia", 0.6), ("zeta", 0.595), ("rob", 0.4), ("uma", 0.2))):
-        assert site.member(name).submit().status_code == 201
+    skills = {"pia": 0.6, "zeta": 0.595, "rob": 0.4, "uma": 0.2}
+    members = {name: site.member(name) for name in skills}
+    for place, name in enumerate([*skills, "uma"]):
+        assert members[name].submit().status_code == 201
         for run in range(3):
-            finish_with_results(worker, skill, seed=10 * place + run)
+            finish_with_results(worker, skills[name], seed=10 * place + run)
     return site
 
 
@@ -66,6 +72,8 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     ):
         assert words in shown, words
     assert "data-watch" not in shown
+    (row,) = re.findall(r"<td>uma</td>\s*<td>[\d.]+</td>\s*<td>(\d+)</td>\s*<td>([\d.]+)</td>", shown)
+    assert row[0] == "2" and float(row[1]) > 0, "what a score owes to how often its team submitted"
     numbers = owner.call("GET", f"{API}/{address.rpartition('/')[2]}").json()
     assert numbers["state"] == "finished"
     result = numbers["result"]["result"]

@@ -42,6 +42,7 @@ class Stander:
     name: str
     baseline: bool
     feedback: float | None  # the score of the submission that it was entered with
+    submissions: int  # how many its team had scored where it was chosen
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class BoardInputs:
         """Scores of the feedback phase, by submission."""
         return {s.submission: s.feedback for s in self.standers if s.feedback is not None}
 
+    @property
+    def submissions(self) -> dict[str, int]:
+        """How many submissions each one's team had scored in the phase where this one was chosen."""
+        return {stander.submission: stander.submissions for stander in self.standers}
+
 
 def gather_board(session: Session, version: PhaseVersion, league: League) -> BoardInputs:
     """All who stand on the board with their results, best first, those out of the ranking last.
@@ -73,31 +79,46 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
     Raises `NothingToReport` where the results of one of them are no longer kept.
     """
     rows = session.execute(
-        select(BoardRow.submission_id, Team.name, Submission.kind, Submission.comment, Submission.origin_id)
+        select(Submission, Team.name)
+        .join(BoardRow, BoardRow.submission_id == Submission.id)
         .join(Team, Team.id == BoardRow.team_id)
-        .join(Submission, Submission.id == BoardRow.submission_id)
         .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
         .order_by(~BoardRow.ranked, *BOARD_ORDER)
     ).all()
-    origins: dict[str, float | None] = dict(
-        session.execute(
-            select(Submission.id, Submission.score).where(
-                Submission.id.in_([origin for *_, origin in rows if origin])
-            )
-        ).all()
-    )
-    standers = []
-    for submission, team, kind, comment, origin in rows:
-        baseline = kind == SubmissionKind.BASELINE
-        standers.append(
-            Stander(submission, (comment or team) if baseline else team, baseline, origins.get(origin or ""))
+    wanted = [submission.origin_id for submission, _ in rows if submission.origin_id]
+    origins = {row.id: row for row in session.scalars(select(Submission).where(Submission.id.in_(wanted)))}
+    chosen = [origins.get(submission.origin_id or "", submission) for submission, _ in rows]
+    scored = _count_scored(session, {row.phase_id for row in chosen})
+    standers = [
+        Stander(
+            submission=submission.id,
+            name=(submission.comment or team) if submission.kind == SubmissionKind.BASELINE else team,
+            baseline=submission.kind == SubmissionKind.BASELINE,
+            feedback=None if origin is submission else origin.score,
+            submissions=max(1, scored.get((origin.phase_id, origin.team_id), 0)),
         )
+        for (submission, team), origin in zip(rows, chosen, strict=True)
+    ]
     results = _results_of(session, version, [stander.submission for stander in standers])
     kept = {row.submission for row in results}
     lost = [stander.name for stander in standers if stander.submission not in kept]
     if lost:
         raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
     return BoardInputs(tuple(standers), tuple(results))
+
+
+def _count_scored(session: Session, phases: set[str]) -> dict[tuple[str, str], int]:
+    """How many of a team's entries were scored, by phase and team."""
+    counted = session.execute(
+        select(Submission.phase_id, Submission.team_id, func.count())
+        .where(
+            Submission.phase_id.in_(phases),
+            Submission.kind == SubmissionKind.ENTRY,
+            Submission.score.is_not(None),
+        )
+        .group_by(Submission.phase_id, Submission.team_id)
+    )
+    return {(phase, team): count for phase, team, count in counted}
 
 
 def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
@@ -184,6 +205,7 @@ def board_parameters(
         rule=version.rule.name,
         names=chosen.names,
         feedback=chosen.feedback,
+        submissions=chosen.submissions,
     )
 
 

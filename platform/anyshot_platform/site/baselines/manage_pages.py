@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.errors import Invalid
+from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.phases.service import find_phase, list_phases
@@ -41,7 +42,7 @@ def show_baselines(
         gated=gated,
         leagues=list_leagues(session, access.competition),
         gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
-        seeds=gates.GATE_SEEDS,
+        seeds=GATE_SEEDS,
     )
 
 
@@ -95,7 +96,7 @@ def act_on_baseline(
             return f"{row.name} is queued in {phase.name}."
         if deed == "measure":
             gates.measure_gate(session, services, phase, row, access.viewer.id)
-            return f"{gates.GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
+            return f"{GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
         raise Invalid("There is no such act.")
 
     return act(session, manage_path(access, "/baselines"), "", work)
