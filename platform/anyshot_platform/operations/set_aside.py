@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Select, func, select, update
 from sqlalchemy.orm import Session
@@ -22,6 +22,9 @@ _MOST = 200
 _EMAILS = Email.ended_at.is_not(None), Email.sent.is_(False)
 _DELIVERIES = WebhookDelivery.ended_at.is_not(None), WebhookDelivery.delivered.is_(False)
 _TROUBLES = (Trouble.set_aside_at.is_not(None),)
+
+
+Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     return sorted(found, key=lambda one: one.since, reverse=True)[:limit]
 
 
-def _newest(query: Select[Any], column: object, limit: int) -> Select[Any]:
+def _newest(query: Select[Row], column: object, limit: int) -> Select[Row]:
     return query.order_by(column.desc()).limit(limit)  # pyright: ignore[reportAttributeAccessIssue]
 
 
