@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
@@ -22,9 +22,6 @@ _MOST = 200
 _EMAILS = Email.ended_at.is_not(None), Email.sent.is_(False)
 _DELIVERIES = WebhookDelivery.ended_at.is_not(None), WebhookDelivery.delivered.is_(False)
 _TROUBLES = (Trouble.set_aside_at.is_not(None),)
-
-
-Row = TypeVar("Row", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True)
@@ -56,8 +53,8 @@ def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     return sorted(found, key=lambda one: one.since, reverse=True)[:limit]
 
 
-def _newest(query: Select[Row], column: object, limit: int) -> Select[Row]:
-    return query.order_by(column.desc()).limit(limit)  # pyright: ignore[reportAttributeAccessIssue]
+def _newest(query: Any, column: object, limit: int) -> Any:
+    return query.order_by(column.desc()).limit(limit)
 
 
 def count_set_aside(session: Session) -> int:
@@ -97,4 +94,4 @@ def _release(session: Session, kind: str, identity: str) -> int:
     else:
         where = Trouble.duty == kind, Trouble.subject == identity, *_TROUBLES
         statement = update(Trouble).where(*where).values(**again, set_aside_at=None)
-    return session.execute(statement).rowcount  # pyright: ignore[reportAttributeAccessIssue]
+    return session.execute(statement).rowcount
