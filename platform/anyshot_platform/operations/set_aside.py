@@ -53,7 +53,7 @@ def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     return sorted(found, key=lambda one: one.since, reverse=True)[:limit]
 
 
-def _newest(query: Any, column: object, limit: int) -> Any:
+def _newest(query: Any, column: Any, limit: int) -> Any:
     return query.order_by(column.desc()).limit(limit)
 
 
@@ -94,4 +94,4 @@ def _release(session: Session, kind: str, identity: str) -> int:
     else:
         where = Trouble.duty == kind, Trouble.subject == identity, *_TROUBLES
         statement = update(Trouble).where(*where).values(**again, set_aside_at=None)
-    return session.execute(statement).rowcount
+    return session.execute(statement).rowcount  # pyright: ignore[reportAttributeAccessIssue]
