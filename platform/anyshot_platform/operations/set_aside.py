@@ -40,7 +40,7 @@ def list_set_aside(session: Session, *, limit: int = _MOST) -> list[SetAside]:
     """What is set aside, newest first."""
     emails = session.scalars(_newest(select(Email).where(*_EMAILS), Email.ended_at, limit))
     hooks = select(WebhookDelivery, Webhook.url).join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-    deliveries = session.execute(_newest(hooks.where(*_DELIVERIES), WebhookDelivery.ended_at, limit))
+    deliveries: Any = session.execute(_newest(hooks.where(*_DELIVERIES), WebhookDelivery.ended_at, limit))
     troubles = session.scalars(_newest(select(Trouble).where(*_TROUBLES), Trouble.set_aside_at, limit))
     found = [
         *(SetAside(EMAIL, e.id, f"{e.to}: {e.subject}", e.attempts, e.error, e.ended_at) for e in emails),
