@@ -14,12 +14,13 @@ from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
 from anyshot_core.charts.inline_svg import INK
 
 _LEVELS = (5, 25, 50, 75, 95)
+_FEW = 30  # tasks: fewer are dots, since a histogram of them would draw their noise
 
 
 def draw_distributions(
     series: Mapping[str, ArrayLike], title: str = "Scores over tasks", axis: str = SCORE, bins: int = 40
 ) -> Chart:
-    """One ridge (histogram of all tasks) a series, with the median and the middle half marked."""
+    """A row a series, with the median and the middle half marked: a histogram of all tasks, or few tasks as dots."""
     finite = {name: _finite(values) for name, values in series.items()}
     rows = {name: values for name, values in finite.items() if values.size}
     words = " ".join(f"{name}: {_quantile_words(values)}." for name, values in rows.items())
@@ -78,13 +79,24 @@ def draw_heat_map(
 
 
 def _paint_ridge(axes: Axes, base: float, values: NDArray[Any], edges: NDArray[Any]) -> None:
-    counts, _ = np.histogram(values, edges)
-    heights = base + 0.82 * counts / counts.max()
-    axes.stairs(heights, edges, baseline=base, fill=True, color=PALETTE[0], alpha=0.45)
-    axes.stairs(heights, edges, baseline=base, color=PALETTE[0], linewidth=1.0)
+    if values.size < _FEW:
+        _paint_dots(axes, base, values, edges)
+    else:
+        counts, _ = np.histogram(values, edges)
+        heights = base + 0.82 * counts / counts.max()
+        axes.stairs(heights, edges, baseline=base, fill=True, color=PALETTE[0], alpha=0.45)
+        axes.stairs(heights, edges, baseline=base, color=PALETTE[0], linewidth=1.0)
     quarter, median, three = np.percentile(values, [25, 50, 75])
     axes.plot([quarter, three], [base, base], color=INK, linewidth=3, solid_capstyle="butt")
     axes.plot([median], [base], color=INK, marker="|", markersize=14)
+
+
+def _paint_dots(axes: Axes, base: float, values: NDArray[Any], edges: NDArray[Any]) -> None:
+    """A dot a task, those of one bin above each other."""
+    bins = np.clip(np.digitize(values, edges), 1, len(edges) - 1)
+    above = [int((bins[:place] == own).sum()) for place, own in enumerate(bins)]
+    heights = base + 0.12 + 0.7 * np.array(above) / max(6, *above, 1)
+    axes.plot(values, heights, "o", color=PALETTE[0], markersize=3.5, alpha=0.75)
 
 
 def _paint_cells(axes: Axes, values: NDArray[Any], low: float | None, high: float | None) -> None:

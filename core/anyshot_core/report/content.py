@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_core.charts import Chart, draw_bars, draw_curves, draw_distributions
+from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
 
@@ -96,7 +97,7 @@ def _breakdowns(summary: RunSummary, metric: str) -> tuple[Breakdown, ...]:
         ("By number of ways", "ways", summary.by_ways),
         ("By number of shots", "shots", summary.by_shots),
     ):
-        chart = draw_curves({"score": groups}, title, key, metric)
+        chart = draw_curves({"score": pool_groups(groups)}, title, key, metric)
         made.append(Breakdown(title, key.capitalize(), groups, chart))
     return tuple(made)
 

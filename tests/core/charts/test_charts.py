@@ -190,3 +190,9 @@ def test_an_undefined_interval_has_no_band():
     assert bands(0.1, 0.1, 0.1, 0.1) == 1
     assert bands(None, None, None, None) == 0
     assert bands(0.1, 0.1, None, 0.1, 0.1) == 2
+
+
+def test_few_tasks_are_dots_and_many_a_histogram() -> None:
+    few = draw_distributions({"one": [0.1, 0.4, 0.4, 0.9]}).svg
+    many = draw_distributions({"one": [place / 100 for place in range(100)]}).svg
+    assert few.count("<use") - many.count("<use") >= 3

@@ -264,7 +264,7 @@ def test_provenance_says_how_to_repeat_the_run(visitor: Visitor, scene: Scene) -
     page = visitor.see(f"/submissions/{submission.id}")
     for words in ("Code digest", submission.digest, "Image digest", "Training seed", "Hardware", "Granted"):
         assert words in page, words
-    assert "Memory at most" in page and "up to 2.4 GiB in meta-training" in page
+    assert "Peak memory" in page and "up to 2.4 GiB in meta-training" in page
     seed = scene.version.train_seeds[0]
     assert f"anyshot dry-run proto-net.zip --seed {seed} --budget" in page
     assert not re.search(rf"\b{scene.version.test_seeds[0]}\b", page)

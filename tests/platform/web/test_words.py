@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.database import now
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import count, duration, interval, ordinal, score, size, when
 from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.records import StageTimes
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.site.leaderboards.board_view import find_brackets
 from anyshot_platform.site.submissions.failures import is_own_file, mark_traceback
+from anyshot_platform.site.submissions.progress import forecast_words
 from anyshot_platform.site.submissions.training import summarize_rows
 from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.web.markdown import markdown
@@ -175,3 +180,18 @@ def test_rows_of_the_logger_become_curves() -> None:
 )
 def test_broken_tables_of_the_logger_draw_nothing(text: str) -> None:
     assert summarize_rows(text, "iteration") == ((), "")
+
+
+def _testing(done: int, minutes: float, used: float = 60.0) -> Run:
+    times = StageTimes(meta_testing=now() - timedelta(minutes=minutes))
+    return Run(
+        state=RunState.META_TESTING, tasks_done=done, tasks_total=100, seconds_used=used, stage_times=times
+    )
+
+
+def test_a_run_foretells_when_it_ends_and_whether_its_budget_is_enough() -> None:
+    assert forecast_words(_testing(2, 10), 3600) == ""
+    assert forecast_words(_testing(50, 10), 3600) == "At this pace it ends in about 10 min."
+    words = forecast_words(_testing(10, 10, used=3000.0), 3600)
+    assert words == "At this pace it ends in about 1 h 30 min: more than the 10 min left of the budget."
+    assert forecast_words(Run(state=RunState.META_TRAINING, stage_times=StageTimes()), 3600) == ""

@@ -101,7 +101,7 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
         facts.append(("Task", f"number {run.task_index + 1}" + (f", {', '.join(shape)}" if shape else "")))
     facts.append(("Time used", f"{duration(run.seconds_used)} of {duration(budget)}"))
     if memory := run.used.memory_peak_bytes:
-        facts.append(("Memory at most", size(memory)))
+        facts.append(("Peak memory", size(memory)))
     if run.attempt > 1:
         facts.append(("Attempts", run.attempt))
     facts.append(("Quota", quota_words(submission)))
@@ -120,4 +120,4 @@ def quota_words(submission: Submission) -> str:
         return "It counts: in this phase a cancelled submission costs one of the quota."
     if submission.cause == Cause.INFRASTRUCTURE:
         return "It cost nothing: failures of the platform never count."
-    return "It counts as one submission: the code was run, and the failure was its own."
+    return "Counts toward your quota, because the error was in your code."

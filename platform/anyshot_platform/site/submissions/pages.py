@@ -149,7 +149,7 @@ def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
         "cancel",
         "Cancel the submission",
         [
-            "It stops within seconds, and its place is free for another one. It will have no score.",
+            "It stops within seconds and frees its slot. It will have no score.",
             view.cancel_words,
         ],
     )

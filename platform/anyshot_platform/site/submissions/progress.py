@@ -78,7 +78,7 @@ def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueuePla
         title=run_title(run),
         state=run.state.value,
         stages=_stages(run),
-        words=run_words(run, place, sight.progress(run)),
+        words=f"{run_words(run, place, sight.progress(run))} {forecast_words(run, budget)}".rstrip(),
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,
@@ -150,6 +150,21 @@ def run_words(run: Run, place: QueuePlace | None, progress: str) -> str:
         current = min(run.tasks_done + 1, run.tasks_total)
         return f"Meta-testing: task {current} of {run.tasks_total}."
     return progress if run.state == RunState.PREPARING and progress else words[run.state]
+
+
+def forecast_words(run: Run, budget: float) -> str:
+    """When meta-testing ends at the pace so far, and whether the budget is enough; nothing before three tasks."""
+    began = run.times.meta_testing
+    if run.state != RunState.META_TESTING or run.cancel_requested_at or began is None or run.tasks_done < 3:
+        return ""
+    each = max((now() - in_utc(began)).total_seconds(), 0.0) / run.tasks_done
+    rest, left = each * (run.tasks_total - run.tasks_done), budget - run.seconds_used
+    words = f"At this pace it ends in about {duration(rest)}"
+    return (
+        f"{words}: more than the {duration(max(left, 0.0))} left of the budget."
+        if rest > left
+        else f"{words}."
+    )
 
 
 def _queue_words(place: QueuePlace | None) -> str:

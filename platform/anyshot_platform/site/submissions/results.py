@@ -22,6 +22,7 @@ from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.timing import Step, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves
+from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.rules import Rule
 from anyshot_scoring.summary import Group, RunSummary
 from anyshot_scoring.table import TaskTable
@@ -153,7 +154,7 @@ def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
         )
     )
     per_task = (summary.fit_seconds + summary.predict_seconds) / max(summary.tasks, 1)
-    stats.append(StatView("A task took", str(duration(per_task)), "fit and predict, on average"))
+    stats.append(StatView("Time per task", str(duration(per_task)), "fit and predict, on average"))
     return (*stats, *_memory(runs))
 
 
@@ -163,7 +164,7 @@ def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
     if not peak:
         return ()
     note = f"up to {size(training)} in meta-training" if training else "over the whole run"
-    return (StatView("Memory at most", str(size(peak)), note),)
+    return (StatView("Peak memory", str(size(peak)), note),)
 
 
 def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: bool) -> tuple[ChartView, ...]:
@@ -176,7 +177,9 @@ def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: b
     if distribution is not None:
         made.append(
             ChartView(
-                "Distribution over tasks", distribution, note="Each ridge holds all tasks of a dataset."
+                "Distribution over tasks",
+                distribution,
+                note="One row per dataset; few tasks are shown as a dot each.",
             )
         )
     return tuple(made)
@@ -193,7 +196,7 @@ def _training(session: Session, storage: Storage, sight: Sight, run: Run) -> tup
             svg,
             (axis.capitalize(), "Score", "95 %", "Rows"),
             rows,
-            "Means of neighbouring rows of your logger's table.",
+            "Each point averages neighbouring rows of your logger's table.",
         )
         for title, svg, rows, axis in training_curves(storage, digest)
     )
@@ -205,7 +208,11 @@ def _bars(title: str, key: str, groups: Sequence[Group]) -> ChartView:
 
 def _curve(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     columns = (key.capitalize(), SCORE, "95 %", "Tasks")
-    return ChartView(title, _draw_curve(title, key, tuple(groups)), columns, _rows(groups))
+    pooled = pool_groups(groups)
+    note = (
+        "Points of fewer than 5 tasks are joined with their neighbours." if len(pooled) < len(groups) else ""
+    )
+    return ChartView(title, _draw_curve(title, key, pooled), columns, _rows(groups), note)
 
 
 def _rows(groups: Sequence[Group]) -> tuple[tuple[Any, ...], ...]:

@@ -71,8 +71,8 @@ _PARTICIPANT = {
         "circle-alert",
     ),
     Verdict.BAD_PREDICTION: Blame(
-        "Your predictor returned something that is no prediction.",
-        "The message names the task, the shape found and the shape wanted.",
+        "Your predictor returned an invalid prediction.",
+        "The message below says what is wrong with it.",
         "circle-alert",
     ),
     Verdict.BAD_ARCHIVE: Blame(
