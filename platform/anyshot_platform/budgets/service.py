@@ -76,9 +76,8 @@ def _too_many(budget: Budget, wait: int) -> str:
 
 
 def _over(budget: Budget, used: int) -> str:
-    has = f"{used / (1 << 30):.1f} GiB" if budget.unit == "bytes" else f"{used:,}"
     return (
-        f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {has}. "
+        f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {budget.words(used)}. "
         "Delete what you do not need, or ask the site's administrators for more."
     )
 

@@ -28,9 +28,11 @@ class Budget:
     @property
     def amount(self) -> str:
         """The limit in words."""
-        if self.limit == 0:
-            return "no limit"
-        return f"{self.limit / GIB:g} GiB" if self.unit == "bytes" else f"{self.limit:,}"
+        return self.words(self.limit) if self.limit else "no limit"
+
+    def words(self, used: int) -> str:
+        """So much of it in words."""
+        return f"{round(used / GIB, 1):g} GiB" if self.unit == "bytes" else f"{used:,}"
 
 
 BUDGETS = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.sight.standing import counting, standing_of
+from anyshot_platform.sight.standing import counting
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
@@ -27,12 +30,13 @@ def code_is_public() -> ColumnElement[bool]:
     return and_(code_is_published(), Submission.team_id.not_in(hidden))
 
 
-def has_public_code(submission: Submission) -> bool:
-    """Whether everybody may have the zip of a submission: the condition of `code_is_public`."""
-    phase = submission.phase
-    published = submission.code_published_at is not None and phase.published_at is not None
-    stands = standing_of(submission).counts and phase.deleted_at is None
-    return published and stands and not hides_code(submission.team)
+def with_public_code(session: Session, submissions: Sequence[Submission]) -> list[Submission]:
+    """Those of them whose zip everybody may have, in their order."""
+    session.flush()
+    ids = [submission.id for submission in submissions]
+    query = select(Submission.id).join(Phase, Phase.id == Submission.phase_id)
+    public = set(session.scalars(query.where(Submission.id.in_(ids), code_is_public())))
+    return [submission for submission in submissions if submission.id in public]
 
 
 def hides_code(team: Team) -> bool:

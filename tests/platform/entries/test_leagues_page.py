@@ -44,7 +44,7 @@ def command(address: str, person: Person, *words: str) -> str:
 
 def offered(text: str) -> list[tuple[str, str]]:
     """The submissions that the page offers, with what it says of each."""
-    return re.findall(r'<option value="(\w+)"(?: selected)?>(no\. \d+: [\d.]+)', text)
+    return re.findall(r'<option value="(\w+)"(?: selected)?>(no\. \d+: [\d.]+)', " ".join(text.split()))
 
 
 def test_a_team_chooses_from_its_scored_submissions_and_goes_back(embedded_site: Site) -> None:

@@ -15,7 +15,7 @@ from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.phases.states import Audience
-from anyshot_platform.sight.code import has_public_code
+from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.submissions.models import Submission
@@ -41,7 +41,7 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
         competition.code_published_at = now()
     if not again:
         _tell_everybody(session, competition, phase)
-    return [submission for submission in shown if has_public_code(submission)]
+    return with_public_code(session, shown)
 
 
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:

@@ -14,6 +14,7 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.service import list_phases
+from anyshot_platform.site.entries.shown import show_change
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
@@ -45,6 +46,7 @@ def show_entries(
         "entries",
         heading="Entries",
         rows=rows,
+        histories={row.entry.id: [show_change(one) for one in row.history] for row in rows},
         page=place,
         wanted=wanted,
         page_href=lambda number: f"{manage_path(access, '/entries')}?{urlencode({**kept, 'page': number})}",

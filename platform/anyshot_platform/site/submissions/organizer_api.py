@@ -12,7 +12,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.desk.submissions import organizing
 from anyshot_platform.desk.submissions.organizing import Act, Row, Wanted
 from anyshot_platform.errors import Invalid
-from anyshot_platform.sight.code import has_public_code
+from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -109,8 +109,12 @@ def list_submissions(
 ) -> ManagedPage:
     """The table: filtered, sorted, 50 a page."""
     rows, place = organizing.find_submissions(session, access.competition, wanted.wanted(), wanted.page)
+    public = with_public_code(session, [row.submission for row in rows])
     return ManagedPage(
-        total=place.total, page=place.number, pages=place.pages, items=[_show(row) for row in rows]
+        total=place.total,
+        page=place.number,
+        pages=place.pages,
+        items=[_show(row, row.submission in public) for row in rows],
     )
 
 
@@ -133,7 +137,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
     )
 
 
-def _show(row: Row) -> ManagedOut:
+def _show(row: Row, code_published: bool) -> ManagedOut:
     submission, standing = row.submission, standing_of(row.submission)
     return ManagedOut(
         id=submission.id,
@@ -153,5 +157,5 @@ def _show(row: Row) -> ManagedOut:
         withdrawn=standing.withdrawn,
         deleted=standing.deleted,
         counts_quota=submission.counts_quota,
-        code_published=has_public_code(submission),
+        code_published=code_published,
     )
