@@ -113,7 +113,9 @@ def in_utc(spec: CompetitionSpec) -> CompetitionSpec:
         for league in spec.leagues
     ]
     due = place(spec.fact_sheet_by, home) if spec.fact_sheet_by else None
-    return spec.model_copy(update={"phases": phases, "leagues": leagues, "fact_sheet_by": due})
+    opens = place(spec.opens, home) if spec.opens else None
+    moved = {"phases": phases, "leagues": leagues, "fact_sheet_by": due, "opens": opens}
+    return spec.model_copy(update=moved)
 
 
 def place(moment: datetime, zone: ZoneInfo) -> datetime:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from anyshot_platform.competitions.states import Due, Registration
+from anyshot_platform.competitions.states import Due, Registration, Visibility
 from anyshot_platform.described.parts import Digest, FileName, Key, Part, Title
 from anyshot_platform.described.quantities import Moment
 from anyshot_platform.leagues.description import LeagueSpec
@@ -88,6 +88,8 @@ class CompetitionSpec(Part):
     registration: Registration = Registration.OPEN
     email_domains: list[str] = Field(default=[])
     team_size: int = Field(default=1, ge=1, le=100, description="largest team; 1 means no teams")
+    visibility: Visibility = Field(default=Visibility.PUBLIC, description="who sees it once it is published")
+    opens: Moment | None = Field(default=None, description="published before, it is seen from then on")
     discussion: bool = True
     prizes: str = ""
     retention: dict[Expiring, Days] = Field(

@@ -8,7 +8,14 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from anyshot_platform.competitions.states import CompetitionState, Due, MemberStatus, Registration, Role
+from anyshot_platform.competitions.states import (
+    CompetitionState,
+    Due,
+    MemberStatus,
+    Registration,
+    Role,
+    Visibility,
+)
 from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.users.models import User
 
@@ -23,6 +30,8 @@ class Competition(Base):
     title: Mapped[str]
     summary: Mapped[str] = mapped_column(Text, default="")
     state: Mapped[CompetitionState] = mapped_column(Word(CompetitionState), default=CompetitionState.DRAFT)
+    visibility: Mapped[Visibility] = mapped_column(Word(Visibility), default=Visibility.PUBLIC)
+    opens_at: Mapped[datetime | None]  # published before, it is seen from this moment on
     version: Mapped[int] = mapped_column(default=1)  # counts edits, for the editor's "somebody else saved"
     logo_digest: Mapped[str | None] = mapped_column(String(64))
     logo_media_type: Mapped[str] = mapped_column(String(64), default="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -165,22 +165,16 @@ def require_participant(membership: Membership | None) -> Membership:
 def list_competitions(
     session: Session,
     *,
-    viewer_id: str | None,
+    listed: ColumnElement[bool],
     search: str = "",
     archived: bool = False,
-    everything: bool = False,
 ) -> Sequence[Competition]:
-    """The competitions that a viewer may know of, newest first; `everything` is for site administrators."""
+    """The competitions that are `listed` for a viewer (`sight.access.listed_for`), newest first."""
     query = (
-        select(Competition).where(Competition.deleted_at.is_(None)).order_by(Competition.created_at.desc())
+        select(Competition)
+        .where(Competition.deleted_at.is_(None), listed)
+        .order_by(Competition.created_at.desc())
     )
-    if not everything:
-        own = select(Membership.competition_id).where(
-            Membership.user_id == (viewer_id or ""),
-            Membership.status == MemberStatus.APPROVED,
-            Membership.role.in_([Role.OWNER, Role.ORGANIZER, Role.REVIEWER]),
-        )
-        query = query.where(or_(Competition.state != CompetitionState.DRAFT, Competition.id.in_(own)))
     if not archived:
         query = query.where(Competition.state != CompetitionState.ARCHIVED)
     if search.strip():

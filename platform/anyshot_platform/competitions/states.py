@@ -13,6 +13,14 @@ class CompetitionState(StrEnum):
     ARCHIVED = "archived"  # everyone, nothing can be submitted
 
 
+class Visibility(StrEnum):
+    """Who can see a competition that is published."""
+
+    PUBLIC = "public"  # everyone, and the lists show it
+    UNLISTED = "unlisted"  # everyone who has its address; the lists show it to its members alone
+    PRIVATE = "private"  # its members, and who is invited
+
+
 class Registration(StrEnum):
     """How one becomes a participant."""
 

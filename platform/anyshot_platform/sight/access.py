@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Select, select
+from sqlalchemy import ColumnElement, Select, and_, or_, select, true
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role, Visibility
+from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotFound, NotSignedIn
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
@@ -96,11 +97,38 @@ def find_competition(session: Session, slug: str) -> Competition:
     return competition
 
 
+KNOWING = (MemberStatus.APPROVED, MemberStatus.INVITED)  # they know of a private competition
+
+
 def require_visible(access: CompetitionAccess) -> None:
-    """Raise `NotFound` where the viewer may not know of the competition: drafts, and deleted ones."""
-    hidden = access.competition.state == CompetitionState.DRAFT or access.competition.deleted_at is not None
-    if hidden and not access.may(Role.REVIEWER):
+    """Raise `NotFound` where the viewer may not know of the competition.
+
+    Its reviewers and organizers always may. To others it is hidden while it is a draft, before it opens, and when it is
+    deleted; a private one is seen by its members and by who is invited.
+    """
+    competition, membership = access.competition, access.membership
+    waits = competition.opens_at is not None and competition.opens_at > now()
+    closed = competition.state == CompetitionState.DRAFT or waits or competition.deleted_at is not None
+    member = membership is not None and membership.status in KNOWING
+    if (closed or (competition.visibility == Visibility.PRIVATE and not member)) and not access.may(
+        Role.REVIEWER
+    ):
         raise NotFound("There is no such competition.")
+
+
+def listed_for(viewer: Viewer) -> ColumnElement[bool]:
+    """The competitions that lists show to a viewer, as a condition: what they may see, and unlisted ones if members."""
+    if viewer.is_site_admin:
+        return true()
+    own = select(Membership.competition_id).where(Membership.user_id == (viewer.user_id or ""))
+    reviews = own.where(Membership.status == MemberStatus.APPROVED, Membership.role != Role.PARTICIPANT)
+    opened = or_(Competition.opens_at.is_(None), Competition.opens_at <= now())
+    knows = Competition.id.in_(own.where(Membership.status.in_(KNOWING)))
+    shown = or_(Competition.visibility == Visibility.PUBLIC, knows)
+    return or_(
+        and_(Competition.state != CompetitionState.DRAFT, opened, shown),
+        Competition.id.in_(reviews),
+    )
 
 
 def require_role(access: CompetitionAccess, role: Role) -> None:

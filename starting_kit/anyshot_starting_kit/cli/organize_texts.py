@@ -64,6 +64,20 @@ def values(client: Client, competition: str) -> None:
 
 @click.command()
 @click.argument("competition")
+@click.argument("new")
+@click.option("--title", default="", help="Title of the copy [the same].")
+@click.option("--start", default=None, help="First moment of its first phase, like 2027-06-15T00:00:00Z.")
+@connection_options
+def clone(client: Client, competition: str, new: str, title: str, start: str | None) -> None:
+    """Make the draft NEW out of COMPETITION: all but people, submissions and results, with new keys and seeds."""
+    made = client.organize("POST", competition, "/clone", {"slug": new, "title": title, "start": start})
+    click.echo(f"{made['slug']} is a draft.")
+    for notice in made["notices"]:
+        click.echo(notice)
+
+
+@click.command()
+@click.argument("competition")
 @click.argument("new", required=False, type=click.Choice(STATES))
 @consent_options
 @connection_options
@@ -154,4 +168,4 @@ def baseline(
         click.echo(f"{row['key']:24} {row['name']:32} {', '.join(row['leagues'])}".rstrip())
 
 
-COMMANDS = (about, page, values, state, announce, webhooks, audit, baseline)
+COMMANDS = (about, page, values, clone, state, announce, webhooks, audit, baseline)

@@ -121,6 +121,18 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
 
 
+def test_a_competition_is_copied_and_its_values_are_listed_from_a_script(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    assert "{{ quota.per_day }}  3" in call("organize", "values", SLUG).output
+    made = call("organize", "clone", SLUG, "next", "--title", "Next", "--start", "2030-05-01T00:00:00Z")
+    assert made.exit_code == 0 and "next is a draft." in made.output
+    assert "2030-05-01T00:00:00+00:00" in call("organize", "phases", "next").output
+
+
 def _user(session: Session, name: str) -> User:
     return session.query(User).filter_by(username=name).one()
 

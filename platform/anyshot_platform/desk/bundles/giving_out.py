@@ -40,6 +40,8 @@ def describe(
         registration=competition.registration,
         email_domains=competition.email_domains,
         team_size=competition.team_size,
+        visibility=competition.visibility,
+        opens=competition.opens_at,
         discussion=competition.discussion_open,
         prizes=competition.prizes,
         retention=competition.retention,  # pyright: ignore[reportArgumentType] - pydantic looks

@@ -10,14 +10,15 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import unique
-from anyshot_platform.bundles.reading import Bundle
+from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.bundles.giving_out import describe
 from anyshot_platform.desk.bundles.naming_pools import find_pools, give_new_ones
 from anyshot_platform.desk.bundles.taking_in import Intake
-from anyshot_platform.errors import Conflict
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.users.viewer import Viewer
 
@@ -84,14 +85,48 @@ def export_competition(
     return write_bundle(spec, files, secrets=secrets)
 
 
+def clone_competition(
+    session: Session,
+    storage: Storage,
+    competition: Competition,
+    actor: Viewer,
+    *,
+    slug: str,
+    title: str = "",
+    start: datetime | None = None,
+) -> Imported:
+    """The competition again, as a draft owned by the actor: settings, texts, leagues, baselines, phases, pools.
+
+    People, submissions and results stay behind. Keys and seeds are drawn anew. All dates move with `start`.
+    """
+    spec, files = describe(session, storage, competition)
+    check_slug(slug)
+    spec = spec.model_copy(update={"slug": slug, "title": title or spec.title})
+    try:
+        bundle = read_bundle(write_bundle(spec, files, secrets=False))
+    except BundleInvalid as error:
+        raise Invalid(f"It cannot be copied before this is mended: {error}") from error
+    return import_competition(session, storage, bundle, actor, slug=slug, start=start)
+
+
 def _shifted(spec: CompetitionSpec, start: datetime) -> CompetitionSpec:
-    """The same competition with its first phase starting at `start` and all others as much later as before."""
+    """The same competition with its first phase starting at `start` and all other dates as much later as before."""
     by = start - min((phase.start for phase in spec.phases), default=start)
+
+    def later(moment: datetime | None) -> datetime | None:
+        return moment + by if moment else None
+
     phases = [
-        phase.model_copy(update={"start": phase.start + by, "end": phase.end + by if phase.end else None})
-        for phase in spec.phases
+        phase.model_copy(update={"start": phase.start + by, "end": later(phase.end)}) for phase in spec.phases
     ]
-    return spec.model_copy(update={"phases": phases})
+    leagues = [league.model_copy(update={"opens": later(league.opens)}) for league in spec.leagues]
+    moved = {
+        "phases": phases,
+        "leagues": leagues,
+        "opens": later(spec.opens),
+        "fact_sheet_by": later(spec.fact_sheet_by),
+    }
+    return spec.model_copy(update=moved)
 
 
 def _free_address(session: Session, wanted: str, *, exact: bool) -> str:

@@ -64,6 +64,8 @@ class Intake:
             registration=spec.registration,
             email_domains=spec.email_domains,
             team_size=spec.team_size,
+            visibility=spec.visibility,
+            opens_at=spec.opens,
             discussion_open=spec.discussion,
             prizes=spec.prizes,
             retention=dict(spec.retention),

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState, Role
+from anyshot_platform.competitions.states import CompetitionState, Role, Visibility
 from anyshot_platform.database import now
 from anyshot_platform.desk.competitions.organizing import figures, what_is_missing
 from anyshot_platform.desk.phases.readiness import odd_in
@@ -71,8 +71,19 @@ def _look_publish(session: Session, competition: Competition, deed: Deed) -> Fin
             *([f"{', '.join(over)}: over already, and takes no uploads."] if over else []),
             *(f"{row.name}: {words}" for row in phases for words in odd_in(session, row)),
         ],
-        does=["Everybody sees the competition and can register for it."],
+        does=[_who_sees(competition)],
     )
+
+
+def _who_sees(competition: Competition) -> str:
+    """What publishing does, by the competition's settings."""
+    who = {
+        Visibility.PUBLIC: "Everybody sees the competition and can register for it",
+        Visibility.UNLISTED: "Everybody who has the address sees the competition and can register; no list shows it",
+        Visibility.PRIVATE: "Its members and invited people see the competition, nobody else",
+    }[competition.visibility]
+    waits = competition.opens_at is not None and competition.opens_at > now()
+    return f"{who}, from {competition.opens_at:%Y-%m-%d %H:%M} UTC on." if waits else f"{who}."
 
 
 def _look_draft(session: Session, competition: Competition, deed: Deed) -> Findings:

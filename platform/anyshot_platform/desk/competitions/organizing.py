@@ -15,7 +15,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.sense import judge_people
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
-from anyshot_platform.competitions.states import Registration
+from anyshot_platform.competitions.states import Registration, Visibility
 from anyshot_platform.desk.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.desk.competitions.texts import require_known_values, require_no_values
 from anyshot_platform.desk.phases.readiness import missing_in, odd_in
@@ -32,6 +32,8 @@ SETTINGS = (
     "summary",
     "contact_email",
     "terms",
+    "visibility",
+    "opens_at",
     "registration",
     "email_domains",
     "team_size",
@@ -73,6 +75,8 @@ def change_settings(
         competition.terms_version += 1
     if "registration" in values:
         values = {**values, "registration": _registration(values["registration"])}
+    if "visibility" in values:
+        values = {**values, "visibility": _visibility(values["visibility"])}
     for key, value in {**values, "title": title}.items():
         setattr(competition, key, value)
     session.flush()
@@ -111,6 +115,12 @@ def _registration(word: Any) -> Registration:
     if word not in set(Registration):
         raise Invalid("Registration is open, approval or closed.", field="registration")
     return Registration(word)
+
+
+def _visibility(word: Any) -> Visibility:
+    if word not in set(Visibility):
+        raise Invalid("A competition is public, unlisted or private.", field="visibility")
+    return Visibility(word)
 
 
 def plain(value: Any) -> Any:

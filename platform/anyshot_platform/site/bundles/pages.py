@@ -20,9 +20,9 @@ from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.bundles.service import export_competition, import_competition
+from anyshot_platform.desk.bundles.service import clone_competition, export_competition, import_competition
 from anyshot_platform.desk.competitions.acts import TAKE_SECRETS
-from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, manage_path
 from anyshot_platform.users.models import User
@@ -132,6 +132,38 @@ def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: F
         session.rollback()
         return _show(request, session, viewer, status=error.status, problems=[error.message])
     return redirect(f"/competitions/{made.slug}/manage", flash="The draft is there. Add a phase next.")
+
+
+@router.post("/competitions/{slug}/manage/clone", dependencies=[Depends(may_organize)])
+def clone(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
+    """The same competition once more, as a draft: for next year."""
+    try:
+        made = clone_competition(
+            session,
+            services.storage,
+            access.competition,
+            access.viewer,
+            slug=form.text("slug"),
+            title=form.text("title"),
+            start=_start(form.text("start")),
+        )
+        session.flush()
+    except PlatformError as error:
+        if error.status not in (409, 422):
+            raise
+        session.rollback()
+        return redirect(manage_path(access, "/exports"), flash=error.message, tone="bad")
+    words = "The copy is a draft. Its keys and seeds are new; look at its dates and texts."
+    return redirect(f"/competitions/{made.competition.slug}/manage", flash=words)
+
+
+def _start(text: str) -> datetime | None:
+    """The first moment of the copy, in UTC."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        raise Invalid(f"This is no date: {text[:40]}", field="start") from None
+    return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
 
 
 @router.get("/competitions/{slug}/manage/bundle.zip")

@@ -15,7 +15,13 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.runs.secrets import committed
-from anyshot_platform.sight.access import CompetitionAccess, find_access, find_competition, require_visible
+from anyshot_platform.sight.access import (
+    CompetitionAccess,
+    find_access,
+    find_competition,
+    listed_for,
+    require_visible,
+)
 from anyshot_platform.site.competitions.schemas import (
     CompetitionDetail,
     CompetitionOut,
@@ -43,9 +49,7 @@ def list_competitions(
     archived: bool = False,
 ) -> list[CompetitionOut]:
     """The competitions that the viewer may know of."""
-    found = service.list_competitions(
-        session, viewer_id=viewer.user_id, search=search, archived=archived, everything=viewer.is_site_admin
-    )
+    found = service.list_competitions(session, listed=listed_for(viewer), search=search, archived=archived)
     return [CompetitionOut.model_validate(row) for row in found]
 
 

@@ -14,22 +14,14 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.sight.access import listed_for
 from anyshot_platform.users.viewer import Viewer
 
 Filter = Literal["", "open", "upcoming", "past", "mine"]
 
 
 def _visible(viewer: Viewer) -> Select[Competition]:
-    query = select(Competition).where(Competition.deleted_at.is_(None))
-    if viewer.is_site_admin:
-        return query
-    member = exists().where(
-        Membership.competition_id == Competition.id,
-        Membership.user_id == (viewer.user_id or ""),
-        Membership.status == MemberStatus.APPROVED,
-        Membership.role != "participant",
-    )
-    return query.where(or_(Competition.state != CompetitionState.DRAFT, member))
+    return select(Competition).where(Competition.deleted_at.is_(None), listed_for(viewer))
 
 
 def _has_phase(*conditions: ColumnElement[bool]) -> Exists:

@@ -12,7 +12,7 @@ from anyshot_platform.acts.declaration import Act, Deed
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState, Due, Registration
+from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.desk.phases.organizing import count_submissions
@@ -124,7 +124,7 @@ def save_settings(
     competition = access.competition
 
     def deed() -> None:
-        sent = _settings(form, competition.fact_sheet_by)
+        sent = _settings(form, competition)
         mine = changes(
             session,
             ("competition", competition.id),
@@ -146,7 +146,7 @@ def save_settings(
         return ask_which(request, form, error, back)
 
 
-def _settings(form: SentForm, due: datetime | None) -> dict[str, object]:
+def _settings(form: SentForm, before: Competition) -> dict[str, object]:
     questions = []
     for line in form.text("fact_sheet").splitlines():
         key, _, label = line.partition(":")
@@ -158,6 +158,8 @@ def _settings(form: SentForm, due: datetime | None) -> dict[str, object]:
         "summary": form.text("summary"),
         "contact_email": form.text("contact_email"),
         "terms": form.text("terms"),
+        "visibility": form.choice("visibility", Visibility, "public"),
+        "opens_at": _moment(form, "opens_at", before.opens_at),
         "registration": form.choice("registration", Registration, "open"),
         "email_domains": [
             name.strip().lower() for name in form.text("email_domains").split(",") if name.strip()
@@ -167,16 +169,17 @@ def _settings(form: SentForm, due: datetime | None) -> dict[str, object]:
         "prizes": form.text("prizes"),
         "fact_sheet": questions,
         "fact_sheet_from": Due(form.text("fact_sheet_from") or "finalists"),
-        "fact_sheet_by": _moment(form.text("fact_sheet_by"), due),
+        "fact_sheet_by": _moment(form, "fact_sheet_by", before.fact_sheet_by),
     }
 
 
-def _moment(text: str, before: datetime | None) -> datetime | None:
+def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | None:
     """The moment of a field, which knows minutes only: seconds stay as they were."""
+    text = form.text(name)
     try:
         found = datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError:
-        raise Invalid(f"This is no moment: {text[:40]}", field="fact_sheet_by") from None
+        raise Invalid(f"This is no moment: {text[:40]}", field=name) from None
     return before if before and found == before.replace(second=0, microsecond=0) else found
 
 

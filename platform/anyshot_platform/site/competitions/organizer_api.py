@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
@@ -13,13 +13,15 @@ from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions.models import Competition, CompetitionPage
-from anyshot_platform.competitions.states import CompetitionState, Due, Registration
+from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
+from anyshot_platform.desk.bundles.service import clone_competition
 from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.submissions.uploads import take_upload
+from anyshot_platform.web.access import may_organize
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: settings and texts"])
@@ -37,6 +39,10 @@ class Settings(BaseModel):
     summary: Annotated[str, Field(max_length=10_000)] = ""
     contact_email: Annotated[str, Field(max_length=320)] = ""
     terms: Text = ""
+    visibility: Visibility = Visibility.PUBLIC
+    opens_at: AwareDatetime | None = Field(
+        default=None, description="published before, it is seen from then on"
+    )
     registration: Registration = Registration.OPEN
     email_domains: Annotated[list[Line], Field(max_length=1000)] = []
     team_size: int = Field(default=1, ge=1, le=100)
@@ -45,6 +51,23 @@ class Settings(BaseModel):
     fact_sheet: Annotated[list[QuestionSpec], Field(max_length=100)] = []
     fact_sheet_from: Due = Due.FINALISTS
     fact_sheet_by: AwareDatetime | None = None
+
+
+class CloneIn(BaseModel):
+    """A copy of a competition; all dates move so that its first phase begins at `start`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    slug: Annotated[str, Field(min_length=1, max_length=64)]
+    title: Annotated[str, Field(max_length=200)] = ""
+    start: AwareDatetime | None = None
+
+
+class CloneOut(BaseModel):
+    """The copy, and what its organizers should know about it."""
+
+    slug: str
+    notices: list[str]
 
 
 class PageIn(BaseModel):
@@ -132,6 +155,21 @@ def list_pages(access: AsReviewer) -> list[PageOut]:
     return [_page(page) for page in access.competition.pages]
 
 
+@router.post("/clone", status_code=201, dependencies=[Depends(may_organize)])
+def clone(access: AsOrganizer, session: SessionDep, services: ServicesDep, body: CloneIn) -> CloneOut:
+    """The same competition as a new draft: without people, submissions and results, with new keys and seeds."""
+    made = clone_competition(
+        session,
+        services.storage,
+        access.competition,
+        access.viewer,
+        slug=body.slug,
+        title=body.title,
+        start=body.start,
+    )
+    return CloneOut(slug=made.competition.slug, notices=made.notices)
+
+
 @router.get("/values")
 def list_values(access: AsReviewer, session: SessionDep) -> dict[str, str]:
     """What pages may name as `{{ name }}`, with the value of each as the settings are now."""
@@ -213,6 +251,8 @@ def _settings(row: Competition) -> Settings:
         fact_sheet=[QuestionSpec.model_validate(question) for question in row.fact_sheet],
         fact_sheet_from=row.fact_sheet_from,
         fact_sheet_by=row.fact_sheet_by,
+        visibility=row.visibility,
+        opens_at=row.opens_at,
     )
 
 

@@ -11,7 +11,14 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Registration, Role
+from anyshot_platform.competitions.states import (
+    CompetitionState,
+    MemberStatus,
+    Registration,
+    Role,
+    Visibility,
+)
+from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
@@ -50,6 +57,7 @@ class CompetitionHead:
     title: str
     summary: str
     state: str
+    hidden_words: str  # who sees it, where that is not everybody
     logo_href: str | None
     status_text: str
     status_tone: str
@@ -137,6 +145,7 @@ def read_head(
         title=competition.title,
         summary=competition.summary,
         state=competition.state.value,
+        hidden_words=_hidden_words(competition),
         logo_href=logo_href(competition),
         status_text=status_text,
         status_tone=status_tone,
@@ -156,6 +165,14 @@ def read_head(
             ),
         ),
     )
+
+
+def _hidden_words(competition: Competition) -> str:
+    """Who sees a competition that is not for everybody yet."""
+    if competition.opens_at is not None and competition.opens_at > now():
+        return f"opens {competition.opens_at:%Y-%m-%d %H:%M} UTC"
+    words = {Visibility.UNLISTED: "unlisted", Visibility.PRIVATE: "private: only members see it"}
+    return words.get(competition.visibility, "")
 
 
 def _tabs(
