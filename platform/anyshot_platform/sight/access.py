@@ -110,9 +110,8 @@ def require_visible(access: CompetitionAccess) -> None:
     waits = competition.opens_at is not None and competition.opens_at > now()
     closed = competition.state == CompetitionState.DRAFT or waits or competition.deleted_at is not None
     member = membership is not None and membership.status in KNOWING
-    if (closed or (competition.visibility == Visibility.PRIVATE and not member)) and not access.may(
-        Role.REVIEWER
-    ):
+    hidden = closed or (competition.visibility == Visibility.PRIVATE and not member)
+    if hidden and not access.may(Role.REVIEWER):
         raise NotFound("There is no such competition.")
 
 
