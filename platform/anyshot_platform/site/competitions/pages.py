@@ -20,6 +20,7 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
 from anyshot_platform.site.shell.heads import TONES, join_state, read_cards, read_head
 from anyshot_platform.site.submissions.rows import recent_rows
@@ -140,6 +141,7 @@ def _show_text(
         leagues=_leagues(session, competition.id),
         phases=phases,
         facts=_facts(access),
+        first_steps=read_first_steps(session, access, every),
     )
 
 
@@ -246,5 +248,9 @@ def join(
     except PlatformError as error:
         return _show_join(request, access, session, error, team_name=team_name)
     taken = membership.status == MemberStatus.APPROVED
-    words = "You take part now. Good luck!" if taken else "The organizers will answer your request."
+    words = (
+        "You are in. The first steps below tick themselves off."
+        if taken
+        else "The organizers will answer your request."
+    )
     return redirect(f"/competitions/{access.competition.slug}", flash=words)
