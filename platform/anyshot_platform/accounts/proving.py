@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.accounts import passwords, second_factor
+from anyshot_platform.accounts import second_factor, service
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.accounts.service import WrongPassword
 from anyshot_platform.budgets.service import spend
@@ -52,8 +52,11 @@ def prove(services: Services, viewer: Viewer, text: str) -> None:
     """Take a password or code as proof; raises `WrongPassword`, `WrongCode`, or `TooMany`."""
     spend(services, "proofs", viewer.id)
     try:
+        known = _know(services, viewer, text)
         with services.database.writing() as session:
-            _check(services, session, session.get_one(User, viewer.id), text)
+            user = service.as_then(session, known)
+            if user.second_factor_since is not None:
+                second_factor.use_code(session, services.signer, user, text)
             _mark(session, viewer)
     except NotSignedIn:
         with services.database.writing() as session:
@@ -61,11 +64,15 @@ def prove(services: Services, viewer: Viewer, text: str) -> None:
         raise
 
 
-def _check(services: Services, session: Session, user: User, text: str) -> None:
-    if user.second_factor_since is not None:
-        second_factor.use_code(session, services.signer, user, text)
-    elif not passwords.verify_password(user.password_hash, text):
-        raise WrongPassword("The password is wrong.")
+def _know(services: Services, viewer: Viewer, text: str) -> User:
+    """The account, with its password checked where that is what proves."""
+    with services.database.reading() as session:
+        user = session.get_one(User, viewer.id)
+    if user.second_factor_since is None:
+        if user.password_hash is None:
+            raise WrongPassword("The password is wrong.")
+        service.require_password(services.database, viewer.id, text)
+    return user
 
 
 def _mark(session: Session, viewer: Viewer) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts import passwords
 from anyshot_platform.accounts.security_log import note_event
-from anyshot_platform.database import now
+from anyshot_platform.database import Database, now
 from anyshot_platform.entries.eligibility import forget_answers
 from anyshot_platform.errors import Conflict, Invalid, NotFound, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret, new_secret
@@ -76,15 +76,16 @@ def create_user(
     """
     username = check_username(username)
     email = check_email(email) if email else None
-    if password is not None:
-        passwords.check_password(password, username, (email or "").partition("@")[0])
+    hashed = (
+        new_hash(password, username, email) if password is not None else None
+    )  # before the transaction begins
     if find_by_name(session, username) is not None:
         raise NameTaken("This user name is taken.", field="username")
     user = User(
         username=username,
         username_key=username.casefold(),
         email=email,
-        password_hash=passwords.hash_password(password) if password is not None else None,
+        password_hash=hashed,
         display_name=display_name.strip()[:200],
         is_site_admin=is_site_admin,
         may_organize=may_organize,
@@ -94,6 +95,12 @@ def create_user(
         own_address(session, user)
     session.flush()
     return user
+
+
+def new_hash(password: str, username: str, email: str | None) -> str:
+    """The hash of a password that somebody chose; raises `WeakPassword`."""
+    passwords.check_password(password, username, (email or "").partition("@")[0])
+    return passwords.hash_password(password)
 
 
 def own_address(session: Session, user: User) -> None:
@@ -163,14 +170,43 @@ def account_key(session: Session, name: str) -> str:
     return user.id if user is not None else name.strip().casefold()
 
 
-def authenticate(session: Session, name: str, password: str) -> User:
-    """The user whom name and password fit; raises `WrongPassword`."""
-    user = find_user(session, name)
+# Hashing a password takes a tenth of a second of a core, so it is done outside of transactions: with SQLite nobody
+# else could write meanwhile, with PostgreSQL a connection would be held.
+
+
+def authenticate(database: Database, name: str, password: str) -> User:
+    """The user whom name and password fit, as the account was then (`as_then`); raises `WrongPassword`."""
+    with database.reading() as session:
+        user = find_user(session, name)
     fits = passwords.verify_password(user.password_hash if user else None, password)
     if user is None or not fits or user.blocked_at is not None:
         raise WrongPassword("User name or password is wrong.")
     if user.password_hash is not None and passwords.is_outdated(user.password_hash):
-        user.password_hash = passwords.hash_password(password)
+        hashed = passwords.hash_password(password)
+        with database.writing() as session:
+            user = as_then(session, user)
+            user.password_hash = hashed
+    return user
+
+
+def as_then(session: Session, known: User) -> User:
+    """The account in this transaction; raises `WrongPassword` if its password changed, or it was blocked, since."""
+    user = session.get_one(User, known.id)
+    if (
+        user.password_hash != known.password_hash
+        or user.blocked_at is not None
+        or user.deleted_at is not None
+    ):
+        raise WrongPassword("User name or password is wrong.")
+    return user
+
+
+def require_password(database: Database, user_id: str, password: str) -> User:
+    """The account, as it was then, if it has no password or this one; raises `WrongPassword`."""
+    with database.reading() as session:
+        user = session.get_one(User, user_id)
+    if user.password_hash is not None and not passwords.verify_password(user.password_hash, password):
+        raise WrongPassword("The password is wrong.")
     return user
 
 
@@ -275,18 +311,29 @@ def revoke_token(session: Session, user_id: str, token_id: str) -> None:
 
 
 def change_password(
-    session: Session, user: User, *, old: str | None, new: str, keep_session: str | None
+    database: Database, user_id: str, *, old: str, new: str, keep_session: str | None = None
 ) -> None:
     """Set a new password; other browsers are signed out. The old one is asked where there is one."""
-    if user.password_hash is not None and not passwords.verify_password(user.password_hash, old or ""):
-        raise WrongPassword("The old password is wrong.")
-    set_password(session, user, new, keep_session=keep_session)
+    known = require_password(database, user_id, old)
+    hashed = new_hash(new, known.username, known.email)
+    with database.writing() as session:
+        set_password(session, as_then(session, known), hashed, keep_session=keep_session)
 
 
-def set_password(session: Session, user: User, new: str, *, keep_session: str | None = None) -> None:
-    """Set a password without asking for the old one, after a reset."""
-    passwords.check_password(new, user.username, (user.email or "").partition("@")[0])
-    user.password_hash = passwords.hash_password(new)
+def reset_password(database: Database, secret: str, purpose: str, new: str) -> None:
+    """Set a password by a link, which is used up; raises `NotFound`, `WeakPassword`."""
+    with database.reading() as session:
+        user, _ = _find_one_time_token(session, secret, purpose)
+    hashed = new_hash(new, user.username, user.email)
+    with database.writing() as session:
+        user, _ = redeem_one_time_token(session, secret, purpose)
+        set_password(session, user, hashed)
+        own_address(session, user)  # the link came to it
+
+
+def set_password(session: Session, user: User, hashed: str, *, keep_session: str | None = None) -> None:
+    """Give an account a password, by its hash: all sessions but one end, and all tokens."""
+    user.password_hash = hashed
     end_all_sessions(session, user.id, keep=keep_session)
     note_event(session, user.id, "account.new_password")
     revoke_all_tokens(session, user.id)  # whoever had the old password may have made some
@@ -328,25 +375,24 @@ def issue_one_time_token(
 
 def redeem_one_time_token(session: Session, secret: str, purpose: str) -> tuple[User, str]:
     """The user and subject of a link's secret, which is used up; raises `NotFound`."""
-    moment = now()
-    token = session.scalars(
-        select(OneTimeToken).where(
-            OneTimeToken.digest == digest_secret(secret), OneTimeToken.purpose == purpose
-        )
-    ).one_or_none()
-    if token is None or token.expires_at <= moment:
-        raise NotFound("This link was used already or has expired.")
-    user = session.get(User, token.user_id)
-    if user is None or user.deleted_at is not None:
-        raise NotFound("This link was used already or has expired.")
+    user, token = _find_one_time_token(session, secret, purpose)
     used = session.execute(  # of several at once, one finds it unused
         update(OneTimeToken)
         .where(OneTimeToken.id == token.id, OneTimeToken.used_at.is_(None))
-        .values(used_at=moment)
+        .values(used_at=now())
     )
     if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
         raise NotFound("This link was used already or has expired.")
     return user, token.subject
+
+
+def _find_one_time_token(session: Session, secret: str, purpose: str) -> tuple[User, OneTimeToken]:
+    mine = OneTimeToken.digest == digest_secret(secret), OneTimeToken.purpose == purpose
+    token = session.scalars(select(OneTimeToken).where(*mine)).one_or_none()
+    user = session.get(User, token.user_id) if token is not None else None
+    if token is None or token.expires_at <= now() or user is None or user.deleted_at is not None:
+        raise NotFound("This link was used already or has expired.")
+    return user, token
 
 
 def erase_user(session: Session, user: User) -> None:

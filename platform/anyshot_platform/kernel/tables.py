@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -21,6 +22,7 @@ class Form(StrEnum):
     PARQUET = "parquet"
 
 
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 MEDIA = {
     Form.CSV: "text/csv; charset=utf-8",
     Form.JSON: "application/json",
@@ -42,8 +44,9 @@ def write(rows: Sequence[dict[str, Any]], columns: Sequence[str], form: Form) ->
 
 
 def _cell(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "@", "\t")) else value
+    """A cell that no spreadsheet takes for a formula; a text that is a number stays one."""
+    begins_one = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if begins_one and not _NUMBER.fullmatch(value) else value
 
 
 def write_parquet(table: pa.Table) -> bytes:

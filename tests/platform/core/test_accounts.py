@@ -32,8 +32,7 @@ def log_in(site: Site, username: str) -> None:
     assert site.client.post("/login", data=form, headers=BROWSER, follow_redirects=False).status_code == 303
 
 
-def test_log_in_and_out_with_a_browser(embedded_site: Site) -> None:
-    site = embedded_site
+def test_log_in_and_out_with_a_browser(site: Site) -> None:
     log_in(site, "alice")
     cookie = next(c for c in site.client.cookies.jar if c.name == "anyshot_session")
     assert cookie.has_nonstandard_attr("HttpOnly")
@@ -50,8 +49,7 @@ def test_log_in_and_out_with_a_browser(embedded_site: Site) -> None:
     )  # ended on our side, not only forgotten by the browser
 
 
-def test_a_cookie_alone_changes_nothing(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_cookie_alone_changes_nothing(site: Site) -> None:
     log_in(site, "alice")
     forged = [
         site.client.patch("/api/v1/me", json={"about": "x"}),
@@ -65,9 +63,9 @@ def test_a_cookie_alone_changes_nothing(embedded_site: Site) -> None:
     assert site.client.patch("/api/v1/me", json={"about": "x"}, headers=headers).status_code == 200
 
 
-def test_a_log_in_form_from_elsewhere_is_refused(embedded_site: Site) -> None:
+def test_a_log_in_form_from_elsewhere_is_refused(site: Site) -> None:
     form = {"username": "mallory", "password": PASSWORD}
-    assert embedded_site.client.post("/login", data=form).status_code == 403
+    assert site.client.post("/login", data=form).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -84,21 +82,30 @@ def test_weak_passwords_are_refused(password: str) -> None:
         check_password(password, "alice")
 
 
-def test_a_changed_password_signs_others_out(embedded_site: Site) -> None:
-    with embedded_site.services.database.writing() as session:
+def test_a_changed_password_signs_others_out(site: Site) -> None:
+    database = site.services.database
+    with database.writing() as session:
         user = service.create_user(session, username="alice", email="a@example.org", password=PASSWORD)
-        kept, other = (service.begin_session(session, user, user_agent="", days=1) for _ in range(2))
-        service.change_password(
-            session, user, old=PASSWORD, new="another passphrase", keep_session=kept.session.id
-        )
-        assert [row.id for row in service.list_sessions(session, user.id)] == [kept.session.id]
-        assert other.session.id != kept.session.id
-        with pytest.raises(service.WrongPassword):
-            service.authenticate(session, "alice", PASSWORD)
+        kept, _ = (service.begin_session(session, user, user_agent="", days=1) for _ in range(2))
+    keep = kept.session.id
+    service.change_password(database, user.id, old=PASSWORD, new="another passphrase", keep_session=keep)
+    with database.reading() as session:
+        assert [row.id for row in service.list_sessions(session, user.id)] == [keep]
+    with pytest.raises(service.WrongPassword):
+        service.authenticate(database, "alice", PASSWORD)
 
 
-def test_a_link_works_once(embedded_site: Site) -> None:
-    with embedded_site.services.database.writing() as session:
+def test_a_log_in_that_began_with_the_old_password_does_not_outlive_it(site: Site) -> None:
+    database = site.services.database
+    alice = site.person("alice", password=PASSWORD)
+    known = service.authenticate(database, "alice", PASSWORD)
+    service.change_password(database, alice.id, old=PASSWORD, new="another passphrase")
+    with database.writing() as session, pytest.raises(service.WrongPassword):
+        service.as_then(session, known)
+
+
+def test_a_link_works_once(site: Site) -> None:
+    with site.services.database.writing() as session:
         user = service.create_user(session, username="alice", email="a@example.org", password=None)
         old = service.issue_one_time_token(session, user, "reset", hours=1)
         new = service.issue_one_time_token(session, user, "reset", hours=1)
@@ -112,19 +119,19 @@ def test_a_link_works_once(embedded_site: Site) -> None:
             service.redeem_one_time_token(session, new, "reset")
 
 
-def test_a_link_ends(embedded_site: Site) -> None:
-    with embedded_site.services.database.writing() as session:
+def test_a_link_ends(site: Site) -> None:
+    with site.services.database.writing() as session:
         user = service.create_user(session, username="alice", email="a@example.org", password=None)
         late = service.issue_one_time_token(session, user, "reset", hours=-0.01)
         with pytest.raises(PlatformError, match="expired"):
             service.redeem_one_time_token(session, late, "reset")
 
 
-def test_an_erased_account_leaves_a_pseudonym(embedded_site: Site) -> None:
-    person = embedded_site.person("alice")
-    with embedded_site.services.database.writing() as session:
+def test_an_erased_account_leaves_a_pseudonym(site: Site) -> None:
+    person = site.person("alice")
+    with site.services.database.writing() as session:
         service.erase_user(session, session.get_one(User, person.id))
-    with embedded_site.services.database.reading() as session:
+    with site.services.database.reading() as session:
         user = session.get_one(User, person.id)
         assert user.username.startswith("deleted-") and user.email is None
         assert session.scalars(select(ApiToken.revoked_at)).all() != [None]

@@ -61,8 +61,8 @@ def test_a_text_beyond_its_column_is_refused_with_its_name(site: Site) -> None:
 
 
 @pytest.mark.parametrize("header", ["²", "9" * 19, "x"])
-def test_an_odd_last_event_id_is_no_error(embedded_site: Site, header: str) -> None:
-    alice, worker = embedded_site.member("alice"), embedded_site.worker()
+def test_an_odd_last_event_id_is_no_error(site: Site, header: str) -> None:
+    alice, worker = site.member("alice"), site.worker()
     shown = alice.submit().json()
     job = worker.claim()
     assert job is not None
@@ -175,15 +175,14 @@ def test_who_left_cannot_come_back_through_a_closed_door(site: Site) -> None:
 def test_tokens_end_and_die_with_the_password(site: Site) -> None:
     alice = site.person("alice")
     assert alice.call("GET", "/api/v1/tokens").json()[0]["expires_at"] is not None
-    with site.services.database.writing() as session:
-        service.set_password(session, session.get_one(User, alice.id), "another long passphrase")
+    service.change_password(site.services.database, alice.id, old="", new="another long passphrase")
     assert alice.call("GET", "/api/v1/me").status_code == 401
 
 
-def test_a_token_is_worthless_after_its_end(embedded_site: Site) -> None:
-    alice = embedded_site.person("alice")
+def test_a_token_is_worthless_after_its_end(site: Site) -> None:
+    alice = site.person("alice")
     assert alice.call("GET", "/api/v1/me").status_code == 200
-    with embedded_site.services.database.writing() as session:
+    with site.services.database.writing() as session:
         token = session.scalars(select(ApiToken).where(ApiToken.user_id == alice.id)).one()
         token.expires_at = token.created_at
     assert alice.call("GET", "/api/v1/me").status_code == 401
@@ -199,21 +198,20 @@ def log_in(site: Site, name: str, password: str = "wrong") -> int:
     ).status_code
 
 
-def test_blanks_and_the_address_make_no_new_account_of_a_name(embedded_site: Site) -> None:
-    embedded_site.person("petra", password=PASSWORD)
-    limited(embedded_site, 3)
+def test_blanks_and_the_address_make_no_new_account_of_a_name(site: Site) -> None:
+    site.person("petra", password=PASSWORD)
+    limited(site, 3)
     names = ["petra", "petra ", " PETRA", "petra\t", "petra@example.org", "Petra"]
-    assert [log_in(embedded_site, name) for name in names] == [401] * 3 + [429] * 3
+    assert [log_in(site, name) for name in names] == [401] * 3 + [429] * 3
 
 
-def test_one_address_cannot_spray_over_many_names(embedded_site: Site) -> None:
-    limited(embedded_site, 2)
-    statuses = [log_in(embedded_site, f"name{number}") for number in range(12)]
+def test_one_address_cannot_spray_over_many_names(site: Site) -> None:
+    limited(site, 2)
+    statuses = [log_in(site, f"name{number}") for number in range(12)]
     assert statuses == [401] * 10 + [429] * 2
 
 
-def test_many_addresses_cannot_guess_one_account(embedded_site: Site) -> None:
-    site = embedded_site
+def test_many_addresses_cannot_guess_one_account(site: Site) -> None:
     site.person("petra", password=PASSWORD)
     limited(site, 1)
     guess = {"username": "petra", "password": "wrong"}
@@ -222,8 +220,7 @@ def test_many_addresses_cannot_guess_one_account(embedded_site: Site) -> None:
     assert statuses == [401] * 10 + [429] * 2
 
 
-def test_guesses_of_others_lock_no_owner_out(embedded_site: Site) -> None:
-    site = embedded_site
+def test_guesses_of_others_lock_no_owner_out(site: Site) -> None:
     site.person("petra", password=PASSWORD)
     form = {"username": "petra", "password": PASSWORD}
 

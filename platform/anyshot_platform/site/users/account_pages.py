@@ -11,7 +11,6 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.accounts import service
-from anyshot_platform.accounts.passwords import verify_password
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import ProfileIn
 from anyshot_platform.competitions.models import Competition, Membership
@@ -28,7 +27,7 @@ from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import browser_session
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import SESSION_COOKIE
 
 router = APIRouter(prefix="/account", include_in_schema=False)
@@ -225,13 +224,14 @@ def _security(
 
 
 @router.post("/security/password")
-def change_password(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+def change_password(
+    request: Request, viewer: InBrowser, services: ServicesDep, session: SessionDep, form: FormDep
+) -> Response:
     """Set a new password."""
-    user = session.get_one(User, viewer.id)
     try:
         service.change_password(
-            session,
-            user,
+            services.database,
+            viewer.id,
             old=form.text("old", 320),
             new=form.text("password", 320),
             keep_session=viewer.session_id,
@@ -258,20 +258,18 @@ def show_delete(request: Request, viewer: InBrowser) -> Response:
 
 
 @router.post("/delete")
-def delete_account(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+def delete_account(
+    request: Request, viewer: InBrowser, services: ServicesDep, session: SessionDep, form: FormDep
+) -> Response:
     """Erase personal data; a pseudonym stays where others' records refer to it."""
-    user = session.get_one(User, viewer.id)
-    wrong_name = form.text("confirm_name", 64) != user.username
-    wrong_password = user.password_hash is not None and not verify_password(
-        user.password_hash, form.text("password", 320)
-    )
-    if wrong_name or wrong_password:
-        problem = Invalid(
-            "Type your user name exactly." if wrong_name else "The password is wrong.",
-            field="confirm_name" if wrong_name else "password",
-        )
+    try:
+        if form.text("confirm_name", 64) != viewer.username:
+            raise Invalid("Type your user name exactly.", field="confirm_name")
+        known = service.require_password(services.database, viewer.id, form.text("password", 320))
+    except PlatformError as problem:
+        problem.details.setdefault("field", "password")
         return _page(request, "delete", problem, username=viewer.username)
-    service.erase_user(session, user)
+    service.erase_user(session, service.as_then(session, known))
     response = redirect("/", flash="Your account is deleted.")
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response

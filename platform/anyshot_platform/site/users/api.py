@@ -52,8 +52,9 @@ def log_in_for_token(request: Request, body: LogIn, services: ServicesDep) -> To
     limit_log_ins(request, services, body.username)
     scopes = [Scope.READ, Scope.SUBMIT, Scope.ACCOUNT, *([Scope.ORGANIZE] if body.organize else [])]
     try:
+        known = service.authenticate(services.database, body.username, body.password)
         with services.database.writing() as session:
-            user = service.authenticate(session, body.username, body.password)
+            user = service.as_then(session, known)
             if user.second_factor_since is not None:
                 second_factor.require_code(session, services.signer, user, body.code)
             made = service.create_token(session, user.id, name=body.token_name, scopes=scopes)

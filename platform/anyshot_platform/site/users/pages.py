@@ -51,9 +51,9 @@ def log_in(
     """Sign in, or show the form again with what was wrong."""
     try:
         limit_log_ins(request, services, username)
+        user = service.authenticate(services.database, username, password)
         with services.database.writing() as session:
-            user = service.authenticate(session, username, password)
-            new = None
+            user, new = service.as_then(session, user), None
             if user.second_factor_since is None:
                 new = begin_session(request, services, session, user)
                 note_event(session, user.id, "account.log_in")

@@ -81,10 +81,7 @@ def set_password(
 ) -> Response:
     """Set it; all sessions of the account end."""
     try:
-        with services.database.writing() as session:
-            user, _ = service.redeem_one_time_token(session, secret, PURPOSE)
-            service.set_password(session, user, password)
-            service.own_address(session, user)  # the link came to it
+        service.reset_password(services.database, secret, PURPOSE, password)
     except PlatformError as error:
         return render(
             request,
