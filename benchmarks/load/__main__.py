@@ -1,4 +1,4 @@
-"""What the platform bears: `users`, `workers` (benchmarks.workers) and `database` (benchmarks.leaderboard).
+"""What the platform bears: `users`, `crowd`, `streams`, `workers` (benchmarks.workers) and `database` (of a board).
 
 Users: five hundred of them against a site with 100,000 submissions: pages, polling, uploads of 1 MB.
 
@@ -34,6 +34,7 @@ from benchmarks.load.crowd import come
 from benchmarks.load.filling import analyze, fill
 from benchmarks.load.spent import Spent
 from benchmarks.load.stage import make_competition
+from benchmarks.load.streams import idle, keep_waiting
 from benchmarks.load.users import ACTIONS, LISTS, Member, Record, simulate
 from benchmarks.servers import postgres
 
@@ -45,6 +46,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--submissions", type=int, default=100_000)
     parser.add_argument("--visitors", type=int, default=1000, help="of the part `crowd`, at the same moment")
+    parser.add_argument("--streams", type=int, default=500, help="of the part `streams`")
     parser.add_argument("--processes", type=int, default=2, help="web processes")
     parser.add_argument("--database", choices=("postgresql", "sqlite"), default="postgresql")
     parser.add_argument("--seed", type=int, default=0)
@@ -74,16 +76,34 @@ def measure_crowd(options: argparse.Namespace) -> None:
     """A thousand visitors at the same moment; results in `crowd.json`."""
     options.users = min(options.users, 50)  # accounts that half of the crowd shares
     options.submissions = min(options.submissions, 2000)
-    visit = lambda address, members: asyncio.run(come(address, members, options.visitors))  # noqa: E731
+
+    def visit(address: str, members: list[Member], spent: Spent) -> list[Figure]:
+        return asyncio.run(come(address, members, options.visitors))
+
     with tempfile.TemporaryDirectory(prefix="anyshot-crowd-", ignore_cleanup_errors=True) as folder:
         figures = served(Path(folder), options, visit)
     notes = f"{options.visitors} visitors at once, {options.processes} processes, {options.database}"
     keep("crowd", [*figures, figure("crowd.machine_load_average", os.getloadavg()[0], "")], notes)
 
 
+def measure_streams(options: argparse.Namespace) -> None:
+    """Five hundred live pages on which nothing happens; results in `streams.json`."""
+    options.users = max(50, -(-options.streams // 20))  # nobody may have more than twenty open
+    options.submissions, options.processes = min(options.submissions, 2000), 1
+
+    def visit(address: str, members: list[Member], spent: Spent) -> list[Figure]:
+        return asyncio.run(idle(address, members, options.streams, lambda: spent.seconds()["web"]))
+
+    with tempfile.TemporaryDirectory(prefix="anyshot-streams-", ignore_cleanup_errors=True) as folder:
+        figures = served(Path(folder), options, visit, keep_waiting)
+    notes = f"{options.streams} idle streams, one process, {options.database}"
+    keep("streams", [*figures, figure("streams.machine_load_average", os.getloadavg()[0], "")], notes)
+
+
 PARTS = {
     "users": measure_users,
     "crowd": measure_crowd,
+    "streams": measure_streams,
     "workers": measure_workers,
     "database": measure_database,
 }
@@ -92,16 +112,19 @@ PARTS = {
 def run(home: Path, options: argparse.Namespace) -> list[Figure]:
     """Set the site up, let the users in, and count."""
 
-    def users(address: str, members: list[Member]) -> list[Figure]:
+    def users(address: str, members: list[Member], spent: Spent) -> list[Figure]:
         return report(asyncio.run(simulate(address, members, options)), options)
 
     return served(home, options, users)
 
 
 def served(
-    home: Path, options: argparse.Namespace, visit: Callable[[str, list[Member]], list[Figure]]
+    home: Path,
+    options: argparse.Namespace,
+    visit: Callable[[str, list[Member], Spent], list[Figure]],
+    arrange: Callable[[Services, list[Member]], None] = lambda services, members: None,
 ) -> list[Figure]:
-    """Set the site up, let `visit` use it, and count what it spent."""
+    """Set the site up, `arrange` it, let `visit` use it, and count what it spent."""
     with postgres() as server:
         if server is None:
             raise SystemExit("The load benchmark needs PostgreSQL.")
@@ -112,13 +135,14 @@ def served(
             del environment["ANYSHOT_DATABASE_URL"]
         services = services_of(environment)
         members = prepare(services, options)
+        arrange(services, members)
         services.database.dispose()
         web = machines.web(home, environment)
         web.start()
         try:
             machines.wait_for_web(environment["ANYSHOT_BASE_URL"], web)
             spent = Spent({"web": web.pid, "database": server.pid})
-            figures = visit(environment["ANYSHOT_BASE_URL"], members)
+            figures = visit(environment["ANYSHOT_BASE_URL"], members, spent)
             cores = spent.cores()
         finally:
             web.stop()

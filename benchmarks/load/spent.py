@@ -13,14 +13,15 @@ class Spent:
     def __init__(self, processes: dict[str, int]) -> None:
         self._processes = processes
         self._began = time.monotonic()
-        self._before = self._seconds()
+        self._before = self.seconds()
 
     def cores(self) -> dict[str, float]:
         """Seconds of the processor for each second that has passed, by name."""
         passed = time.monotonic() - self._began
-        return {name: (now - self._before[name]) / passed for name, now in self._seconds().items()}
+        return {name: (now - self._before[name]) / passed for name, now in self.seconds().items()}
 
-    def _seconds(self) -> dict[str, float]:
+    def seconds(self) -> dict[str, float]:
+        """Seconds of the processor that each has used in its life."""
         others = {name: _seconds_of(pid) for name, pid in self._processes.items()}
         return {**others, "users": time.process_time()}
 

@@ -14,10 +14,18 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from sqlalchemy import event, insert, inspect, update
+from sqlalchemy.orm import Session
 from starlette.types import Message, Scope
 
 from anyshot_platform.app import create_app
+from anyshot_platform.database import now
+from anyshot_platform.events import watching as watching_module
+from anyshot_platform.events.watching import Watching, read_marks
+from anyshot_platform.runs.models import Run
 from anyshot_platform.serving import connection_rules
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import ApiToken, User
 from anyshot_platform.web.admission import Admission, Slots
 from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, Limits
 from tests.platform.conftest import make_settings
@@ -71,9 +79,8 @@ def test_beyond_a_short_queue_visitors_are_told_to_come_back(site: Site) -> None
         assert asyncio.run(crowd(address, [f"/competitions/{SLUG}"] * 3, alice.token)) == {200: 3}
 
 
-def test_idle_streams_leave_the_pages_alone(embedded_site: Site) -> None:
+def test_idle_streams_leave_the_pages_alone(site: Site) -> None:
     """More streams than there are places; each shows its state, and pages are answered beside them."""
-    site = embedded_site
     people = [site.member(f"user{number}") for number in range(2)]
     paths = [(who.token, f"/submissions/{who.submit().json()['id']}/stream") for who in people]
     places = {"web_requests_at_once": 1, "web_wait_seconds": 300.0}
@@ -96,8 +103,8 @@ def streaming(address: str, path: str, token: str) -> Iterator[bytes]:
         yield said
 
 
-def test_one_user_has_only_so_many_streams(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_one_user_has_only_so_many_streams(site: Site) -> None:
+    alice = site.member("alice")
     path = f"/api/v1/submissions/{alice.submit().json()['id']}/stream"
     headers = {"authorization": f"Bearer {alice.token}"}
 
@@ -174,12 +181,12 @@ def test_nobody_waits_in_vain() -> None:
     asyncio.run(run())
 
 
-def test_a_refusal_passes_through_no_other_part_of_the_application(embedded_site: Site) -> None:
+def test_a_refusal_passes_through_no_other_part_of_the_application(site: Site) -> None:
     """It has none of the marks that the parts behind the door leave: no request id, no line, no session."""
 
     async def run() -> list[Message]:
         said: list[Message] = []
-        app = create_app(embedded_site.services.settings, embedded_site.services)
+        app = create_app(site.services.settings, site.services)
         app.user_middleware[0].kwargs.update(at_once=0, queue=0)
 
         async def send(message: Message) -> None:
@@ -234,14 +241,14 @@ def test_a_request_that_waits_for_its_bytes_leaves_its_place_to_another() -> Non
 # Bodies
 
 
-def test_json_beyond_64_kib_is_refused_before_anybody_is_asked(embedded_site: Site) -> None:
+def test_json_beyond_64_kib_is_refused_before_anybody_is_asked(site: Site) -> None:
     body = {"username": "a", "email": "a@example.org", "password": "x" * (ANYBODY + 1)}
-    answer = embedded_site.client.post("/api/v1/users", json=body)
+    answer = site.client.post("/api/v1/users", json=body)
     assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
     assert "64 KiB" in answer.json()["message"]
 
 
-def test_a_body_without_a_length_is_counted_while_it_is_read(embedded_site: Site) -> None:
+def test_a_body_without_a_length_is_counted_while_it_is_read(site: Site) -> None:
     sent = []
 
     def endless() -> Iterator[bytes]:
@@ -249,7 +256,7 @@ def test_a_body_without_a_length_is_counted_while_it_is_read(embedded_site: Site
             sent.append(1)
             yield b" " * 10_000
 
-    with served(embedded_site) as address:
+    with served(site) as address:
         try:
             answer = httpx.post(f"{address}/api/v1/users", content=endless(), timeout=60)
             assert answer.status_code == 413
@@ -259,14 +266,14 @@ def test_a_body_without_a_length_is_counted_while_it_is_read(embedded_site: Site
 
 
 @pytest.mark.parametrize("path", ["/login", "/sign-up", "/organize/import"])
-def test_a_large_form_of_a_stranger_is_not_read(embedded_site: Site, path: str) -> None:
+def test_a_large_form_of_a_stranger_is_not_read(site: Site, path: str) -> None:
     files = {"bundle": ("x.zip", b"0" * (ANYBODY + 1))}
-    answer = embedded_site.client.post(path, files=files)
+    answer = site.client.post(path, files=files)
     assert answer.status_code == 401 and "sign in" in answer.text
 
 
-def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(embedded_site: Site) -> None:
-    alice = embedded_site.person("alice")
+def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(site: Site) -> None:
+    alice = site.person("alice")
     headers = {"content-type": "application/x-www-form-urlencoded"}
     for size, status in ((FORM + 1, 413), (ANYBODY + 1, 200)):
         content = b"display_name=" + b"a" * (size - 13)
@@ -274,8 +281,8 @@ def test_a_form_of_one_who_is_signed_in_may_be_larger_but_not_endless(embedded_s
         assert (answer.status_code == 413) == (status == 413), answer.text
 
 
-def test_files_are_refused_beyond_their_own_limit_and_to_strangers(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_files_are_refused_beyond_their_own_limit_and_to_strangers(site: Site) -> None:
+    alice = site.member("alice")
     path = "/api/v1/uploads/" + "0" * 32
     assert site.client.put(path, params={"offset": 0}, content=b"x").status_code == 401
     huge = {"content-length": str(site.services.settings.upload_max_bytes + 1)}
@@ -292,14 +299,97 @@ def test_every_limit_fits_into_what_is_held_at_once() -> None:
     assert limits.of("POST", "/api/v1/users", "application/json").most == ANYBODY
 
 
-def test_a_half_sent_body_is_given_up(embedded_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_half_sent_body_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     from anyshot_platform.web import bodies
 
     monkeypatch.setattr(bodies, "_WHOLE_BODY", 0.2)
     with (
-        served(embedded_site) as address,
+        served(site) as address,
         socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2]))) as line,
     ):
         line.settimeout(60)
         line.sendall(b"POST /api/v1/users HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\n{")
         assert line.recv(100).startswith(b"HTTP/1.1 408")
+
+
+def test_500_idle_streams_are_read_in_as_many_statements_as_one(site: Site) -> None:
+    alice = site.member("alice")
+    first = alice.submit().json()["id"]
+    ids = [first, *(f"{number:032x}" for number in range(499))]
+    copy(site, first, ids[1:])
+    statements: list[str] = []
+    database = site.services.database
+    event.listen(database.engine, "before_cursor_execute", lambda *said: statements.append(said[2]))
+    with database.reading() as session:
+        assert len(read_marks(session, [first], None)) == 1
+        for_one = len([said for said in statements if "outbox_rings" not in said])
+        statements.clear()
+        assert len(read_marks(session, ids, None)) == 500
+    assert len([said for said in statements if "outbox_rings" not in said]) == for_one
+
+
+def test_of_500_idle_streams_only_the_one_whose_submission_changed_wakes(site: Site) -> None:
+    alice = site.member("alice")
+    first = alice.submit().json()["id"]
+    ids = [first, *(f"{number:032x}" for number in range(499))]
+    copy(site, first, ids[1:])
+
+    def change() -> None:
+        with site.services.database.writing() as session:
+            session.execute(update(Run).where(Run.submission_id == ids[250]).values(tasks_done=3))
+
+    async def watch() -> list[str]:
+        watching = Watching(site.services)
+        with ExitStack() as streams:
+            wakes = {one: streams.enter_context(watching.watch(one, one)) for one in ids}
+            await asyncio.gather(*(wake.wait() for wake in wakes.values()))
+            for wake in wakes.values():
+                wake.clear()
+            await asyncio.to_thread(change)
+            await wakes[ids[250]].wait()
+            return [one for one, wake in wakes.items() if wake.is_set()]
+
+    assert asyncio.run(asyncio.wait_for(watch(), 120)) == [ids[250]]
+
+
+def copy(site: Site, submission_id: str, ids: list[str]) -> None:
+    """Submissions like that one, each with a run like its own."""
+    with site.services.database.writing() as session:
+        like = session.get_one(Submission, submission_id)
+        run = session.query(Run).filter_by(submission_id=submission_id).one()
+        rows = [{**values_of(like), "id": one} for one in ids]
+        runs = [{**values_of(run), "id": f"r{one[1:]}", "submission_id": one} for one in ids]
+        session.connection().execute(insert(inspect(Submission).local_table), rows)
+        session.connection().execute(insert(inspect(Run).local_table), runs)
+
+
+def values_of(row: Any) -> dict[str, Any]:
+    return {one.columns[0].name: getattr(row, one.key) for one in inspect(type(row)).column_attrs}
+
+
+def revoke(session: Session, who: str) -> None:
+    session.execute(update(ApiToken).where(ApiToken.user_id == who).values(revoked_at=now()))
+
+
+def block(session: Session, who: str) -> None:
+    session.execute(update(User).where(User.id == who).values(blocked_at=now()))
+
+
+@pytest.mark.parametrize("prefix", ["", "/api/v1"], ids=["page", "api"])
+@pytest.mark.parametrize("act", [revoke, block], ids=lambda act: act.__name__)
+def test_a_stream_ends_soon_after_its_viewer_may_read_no_more(
+    site: Site, act: Any, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching_module, "_CHECKED_EVERY", 0.0)
+    monkeypatch.setattr(watching_module, "_KEEP_ALIVE", 0.1)
+    alice = site.member("alice")
+    path = f"{prefix}/submissions/{alice.submit().json()['id']}/stream"
+    with (
+        served(site) as address,
+        httpx.stream("GET", address + path, headers=alice.headers, timeout=60) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines)
+        with site.services.database.writing() as session:
+            act(session, alice.id)
+        assert len(list(lines)) < 1000  # it ends, as the server closes it

@@ -1,0 +1,23 @@
+"""docs/operators/threats.md: each promise has a test, which exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/operators/threats.md").read_text()
+ROWS = [re.split(r"(?<!\\)\|", line)[1:3] for line in PAGE.splitlines() if line.startswith("| ")]
+PROMISES = {row[0].strip(): row[1] for row in ROWS if row[0].strip() not in ("promise", "---")}
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+def test_each_promise_names_a_test_that_exists(promise: str) -> None:
+    tests = re.findall(r"`(tests/[^`]+)`", PROMISES[promise])
+    assert tests
+    for test in tests:
+        path, _, name = test.partition("::")
+        assert (ROOT / path).exists(), test
+        assert not name or f"def {name}(" in (ROOT / path).read_text(), test
