@@ -159,7 +159,7 @@ def test_one_submission_goes_through_the_composed_site_to_the_leaderboard(
     bundle = Path(shutil.make_archive(str(tmp_path / "random"), "zip", ROOT / "baselines" / "random"))
     with entering(compose.address, stage, [Entrant("alice", "Random", bundle)]) as (participant,):
         shown = wait_for_the_end(participant, 240)
-    assert shown["status"] == "finished", shown
+    assert shown["status"] == "finished", json.dumps(shown, indent=1)
     with Client(compose.address) as nobody:
         board = nobody.leaderboard(stage.competition, stage.phase)
     assert [row["team"] for row in board["rows"]] == ["alice"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from anyshot_platform.app import make_services
 from anyshot_platform.database import Database
@@ -17,6 +19,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from tests.platform.site import Site
 from tests.services.databases import PostgresServer
+from tests.services.processes import find_program
 
 SECRET = "a secret for tests, forty characters long"
 
@@ -112,15 +115,29 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+def _databases() -> list[ParameterSet]:
+    """PostgreSQL for the whole suite, and SQLite for a slice that rotates; `ANYSHOT_TEST_DATABASE` names one alone.
+
+    Where PostgreSQL is not installed all is tested with SQLite.
+    """
+    alone = os.environ.get("ANYSHOT_TEST_DATABASE") or ("" if find_program("initdb") else "sqlite")
+    if alone:
+        return [pytest.param(alone)]
+    return [
+        pytest.param("postgres"),
+        pytest.param("sqlite", marks=(pytest.mark.full, pytest.mark.rotating(1))),
+    ]
+
+
+@pytest.fixture(params=_databases())
 def services(request: pytest.FixtureRequest) -> Services:
-    """Services on either database: a test that takes this holds for both set-ups."""
+    """Services on a fresh database: a test that takes this holds for either kind."""
     return request.getfixturevalue(f"{request.param}_services")
 
 
 @pytest.fixture
 def site(services: Services) -> Iterator[Site]:
-    """A running site on either database, with a small competition."""
+    """A running site with a small competition, on PostgreSQL, and in a slice of the tests on SQLite."""
     with Site(services) as made:
         yield made
 

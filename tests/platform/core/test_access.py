@@ -101,9 +101,8 @@ def test_no_get_route_takes_a_body() -> None:
 
 
 @pytest.fixture
-def people(embedded_site: Site) -> dict[str, Person | None]:
+def people(site: Site) -> dict[str, Person | None]:
     """One person for each standing."""
-    site = embedded_site
     people: dict[str, Person | None] = {
         "nobody": None,
         "stranger": site.person("stranger"),
@@ -128,9 +127,8 @@ def member_of(site: Site, user_id: str) -> str:
         return session.query(Membership).filter_by(user_id=user_id).one().id
 
 
-def test_every_route_for_every_role(embedded_site: Site, people: dict[str, Person | None]) -> None:
+def test_every_route_for_every_role(site: Site, people: dict[str, Person | None]) -> None:
     """Walk all routes with the ids of somebody else's objects: no role gets in where its policy does not let it."""
-    site = embedded_site
     petra = people["participant"]
     assert petra is not None
     shown = petra.submit().json()
@@ -165,9 +163,8 @@ def test_every_route_for_every_role(embedded_site: Site, people: dict[str, Perso
     assert wrong == []
 
 
-def test_objects_of_others(embedded_site: Site, people: dict[str, Person | None]) -> None:
+def test_objects_of_others(site: Site, people: dict[str, Person | None]) -> None:
     """The owner of another competition gets through its doors, and finds nothing of this one behind them."""
-    site = embedded_site
     owner, petra, bob = site.owner(), people["participant"], site.person("bob")
     assert petra is not None
     begun = {"title": "Bobs", "slug": "bobs"}
@@ -211,8 +208,7 @@ def test_objects_of_others(embedded_site: Site, people: dict[str, Person | None]
     assert [one["state"] for one in kept["runs"]] == [one["state"] for one in submission["runs"]]
 
 
-def test_a_thread_of_another_competition_is_not_there(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_thread_of_another_competition_is_not_there(site: Site) -> None:
     petra, bob = site.member("petra"), site.person("bob")
     begun = {"title": "Bobs", "slug": "bobs"}
     assert bob.call("POST", "/organize/new", data=begun, follow_redirects=False).status_code == 303
@@ -225,10 +221,10 @@ def test_a_thread_of_another_competition_is_not_there(embedded_site: Site) -> No
     assert bob.call("POST", f"{there}/{thread}/moderate", data={"locked": "1"}).status_code == 404
 
 
-def test_a_file_of_anothers_run_is_not_among_ones_own(embedded_site: Site) -> None:
+def test_a_file_of_anothers_run_is_not_among_ones_own(site: Site) -> None:
     """The door is one's own submission; the run behind it is somebody else's."""
-    worker, runs = embedded_site.worker(), {}
-    people = {name: embedded_site.member(name) for name in ("petra", "otto")}
+    worker, runs = site.worker(), {}
+    people = {name: site.member(name) for name in ("petra", "otto")}
     for name, person in people.items():
         submission = person.submit().json()["id"]
         job, log = worker.claim(), f"secret of {name}".encode()
@@ -243,8 +239,7 @@ def test_a_file_of_anothers_run_is_not_among_ones_own(embedded_site: Site) -> No
     assert people["petra"].call("GET", f"{path}/{other}/artifacts/log.txt").status_code == 404
 
 
-def test_only_who_is_invited_takes_the_seat_in_a_team(embedded_site: Site) -> None:
-    site = embedded_site
+def test_only_who_is_invited_takes_the_seat_in_a_team(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).team_size = 3
     ada, vera, bob = (site.member(name) for name in ("ada", "vera", "bob"))
@@ -256,9 +251,9 @@ def test_only_who_is_invited_takes_the_seat_in_a_team(embedded_site: Site) -> No
     assert bob.call("POST", f"{team}/invitations/{way}/accept").status_code == 404
 
 
-def test_workers_end_no_runs_of_others(embedded_site: Site) -> None:
-    embedded_site.member("petra").submit()
-    holder, thief = embedded_site.worker("one"), embedded_site.worker("two")
+def test_workers_end_no_runs_of_others(site: Site) -> None:
+    site.member("petra").submit()
+    holder, thief = site.worker("one"), site.worker("two")
     job = holder.claim()
     assert job is not None
     run, held = f"/runs/{job['run_id']}", {"epoch": job["epoch"]}
@@ -272,13 +267,13 @@ def test_workers_end_no_runs_of_others(embedded_site: Site) -> None:
     ):
         assert (answer.status_code, answer.json()["error"]) == (409, "stale_epoch"), answer.url
     assert holder.complete(job, 0.5).status_code == 204
-    assert [row["score"] for row in embedded_site.board()["rows"]] == [0.5]
+    assert [row["score"] for row in site.board()["rows"]] == [0.5]
 
 
-def test_who_is_banned_changes_nothing_of_their_own(embedded_site: Site) -> None:
-    petra = embedded_site.member("petra")
+def test_who_is_banned_changes_nothing_of_their_own(site: Site) -> None:
+    petra = site.member("petra")
     shown = petra.submit().json()["id"]
-    with embedded_site.services.database.writing() as session:
+    with site.services.database.writing() as session:
         session.query(Membership).filter_by(user_id=petra.id).one().status = MemberStatus.BANNED
     for deed in ("cancel", "withdraw", "restore"):
         refused = petra.call("POST", f"/api/v1/submissions/{shown}/{deed}")
@@ -313,20 +308,18 @@ def _lets_in(policies: set[str], standing: str, method: str) -> bool:
     return all(standing in let_in.get(name, members | {"stranger", "banned", "reading"}) for name in policies)
 
 
-def test_a_draft_is_known_to_its_organizers_only(
-    embedded_site: Site, people: dict[str, Person | None]
-) -> None:
-    with embedded_site.services.database.writing() as session:
-        embedded_site.competition(session).state = CompetitionState.DRAFT
+def test_a_draft_is_known_to_its_organizers_only(site: Site, people: dict[str, Person | None]) -> None:
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.DRAFT
     seen = {
-        standing: call(embedded_site, person, "GET", "/api/v1/competitions/small")
+        standing: call(site, person, "GET", "/api/v1/competitions/small")
         for standing, person in people.items()
     }
     insiders = {"reviewer", "organizer", "owner"}
     assert seen == {standing: 200 if standing in insiders else 404 for standing in people}
 
 
-def test_others_submissions_do_not_exist(embedded_site: Site, people: dict[str, Person | None]) -> None:
+def test_others_submissions_do_not_exist(site: Site, people: dict[str, Person | None]) -> None:
     petra, other = people["participant"], people["other"]
     assert petra is not None and other is not None
     shown = petra.submit().json()
@@ -341,8 +334,7 @@ def test_others_submissions_do_not_exist(embedded_site: Site, people: dict[str, 
     assert other.call("PUT", f"/api/v1/uploads/{upload_id}?offset=5", content=b"x").status_code == 404
 
 
-def test_a_token_does_what_its_scopes_say(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_token_does_what_its_scopes_say(site: Site) -> None:
     reader = site.person("reader", scopes=(Scope.READ,))
     assert reader.call("GET", "/api/v1/me").status_code == 200
     assert reader.call("PATCH", "/api/v1/me", json={"about": "x"}).status_code == 403

@@ -31,10 +31,10 @@ def play(site: Site, worker: PaperWorker, name: str, mean: float, half_width: fl
     return person
 
 
-def test_a_search_without_a_hit_keeps_the_search_and_ones_own_rank(embedded_site: Site) -> None:
-    worker = embedded_site.worker()
-    play(embedded_site, worker, "first", 0.8)
-    pia = play(embedded_site, worker, "pia", 0.5)
+def test_a_search_without_a_hit_keeps_the_search_and_ones_own_rank(site: Site) -> None:
+    worker = site.worker()
+    play(site, worker, "first", 0.8)
+    pia = play(site, worker, "pia", 0.5)
     shown = read(pia, "q=nobody")
     assert "No team has “nobody” in its name" in shown
     assert 'type="search"' in shown
@@ -44,17 +44,16 @@ def test_a_search_without_a_hit_keeps_the_search_and_ones_own_rank(embedded_site
         assert "Your team is on rank 2 of 2." in read(pia, query)
 
 
-def test_an_interval_that_is_undefined_is_not_drawn_as_one_of_no_width(embedded_site: Site) -> None:
-    worker = embedded_site.worker()
-    pia = play(embedded_site, worker, "pia", 0.5, half_width=None)
+def test_an_interval_that_is_undefined_is_not_drawn_as_one_of_no_width(site: Site) -> None:
+    worker = site.worker()
+    pia = play(site, worker, "pia", 0.5, half_width=None)
     assert "whisker__dot" in read(pia)
     assert "whisker__line" not in read(pia)
-    play(embedded_site, worker, "rob", 0.4)
+    play(site, worker, "rob", 0.4)
     assert len(re.findall("whisker__line", read(pia))) == 1
 
 
-def test_before_any_phase_begins_the_board_is_that_of_the_next_one(embedded_site: Site) -> None:
-    site = embedded_site
+def test_before_any_phase_begins_the_board_is_that_of_the_next_one(site: Site) -> None:
     later = now() + timedelta(days=90)
     with site.services.database.writing() as session:
         feedback = session.get_one(Phase, site.phase_id)

@@ -42,9 +42,9 @@ def begin(person: Person, number: int) -> int:
     return person.call("POST", "/organize/new", data=form, follow_redirects=False).status_code
 
 
-def test_one_more_upload_than_allowed_is_refused_with_the_time_to_come_back(embedded_site: Site) -> None:
-    alice, bob = embedded_site.person("alice"), embedded_site.person("bob")
-    allow(embedded_site, uploads=2)
+def test_one_more_upload_than_allowed_is_refused_with_the_time_to_come_back(site: Site) -> None:
+    alice, bob = site.person("alice"), site.person("bob")
+    allow(site, uploads=2)
     body = {"filename": "a.zip", "size": 10}
     statuses = [alice.call("POST", "/api/v1/uploads", json=body).status_code for _ in range(3)]
     assert statuses == [201, 201, 429]
@@ -54,17 +54,17 @@ def test_one_more_upload_than_allowed_is_refused_with_the_time_to_come_back(embe
     assert bob.call("POST", "/api/v1/uploads", json=body).status_code == 201
 
 
-def test_bytes_that_wait_are_counted_in_all(embedded_site: Site) -> None:
-    alice = embedded_site.person("alice")
-    allow(embedded_site, upload_bytes=1000)
+def test_bytes_that_wait_are_counted_in_all(site: Site) -> None:
+    alice = site.person("alice")
+    allow(site, upload_bytes=1000)
     assert alice.call("POST", "/api/v1/uploads", json={"filename": "a.zip", "size": 1000}).status_code == 201
     refused = alice.call("POST", "/api/v1/uploads", json={"filename": "b.zip", "size": 1})
     assert refused.status_code == 409 and refused.json()["error"] == "over_budget"
 
 
-def test_drafts_have_an_end_and_a_deleted_one_makes_room(embedded_site: Site) -> None:
-    dora = embedded_site.person("dora")
-    allow(embedded_site, drafts=2)
+def test_drafts_have_an_end_and_a_deleted_one_makes_room(site: Site) -> None:
+    dora = site.person("dora")
+    allow(site, drafts=2)
     assert [begin(dora, number) for number in range(3)] == [303, 303, 409]
     path = "/api/v1/competitions/draft-dora-0"
     assert dora.call("POST", f"{path}/manage/delete", json={"confirm": "draft-dora-0"}).status_code == 200
@@ -117,14 +117,14 @@ def test_the_same_over_http(postgres_site: Site) -> None:
         assert Counter(threads.map(begin_upload, range(AT_ONCE))) == {201: 3, 409: AT_ONCE - 3}
 
 
-def test_a_competition_cannot_flood_mailboxes(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_competition_cannot_flood_mailboxes(site: Site) -> None:
+    owner = site.owner()
     for number in range(3):
-        embedded_site.member(f"user{number}")
+        site.member(f"user{number}")
     path = f"/api/v1/competitions/{SLUG}/manage/announcements"
-    allow(embedded_site, mails=9)
+    allow(site, mails=9)
     news = {"title": "News", "body": "text"}
-    stranger = embedded_site.person("stranger")
+    stranger = site.person("stranger")
     assert {stranger.call("POST", path, json=news).status_code for _ in range(9)} == {403, 429}
     statuses = [owner.call("POST", path, json=news).status_code for _ in range(4)]
     assert statuses[0] == 201 and statuses[-1] == 429 and 429 not in statuses[: statuses.index(429)]
@@ -151,9 +151,9 @@ def test_every_budget_is_met_somewhere_and_every_row_is_a_route() -> None:
     assert {name for name, budget in BUDGETS.items() if budget.seconds is None} - {"streams"} == set(TOTALS)
 
 
-def test_operators_see_the_table_with_their_limits(embedded_site: Site) -> None:
-    allow(embedded_site, uploads=7)
-    page = embedded_site.person("rosa", is_site_admin=True).call("GET", "/admin/budgets")
+def test_operators_see_the_table_with_their_limits(site: Site) -> None:
+    allow(site, uploads=7)
+    page = site.person("rosa", is_site_admin=True).call("GET", "/admin/budgets")
     assert page.status_code == 200
     for name in BUDGETS:
         assert name in page.text
@@ -170,9 +170,9 @@ def test_an_unknown_budget_and_an_old_setting_are_refused_at_the_start(
         PlatformSettings(secret_key=SECRET)  # pyright: ignore[reportArgumentType]
 
 
-def test_half_a_header_holds_no_connection(embedded_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_header_holds_no_connection(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "HEADER_SECONDS", 0.2)
-    with served(embedded_site) as address:
+    with served(site) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=60) as silent:
             silent.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n")
@@ -181,8 +181,8 @@ def test_half_a_header_holds_no_connection(embedded_site: Site, monkeypatch: pyt
             assert [client.get("/health").status_code for _ in range(3)] == [200] * 3
 
 
-def test_the_visitors_address_is_believed_of_trusted_proxies_alone(embedded_site: Site) -> None:
-    allow(embedded_site, links_asked=1)
+def test_the_visitors_address_is_believed_of_trusted_proxies_alone(site: Site) -> None:
+    allow(site, links_asked=1)
 
     def ask(address: str, visitor: str) -> int:
         page = httpx.get(f"{address}/reset")
@@ -191,7 +191,7 @@ def test_the_visitors_address_is_believed_of_trusted_proxies_alone(embedded_site
         headers = {"x-forwarded-for": visitor}
         return httpx.post(f"{address}/reset", data=sent, cookies=page.cookies, headers=headers).status_code
 
-    with served(embedded_site, trusted_proxies="127.0.0.1") as address:
+    with served(site, trusted_proxies="127.0.0.1") as address:
         assert [ask(address, visitor) for visitor in ("10.0.0.1", "10.0.0.2", "10.0.0.1")] == [200, 200, 429]
-    with served(embedded_site, trusted_proxies="10.9.9.9") as address:
+    with served(site, trusted_proxies="10.9.9.9") as address:
         assert [ask(address, visitor) for visitor in ("10.1.0.1", "10.1.0.2")] == [200, 429]

@@ -47,9 +47,9 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_zip_whose_source_is_a_bomb_is_refused_with_words_and_costs_the_site_no_memory(
-    embedded_site: Site, little_memory: None
+    site: Site, little_memory: None
 ) -> None:
-    alice = embedded_site.member("alice")
+    alice = site.member("alice")
     content = zipped({"model.py": LARGE_TREE})
     assert len(content) < 2000
     begun = alice.call("POST", "/api/v1/uploads", json={"filename": "a.zip", "size": len(content)}).json()

@@ -48,10 +48,7 @@ def _exits(site: Site, person: Person, submission_id: str, *, ended: bool = True
 
 
 @pytest.mark.parametrize("verdict", ["BAD_SETTINGS", "BAD_POOL", "TASK_SERVER_BUG"])
-def test_a_failure_that_is_not_theirs_tells_participants_nothing_hidden(
-    embedded_site: Site, verdict: str
-) -> None:
-    site = embedded_site
+def test_a_failure_that_is_not_theirs_tells_participants_nothing_hidden(site: Site, verdict: str) -> None:
     ada, olga = site.member("ada"), site.owner()
     submission_id = ada.submit().json()["id"]
     worker = site.worker()
@@ -71,8 +68,7 @@ def test_a_failure_that_is_not_theirs_tells_participants_nothing_hidden(
     assert SECRET in reviewer.call("GET", api).text
 
 
-def test_a_run_that_is_tried_again_says_so_and_not_why(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_run_that_is_tried_again_says_so_and_not_why(site: Site) -> None:
     ada = site.member("ada")
     submission_id = ada.submit().json()["id"]
     worker = site.worker()
@@ -85,8 +81,7 @@ def test_a_run_that_is_tried_again_says_so_and_not_why(embedded_site: Site) -> N
     assert SECRET in run["message"]
 
 
-def test_a_failure_that_crosses_a_cancellation_tells_nothing_hidden(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_failure_that_crosses_a_cancellation_tells_nothing_hidden(site: Site) -> None:
     ada = site.member("ada")
     submission_id = ada.submit().json()["id"]
     worker = site.worker()
@@ -99,8 +94,7 @@ def test_a_failure_that_crosses_a_cancellation_tells_nothing_hidden(embedded_sit
     assert run["state"] == "cancelled" and run["message"] == "Cancelled."
 
 
-def test_a_participants_own_failure_is_told_in_full(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_participants_own_failure_is_told_in_full(site: Site) -> None:
     ada = site.member("ada")
     submission_id = ada.submit().json()["id"]
     worker = site.worker()

@@ -7,14 +7,14 @@ import html
 from tests.platform.site import Site
 
 
-def test_the_guide_names_the_index_of_this_very_site(embedded_site: Site) -> None:
-    page = html.unescape(embedded_site.client.get("/docs/participants/first-submission/").text)
-    address = embedded_site.services.settings.base_url.rstrip("/")
+def test_the_guide_names_the_index_of_this_very_site(site: Site) -> None:
+    page = html.unescape(site.client.get("/docs/participants/first-submission/").text)
+    address = site.services.settings.base_url.rstrip("/")
     assert f"--extra-index-url {address}/kit/simple/" in page and "ADDRESS" not in page
 
 
-def test_the_index_offers_the_kit_and_nothing_else(embedded_site: Site) -> None:
-    client = embedded_site.client
+def test_the_index_offers_the_kit_and_nothing_else(site: Site) -> None:
+    client = site.client
     projects = ("anyshot-core", "anyshot-scoring", "anyshot-starting-kit")
     shown = client.get("/kit/simple/").text
     assert all(f'href="/kit/simple/{name}/"' in shown for name in projects) and shown.count("<a ") == 3

@@ -40,8 +40,8 @@ def final_board(site: Site, league: str) -> list[str]:
     return [row["team"] for row in site.client.get(path, params={"league": league}).json()["rows"]]
 
 
-def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     alice = site.member("alice").submit(leagues=["scratch"]).json()["id"]
     finish(worker, 0.6, WEIGHTS)
     decide(owner, alice, admit=True)
@@ -51,8 +51,8 @@ def test_an_admitted_entry_stays_admitted_in_the_final_whatever_is_found_again(e
     assert final_board(site, "scratch") == ["alice"]
 
 
-def test_a_refused_entry_stays_refused_whatever_a_new_run_finds(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_refused_entry_stays_refused_whatever_a_new_run_finds(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     site.set_version(train_seeds=[1, 2], test_seeds=[3, 4])
     alice = site.member("alice").submit(leagues=["scratch", "free"]).json()["id"]
     decide(owner, alice, admit=False)
@@ -60,8 +60,8 @@ def test_a_refused_entry_stays_refused_whatever_a_new_run_finds(embedded_site: S
     assert [len(site.board(league)["rows"]) for league in ("scratch", "free")] == [0, 1]
 
 
-def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     site.member("alice").submit(leagues=["scratch", "free"])
     finish(worker, 0.6, CLEAN)
     make_final(owner)
@@ -71,8 +71,8 @@ def test_an_entry_below_a_leagues_gate_is_not_in_that_leagues_final(embedded_sit
     assert (final_board(site, "scratch"), final_board(site, "free")) == ([], ["alice"])
 
 
-def test_an_organizers_admission_of_a_clean_entry_holds_too(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_an_organizers_admission_of_a_clean_entry_holds_too(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     site.set_version(train_seeds=[1, 2], test_seeds=[3, 4])
     alice = site.member("alice").submit(leagues=["scratch"]).json()["id"]
     job = worker.claim()
@@ -83,10 +83,10 @@ def test_an_organizers_admission_of_a_clean_entry_holds_too(embedded_site: Site)
 
 
 def test_an_entry_that_gave_way_before_the_final_is_not_brought_back_by_a_clean_inspection(
-    embedded_site: Site,
+    site: Site,
 ) -> None:
     """Its runs go on for the other league; the team's choice of its best would take the wrong one."""
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    owner, worker = site.owner(), site.worker()
     site.set_phase(board_shows=BoardShows.BEST)
     alice = site.member("alice")
     alice.submit(make_zip(salt="first"), leagues=["scratch", "free"])

@@ -18,9 +18,9 @@ from tests.platform.site import PaperWorker, Site
 
 
 @pytest.fixture
-def worker(embedded_site: Site) -> PaperWorker:
-    embedded_site.member("alice").submit()
-    return embedded_site.worker()
+def worker(site: Site) -> PaperWorker:
+    site.member("alice").submit()
+    return site.worker()
 
 
 def change_runs(site: Site, **values: object) -> None:
@@ -28,10 +28,8 @@ def change_runs(site: Site, **values: object) -> None:
         session.execute(update(Run).values(**values))
 
 
-def test_only_the_worker_that_claimed_a_run_may_speak_for_it(
-    embedded_site: Site, worker: PaperWorker
-) -> None:
-    job, other = worker.claim(), embedded_site.worker("another")
+def test_only_the_worker_that_claimed_a_run_may_speak_for_it(site: Site, worker: PaperWorker) -> None:
+    job, other = worker.claim(), site.worker("another")
     assert job is not None
     for answer in (
         other.beat(job),
@@ -42,14 +40,14 @@ def test_only_the_worker_that_claimed_a_run_may_speak_for_it(
         assert (answer.status_code, answer.json()["error"]) == (409, "stale_epoch")
     assert worker.complete(job, 0.5).status_code == 204
     assert other.complete(job, 0.9).status_code == 409, "the run has ended, but not by this worker"
-    assert embedded_site.board()["rows"][0]["score"] == 0.5
+    assert site.board()["rows"][0]["score"] == 0.5
 
 
-def test_a_heartbeat_that_crosses_the_next_claim_is_refused(embedded_site: Site, worker: PaperWorker) -> None:
+def test_a_heartbeat_that_crosses_the_next_claim_is_refused(site: Site, worker: PaperWorker) -> None:
     """The run is claimed again, by the same worker: only the epoch tells the attempts apart."""
     old = worker.claim()
-    change_runs(embedded_site, lease_expires_at=now() - timedelta(seconds=1))
-    assert take_back_lost(embedded_site.services) == 1
+    change_runs(site, lease_expires_at=now() - timedelta(seconds=1))
+    assert take_back_lost(site.services) == 1
     new = worker.claim()
     assert old is not None and new is not None
     assert (worker.beat(old).status_code, worker.beat(new).status_code) == (409, 200)
@@ -57,11 +55,11 @@ def test_a_heartbeat_that_crosses_the_next_claim_is_refused(embedded_site: Site,
 
 
 def test_the_writer_of_states_notices_another_attempt_in_the_same_state(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
     job = worker.claim()
     assert job is not None
-    database = embedded_site.services.database
+    database = site.services.database
     with pytest.raises(StaleEpoch), database.writing() as session:
         known = session.get_one(Run, job["run_id"])
         session.expunge(known)  # from now on its epoch is what somebody remembers
@@ -69,30 +67,28 @@ def test_the_writer_of_states_notices_another_attempt_in_the_same_state(
         write_state(session, known, RunState.PREPARING)
 
 
-def test_a_cancelled_run_whose_worker_stops_is_not_queued_again(
-    embedded_site: Site, worker: PaperWorker
-) -> None:
+def test_a_cancelled_run_whose_worker_stops_is_not_queued_again(site: Site, worker: PaperWorker) -> None:
     job = worker.claim()
     assert job is not None
-    alice = embedded_site.submission(job["submission_id"])
-    change_runs(embedded_site, cancel_requested_at=now())
+    alice = site.submission(job["submission_id"])
+    change_runs(site, cancel_requested_at=now())
     released = worker.call("POST", f"/runs/{job['run_id']}/release", json={"epoch": job["epoch"]})
     assert released.status_code == 204
     assert worker.claim() is None
-    assert embedded_site.submission(alice.id).status == "cancelled"
+    assert site.submission(alice.id).status == "cancelled"
 
 
-def test_a_paused_worker_gets_nothing(embedded_site: Site, worker: PaperWorker) -> None:
-    other = embedded_site.worker("another")
+def test_a_paused_worker_gets_nothing(site: Site, worker: PaperWorker) -> None:
+    other = site.worker("another")
     other.call("POST", "/claim", json={"worker": {"name": "another", "hardware_class": "none"}})
-    with embedded_site.services.database.writing() as session:
+    with site.services.database.writing() as session:
         session.execute(update(Worker).values(paused_at=now()))
     assert other.claim() is None
     assert worker.claim() is not None
 
 
-def test_back_off_doubles(embedded_site: Site) -> None:
-    settings = embedded_site.services.settings.model_copy(update={"retry_seconds": 5.0})
+def test_back_off_doubles(site: Site) -> None:
+    settings = site.services.settings.model_copy(update={"retry_seconds": 5.0})
     assert [back_off_seconds(settings, failures) for failures in range(5)] == [5, 5, 10, 20, 40]
 
 
@@ -102,14 +98,14 @@ def test_back_off_doubles(embedded_site: Site) -> None:
     ids=["GPUs", "image", "later"],
 )
 def test_a_run_waits_for_a_worker_that_fits_it(
-    embedded_site: Site, worker: PaperWorker, demand: dict[str, object]
+    site: Site, worker: PaperWorker, demand: dict[str, object]
 ) -> None:
-    change_runs(embedded_site, **demand)
+    change_runs(site, **demand)
     assert worker.claim() is None
 
 
-def test_a_run_waits_for_a_worker_with_its_memory(embedded_site: Site, worker: PaperWorker) -> None:
-    change_runs(embedded_site, memory_bytes=2 << 30)
+def test_a_run_waits_for_a_worker_with_its_memory(site: Site, worker: PaperWorker) -> None:
+    change_runs(site, memory_bytes=2 << 30)
     small, large = ({"name": "paper", "hardware_class": "cpu", "memory_bytes": m << 30} for m in (1, 4))
     assert worker.call("POST", "/claim", json={"worker": small}).status_code == 204
     assert worker.call("POST", "/claim", json={"worker": large}).status_code == 200

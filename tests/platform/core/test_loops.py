@@ -65,7 +65,7 @@ def looping(services: Services, work: Callable[[], object], name: str = "emails"
 
 
 @pytest.mark.parametrize("error", ENDLESS_ERRORS, ids=lambda error: type(error).__name__)
-def test_no_exception_ends_a_loop_and_operators_see_it(embedded_site: Site, error: Exception) -> None:
+def test_no_exception_ends_a_loop_and_operators_see_it(site: Site, error: Exception) -> None:
     errors, went_on = [error], threading.Event()
 
     def work() -> None:
@@ -73,15 +73,15 @@ def test_no_exception_ends_a_loop_and_operators_see_it(embedded_site: Site, erro
             raise errors.pop()
         went_on.set()
 
-    root = embedded_site.person("root1", is_site_admin=True)
-    with looping(embedded_site.services, work):
+    root = site.person("root1", is_site_admin=True)
+    with looping(site.services, work):
         assert went_on.wait(60)
         page = root.call("GET", "/admin", headers={"accept": "text/html"}).text
     assert type(error).__name__ in page
 
 
-def test_ready_tells_of_a_thread_that_stands_still(embedded_site: Site) -> None:
-    site, stuck, go_on = embedded_site, threading.Event(), threading.Event()
+def test_ready_tells_of_a_thread_that_stands_still(site: Site) -> None:
+    stuck, go_on = threading.Event(), threading.Event()
 
     def work() -> None:
         stuck.set()
@@ -119,9 +119,9 @@ def test_an_alert_is_opened_for_the_thread_of_another_process_and_closed_again(s
     assert alerts() == []
 
 
-def test_an_address_with_an_encoded_word_is_refused(embedded_site: Site) -> None:
+def test_an_address_with_an_encoded_word_is_refused(site: Site) -> None:
     body = {"username": "mallory", "email": "=?utf-8?q??=@univ.edu", "password": "a long enough passphrase"}
-    answer = embedded_site.client.post("/api/v1/users", json=body)
+    answer = site.client.post("/api/v1/users", json=body)
     assert answer.status_code == 422 and "=?" in answer.json()["message"]
 
 
@@ -148,16 +148,16 @@ def test_one_bad_email_keeps_no_other_from_going_out(site: Site, monkeypatch: py
     assert root.call("POST", path).status_code == 404
 
 
-def test_a_mail_server_that_is_away_counts_against_no_email(embedded_site: Site) -> None:
+def test_a_mail_server_that_is_away_counts_against_no_email(site: Site) -> None:
     from pydantic import SecretStr
 
-    services = embedded_site.services
-    change_settings(embedded_site, smtp_url=SecretStr("smtp://127.0.0.1:1"))
+    services = site.services
+    change_settings(site, smtp_url=SecretStr("smtp://127.0.0.1:1"))
     with services.database.writing() as session:
         send_email(session, to="ann@example.org", subject="good", body="g")
     with pytest.raises(OSError, match="refused"):
         mails.send_due_emails(services)
-    change_settings(embedded_site, smtp_url=None)
+    change_settings(site, smtp_url=None)
     assert mails.send_due_emails(services) == 1
 
 
@@ -187,23 +187,23 @@ def hook(site: Site, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", MALFORMED)
-def test_a_malformed_webhook_is_refused_when_it_is_added(embedded_site: Site, url: str) -> None:
+def test_a_malformed_webhook_is_refused_when_it_is_added(site: Site, url: str) -> None:
     path = f"/api/v1/competitions/{SLUG}/manage/webhooks"
-    answer = embedded_site.owner().call("POST", path, json={"url": url, "events": []})
+    answer = site.owner().call("POST", path, json={"url": url, "events": []})
     assert answer.status_code == 422, answer.text
     assert answer.json()["field"] == "url"
 
 
 @pytest.mark.parametrize("url", MALFORMED)
 def test_a_malformed_webhook_of_old_keeps_no_other_from_its_message(
-    embedded_site: Site,
+    site: Site,
     receiver: HTTPServer,  # noqa: F811
     url: str,
 ) -> None:
-    change_settings(embedded_site, webhooks_to_private_addresses=True)
-    hook(embedded_site, url)
-    hook(embedded_site, f"http://127.0.0.1:{receiver.server_port}/hook")
-    assert delivery.send_due_deliveries(embedded_site.services) == 1
+    change_settings(site, webhooks_to_private_addresses=True)
+    hook(site, url)
+    hook(site, f"http://127.0.0.1:{receiver.server_port}/hook")
+    assert delivery.send_due_deliveries(site.services) == 1
     assert len(Receiver.posts) == 1
 
 
@@ -233,26 +233,26 @@ def dripping_receiver() -> Iterator[int]:
 
 
 def test_a_slow_receiver_keeps_nobody_waiting(
-    embedded_site: Site,
+    site: Site,
     receiver: HTTPServer,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(delivery, "_DEADLINE", 1.0)
-    change_settings(embedded_site, webhooks_to_private_addresses=True)
+    change_settings(site, webhooks_to_private_addresses=True)
     with dripping_receiver() as port:
-        hook(embedded_site, f"http://127.0.0.1:{port}/slow")
-        hook(embedded_site, f"http://127.0.0.1:{receiver.server_port}/hook")
-        assert delivery.send_due_deliveries(embedded_site.services) == 1
-    with embedded_site.services.database.reading() as session:
+        hook(site, f"http://127.0.0.1:{port}/slow")
+        hook(site, f"http://127.0.0.1:{receiver.server_port}/hook")
+        assert delivery.send_due_deliveries(site.services) == 1
+    with site.services.database.reading() as session:
         errors = sorted(session.scalars(select(WebhookDelivery.error)))
     assert errors == ["", "no answer within 1 s"]
 
 
 def test_many_messages_of_one_webhook_leave_room_for_others(
-    embedded_site: Site,
+    site: Site,
     receiver: HTTPServer,  # noqa: F811
 ) -> None:
-    site, url = embedded_site, f"http://127.0.0.1:{receiver.server_port}"
+    url = f"http://127.0.0.1:{receiver.server_port}"
     change_settings(site, webhooks_to_private_addresses=True)
     hook(site, f"{url}/busy")
     with site.services.database.writing() as session:
@@ -268,17 +268,17 @@ def test_many_messages_of_one_webhook_leave_room_for_others(
         assert f"{url}/other" in set(session.scalars(arrived))
 
 
-def test_alerts_are_mailed_though_their_address_is_dead(embedded_site: Site) -> None:
-    change_settings(embedded_site, alert_webhook="http://[::1", operator_email="ops@example.org")
-    with embedded_site.services.database.writing() as session:
+def test_alerts_are_mailed_though_their_address_is_dead(site: Site) -> None:
+    change_settings(site, alert_webhook="http://[::1", operator_email="ops@example.org")
+    with site.services.database.writing() as session:
         session.add(Alert(kind="run_lost", subject="x", message="A run was lost."))
-    tell_operators(embedded_site.services)
-    tell_operators(embedded_site.services)
-    with embedded_site.services.database.reading() as session:
+    tell_operators(site.services)
+    tell_operators(site.services)
+    with site.services.database.reading() as session:
         assert session.scalars(select(Email.to)).all() == ["ops@example.org"]
 
 
-def test_a_bundle_cannot_say_how_long_by_a_word(embedded_site: Site) -> None:
+def test_a_bundle_cannot_say_how_long_by_a_word(site: Site) -> None:
     from pydantic import ValidationError
 
     from anyshot_platform.bundles.schema import CompetitionSpec
@@ -307,9 +307,7 @@ def test_one_competitions_bad_rule_keeps_no_other_from_its_housekeeping(site: Si
         assert session.scalars(select(Trouble.duty)).all() == ["retention"]
 
 
-def test_a_duty_that_fails_keeps_no_other_from_its_turn(
-    embedded_site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_duty_that_fails_keeps_no_other_from_its_turn(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     from anyshot_platform import sweeper
 
     def fail(services: Services) -> int:
@@ -317,7 +315,7 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(
 
     swept = threading.Event()
     monkeypatch.setattr(sweeper, "SWEEPS", {"bad": fail, "good": lambda services: swept.set() or 0})
-    running = Sweeper(embedded_site.services)
+    running = Sweeper(site.services)
     running.start()
     try:
         assert swept.wait(60)
@@ -350,8 +348,7 @@ def test_a_run_that_cannot_be_taken_back_rests_and_the_others_are(
     assert len(tries) == 1  # it rests
 
 
-def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(site: Site) -> None:
     for name in ("alice", "bob"):
         site.member(name).submit()
 

@@ -172,13 +172,5 @@ def probe(site: Site, part: int) -> int:
 @pytest.mark.rotating(2)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_every_answer_is_in_the_description_and_none_is_our_fault(postgres_site: Site, part: int) -> None:
-    assert probe(postgres_site, part) > 3
-
-
-@pytest.mark.full
-@pytest.mark.rotating(6)
-@pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-def test_the_same_with_sqlite(embedded_site: Site, part: int) -> None:
-    assert probe(embedded_site, part) > 3
+def test_every_answer_is_in_the_description_and_none_is_our_fault(site: Site, part: int) -> None:
+    assert probe(site, part) > 3

@@ -58,8 +58,7 @@ def invitation(name: str, role: str) -> dict[str, str]:
     return {"username": name, "role": role, "confirm": name}
 
 
-def test_nothing_is_sent_to_or_joined_by_an_address_that_is_not_confirmed(embedded_site: Site) -> None:
-    site = embedded_site
+def test_nothing_is_sent_to_or_joined_by_an_address_that_is_not_confirmed(site: Site) -> None:
     set_up(site, confirm_addresses=True)
     nina = sign_up(site, "nina")
     refused = nina.call("POST", f"{API}/join", json={})
@@ -76,17 +75,16 @@ def test_nothing_is_sent_to_or_joined_by_an_address_that_is_not_confirmed(embedd
     assert len(mails(site, "nina@example.org")) == 2
 
 
-def test_a_site_without_mail_takes_addresses_as_they_are_written(embedded_site: Site) -> None:
-    set_up(embedded_site, confirm_addresses=None, smtp_url=None)
-    assert not embedded_site.services.settings.asks_to_confirm
-    nina = sign_up(embedded_site, "nina")
+def test_a_site_without_mail_takes_addresses_as_they_are_written(site: Site) -> None:
+    set_up(site, confirm_addresses=None, smtp_url=None)
+    assert not site.services.settings.asks_to_confirm
+    nina = sign_up(site, "nina")
     assert nina.call("POST", f"{API}/join", json={}).status_code in (200, 201)
-    set_up(embedded_site, smtp_url="smtp://localhost")
-    assert embedded_site.services.settings.asks_to_confirm
+    set_up(site, smtp_url="smtp://localhost")
+    assert site.services.settings.asks_to_confirm
 
 
-def test_the_invited_decide_and_nobodys_address_is_told_before(embedded_site: Site) -> None:
-    site = embedded_site
+def test_the_invited_decide_and_nobodys_address_is_told_before(site: Site) -> None:
     owner, guest = site.owner(), site.person("guest")
     with site.services.database.writing() as session:
         site.competition(session).state = CompetitionState.DRAFT
@@ -106,16 +104,15 @@ def test_the_invited_decide_and_nobodys_address_is_told_before(embedded_site: Si
     assert guest.call("POST", f"{API}/invitation", json={"accept": True}).status_code == 404
 
 
-def test_who_declines_is_no_member(embedded_site: Site) -> None:
-    owner, guest = embedded_site.owner(), embedded_site.person("guest")
+def test_who_declines_is_no_member(site: Site) -> None:
+    owner, guest = site.owner(), site.person("guest")
     body = invitation("guest", "organizer")
     assert owner.call("POST", f"{API}/manage/people", json=body).status_code == 201
     assert guest.call("POST", f"{API}/invitation", json={"accept": False}).status_code == 200
     assert guest.call("GET", f"{API}/manage/people").status_code == 403
 
 
-def test_an_invitation_needs_a_confirmed_address_too(embedded_site: Site) -> None:
-    site = embedded_site
+def test_an_invitation_needs_a_confirmed_address_too(site: Site) -> None:
     set_up(site, confirm_addresses=True)
     nina, body = sign_up(site, "nina"), {"username": "nina", "role": "participant"}
     assert site.owner().call("POST", f"{API}/manage/people", json=body).status_code == 201
@@ -124,8 +121,7 @@ def test_an_invitation_needs_a_confirmed_address_too(embedded_site: Site) -> Non
     assert nina.submit().status_code == 403
 
 
-def test_only_addresses_of_the_named_domains_join(embedded_site: Site) -> None:
-    site = embedded_site
+def test_only_addresses_of_the_named_domains_join(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).email_domains = ["Univ.edu"]
     refused = site.person("nina").call("POST", f"{API}/join", json={})
@@ -136,8 +132,7 @@ def test_only_addresses_of_the_named_domains_join(embedded_site: Site) -> None:
     assert student.call("POST", f"{API}/join", json={}).is_success
 
 
-def test_where_organizers_approve_nobody_submits_before(embedded_site: Site) -> None:
-    site = embedded_site
+def test_where_organizers_approve_nobody_submits_before(site: Site) -> None:
     with site.services.database.writing() as session:
         site.competition(session).registration = Registration.APPROVAL
     nina = site.person("nina")
@@ -148,9 +143,9 @@ def test_where_organizers_approve_nobody_submits_before(embedded_site: Site) -> 
     assert nina.submit().status_code == 201
 
 
-def test_reviewers_see_and_find_no_addresses(embedded_site: Site) -> None:
-    embedded_site.member("petra")
-    rita, oscar = embedded_site.member("rita", Role.REVIEWER), embedded_site.member("oscar", Role.ORGANIZER)
+def test_reviewers_see_and_find_no_addresses(site: Site) -> None:
+    site.member("petra")
+    rita, oscar = site.member("rita", Role.REVIEWER), site.member("oscar", Role.ORGANIZER)
     for person, seen in ((rita, False), (oscar, True)):
         listed = person.call("GET", f"{API}/manage/people", params={"q": "petra"}).json()["items"]
         assert [item["email"] is not None for item in listed] == [seen]
@@ -160,15 +155,14 @@ def test_reviewers_see_and_find_no_addresses(embedded_site: Site) -> None:
         assert ("petra@example.org" in page) == seen
 
 
-def test_a_draft_mails_nobody(embedded_site: Site) -> None:
-    with embedded_site.services.database.writing() as session:
-        embedded_site.competition(session).state = CompetitionState.DRAFT
+def test_a_draft_mails_nobody(site: Site) -> None:
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.DRAFT
     news = {"title": "Your password has expired", "body": "text"}
-    assert embedded_site.owner().call("POST", f"{API}/manage/announcements", json=news).status_code == 409
+    assert site.owner().call("POST", f"{API}/manage/announcements", json=news).status_code == 409
 
 
-def test_who_may_organize_is_granted(embedded_site: Site) -> None:
-    site = embedded_site
+def test_who_may_organize_is_granted(site: Site) -> None:
     set_up(site, organizers="granted")
     alice, root = site.person("alice"), site.person("rosa", is_site_admin=True)
     begin = {"title": "Mine", "slug": "mine"}
@@ -189,8 +183,7 @@ def narrowed(site: Site, person_id: str, *scopes: Scope) -> Person:
     return Person(person_id, "narrow", token, site.client)
 
 
-def test_a_read_token_opens_nothing_that_organizers_alone_see(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_read_token_opens_nothing_that_organizers_alone_see(site: Site) -> None:
     petra = site.member("petra")
     submission = petra.submit().json()["id"]
     reading = narrowed(site, site.owner_id, Scope.READ, Scope.SUBMIT, Scope.ACCOUNT)
@@ -218,8 +211,7 @@ def test_a_read_token_opens_nothing_that_organizers_alone_see(embedded_site: Sit
         assert (SLUG in [one["slug"] for one in listed]) == seen
 
 
-def test_security_events_are_in_the_log(embedded_site: Site) -> None:
-    site = embedded_site
+def test_security_events_are_in_the_log(site: Site) -> None:
     alice = site.person("alice", password=PASSWORD)
     body = {"username": "alice", "password": PASSWORD}
     token = site.client.post("/api/v1/tokens/log-in", json=body).json()
@@ -244,9 +236,8 @@ def test_security_events_are_in_the_log(embedded_site: Site) -> None:
     ],
 )
 def test_a_workers_token_reaches_what_it_is_for(
-    embedded_site: Site, reach: Reach, hardware_class: str, gets: bool
+    site: Site, reach: Reach, hardware_class: str, gets: bool
 ) -> None:
-    site = embedded_site
     site.member("petra").submit()
     with site.services.database.writing() as session:
         own = site.competition(session)
@@ -264,8 +255,7 @@ def test_a_workers_token_reaches_what_it_is_for(
     assert (claimed is not None) == gets
 
 
-def test_a_workers_token_ends_and_its_use_is_noted(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_workers_token_ends_and_its_use_is_noted(site: Site) -> None:
     worker = site.worker()
     assert worker.claim() is None
     with site.services.database.writing() as session:
@@ -276,10 +266,10 @@ def test_a_workers_token_ends_and_its_use_is_noted(embedded_site: Site) -> None:
         worker.claim()
 
 
-def test_a_revoked_workers_token_gets_nothing(embedded_site: Site) -> None:
-    worker, admin = embedded_site.worker(), embedded_site.person("rosa", is_site_admin=True)
-    embedded_site.member("petra").submit()
-    with embedded_site.services.database.reading() as session:
+def test_a_revoked_workers_token_gets_nothing(site: Site) -> None:
+    worker, admin = site.worker(), site.person("rosa", is_site_admin=True)
+    site.member("petra").submit()
+    with site.services.database.reading() as session:
         token_id = session.scalars(select(WorkerToken.id)).one()
     admin.call("POST", f"/admin/workers/tokens/{token_id}/revoke")
     with pytest.raises(AssertionError, match="revoked"):
@@ -308,8 +298,7 @@ def test_files_of_a_site_are_its_users_alone(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_joining_an_approval_competition_by_invitation_needs_no_second_approval(embedded_site: Site) -> None:
-    site = embedded_site
+def test_joining_an_approval_competition_by_invitation_needs_no_second_approval(site: Site) -> None:
     guest = site.person("guest")
     body = {"username": "guest", "role": "participant"}
     assert site.owner().call("POST", f"{API}/manage/people", json=body).status_code == 201

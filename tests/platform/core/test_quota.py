@@ -17,13 +17,13 @@ QUOTA = "/api/v1/competitions/small/phases/feedback/quota"
 
 
 @pytest.fixture
-def alice(embedded_site: Site) -> Person:
-    return embedded_site.member("alice")
+def alice(site: Site) -> Person:
+    return site.member("alice")
 
 
 @pytest.fixture
-def worker(embedded_site: Site) -> PaperWorker:
-    return embedded_site.worker()
+def worker(site: Site) -> PaperWorker:
+    return site.worker()
 
 
 def used(person: Person) -> dict[str, int]:
@@ -59,41 +59,37 @@ def yesterday(site: Site) -> None:
 
 
 def test_the_days_quota_is_full_at_its_limit_and_empty_the_day_after(
-    embedded_site: Site, alice: Person, worker: PaperWorker
+    site: Site, alice: Person, worker: PaperWorker
 ) -> None:
     for number in range(3):
         evaluate(alice, worker, f"{number}")
     assert "today" in refusal(alice)
-    yesterday(embedded_site)
+    yesterday(site)
     assert used(alice) == {"day": 0, "phase": 3, "concurrent": 0, "smoke_day": 0}
     assert refusal(alice) == ""
 
 
-def test_the_phases_quota_counts_every_day(embedded_site: Site, alice: Person, worker: PaperWorker) -> None:
-    embedded_site.set_phase(quota_phase=2)
+def test_the_phases_quota_counts_every_day(site: Site, alice: Person, worker: PaperWorker) -> None:
+    site.set_phase(quota_phase=2)
     evaluate(alice, worker, "first")
-    yesterday(embedded_site)
+    yesterday(site)
     evaluate(alice, worker, "second")
     assert "this phase" in refusal(alice)
 
 
-def test_another_teams_submissions_are_not_ours(
-    embedded_site: Site, alice: Person, worker: PaperWorker
-) -> None:
+def test_another_teams_submissions_are_not_ours(site: Site, alice: Person, worker: PaperWorker) -> None:
     for number in range(3):
         evaluate(alice, worker, f"{number}")
-    bob = embedded_site.member("bob")
+    bob = site.member("bob")
     assert used(bob) == {"day": 0, "phase": 0, "concurrent": 0, "smoke_day": 0}
     assert refusal(bob, "bob's") == ""
 
 
-def test_another_phases_submissions_are_not_this_ones(
-    embedded_site: Site, alice: Person, worker: PaperWorker
-) -> None:
+def test_another_phases_submissions_are_not_this_ones(site: Site, alice: Person, worker: PaperWorker) -> None:
     for number in range(3):
         evaluate(alice, worker, f"{number}")
-    with embedded_site.services.database.writing() as session:
-        first = session.get_one(Phase, embedded_site.phase_id)
+    with site.services.database.writing() as session:
+        first = session.get_one(Phase, site.phase_id)
         other = Phase(
             competition_id=first.competition_id,
             slug="final",
@@ -110,9 +106,9 @@ def test_another_phases_submissions_are_not_this_ones(
 
 @pytest.mark.parametrize("state", ["queued", "claimed", "meta_testing"])
 def test_whatever_is_still_evaluated_holds_its_place(
-    embedded_site: Site, alice: Person, worker: PaperWorker, state: str
+    site: Site, alice: Person, worker: PaperWorker, state: str
 ) -> None:
-    embedded_site.set_phase(quota_concurrent=1)
+    site.set_phase(quota_concurrent=1)
     alice.submit(make_zip(salt="first"))
     if state != "queued":
         job = worker.claim()
@@ -126,21 +122,21 @@ def test_whatever_is_still_evaluated_holds_its_place(
 
 
 def test_smoke_tests_have_a_quota_of_their_own_each_day(
-    embedded_site: Site, alice: Person, worker: PaperWorker
+    site: Site, alice: Person, worker: PaperWorker
 ) -> None:
-    embedded_site.offer_smoke_tests()
-    embedded_site.set_phase(smoke_quota_day=2)
+    site.offer_smoke_tests()
+    site.set_phase(smoke_quota_day=2)
     for number in range(2):
         assert refusal(alice, f"smoke {number}", smoke=True) == ""
     assert "smoke tests" in refusal(alice, smoke=True)
     assert used(alice) == {"day": 0, "phase": 0, "concurrent": 0, "smoke_day": 2}
     assert refusal(alice, "an entry") == ""
-    yesterday(embedded_site)
+    yesterday(site)
     assert refusal(alice, "the next day", smoke=True) == ""
 
 
-def test_a_team_may_be_given_more(embedded_site: Site, alice: Person, worker: PaperWorker) -> None:
-    with embedded_site.services.database.writing() as session:
+def test_a_team_may_be_given_more(site: Site, alice: Person, worker: PaperWorker) -> None:
+    with site.services.database.writing() as session:
         session.execute(update(Team).values(extra_quota_day=1))
     for number in range(4):
         evaluate(alice, worker, f"{number}")
@@ -156,20 +152,18 @@ def test_a_team_may_be_given_more(embedded_site: Site, alice: Person, worker: Pa
     ],
 )
 def test_who_answers_for_a_failure_pays_for_it(
-    embedded_site: Site, alice: Person, worker: PaperWorker, verdict: str, charged: bool, reason: str
+    site: Site, alice: Person, worker: PaperWorker, verdict: str, charged: bool, reason: str
 ) -> None:
     submission_id = evaluate(alice, worker, "fails", verdict)
     assert used(alice)["day"] == used(alice)["phase"] == int(charged)
     shown = alice.call("GET", f"/api/v1/submissions/{submission_id}").json()
     assert shown["counts_quota"] is charged
-    assert embedded_site.submission(submission_id).quota_reason == reason
+    assert site.submission(submission_id).quota_reason == reason
 
 
 @pytest.mark.parametrize("counts", [True, False])
-def test_a_cancellation_counts_where_the_phase_says_so(
-    embedded_site: Site, alice: Person, counts: bool
-) -> None:
-    embedded_site.set_phase(cancelled_counts=counts)
+def test_a_cancellation_counts_where_the_phase_says_so(site: Site, alice: Person, counts: bool) -> None:
+    site.set_phase(cancelled_counts=counts)
     submission_id = alice.submit().json()["id"]
     assert alice.call("POST", f"/api/v1/submissions/{submission_id}/cancel").status_code == 200
     assert used(alice)["day"] == int(counts)

@@ -32,8 +32,7 @@ def test_the_store_keeps_no_bytes_of_another_digest(tmp_path: Path) -> None:
         assert kept.read() == b"these bytes"
 
 
-def test_what_is_written_after_the_hash_reaches_neither_check_nor_store(embedded_site: Site) -> None:
-    site = embedded_site
+def test_what_is_written_after_the_hash_reaches_neither_check_nor_store(site: Site) -> None:
     alice = site.member("alice")
     upload_id = alice.upload(b"the bytes that were hashed")
     with sealed_upload(site.services, alice.id, upload_id) as (upload, path, digest):

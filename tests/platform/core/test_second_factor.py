@@ -147,20 +147,21 @@ def test_of_eight_with_one_code_one_gets_in(postgres_site: Site) -> None:
         assert at_once(use, range(AT_ONCE)) == {"ok": 1, "WrongCode": AT_ONCE - 1}
 
 
-def test_codes_are_not_guessed(embedded_site: Site) -> None:
-    alice = embedded_site.person("alice", password=PASSWORD)
-    enrol(embedded_site, alice)
-    in_browser(embedded_site, alice)
-    limit = embedded_site.services.settings.budgets["proofs"].limit
-    statuses = [form(embedded_site, "/login/code", code=f"{n:06}").status_code for n in range(limit + 1)]
-    embedded_site.client.cookies.clear()
+def test_codes_are_not_guessed(site: Site) -> None:
+    alice = site.person("alice", password=PASSWORD)
+    enrol(site, alice)
+    in_browser(site, alice)
+    limit = site.services.settings.budgets["proofs"].limit
+    statuses = [form(site, "/login/code", code=f"{n:06}").status_code for n in range(limit + 1)]
+    site.client.cookies.clear()
     assert statuses == [401] * limit + [429]
 
 
 def test_the_secret_is_not_in_the_database(embedded_site: Site) -> None:
-    alice = embedded_site.person("alice")
-    secret, recovery = enrol(embedded_site, alice)
-    home = embedded_site.services.settings.home
+    site = embedded_site
+    alice = site.person("alice")
+    secret, recovery = enrol(site, alice)
+    home = site.services.settings.home
     kept = b"".join(path.read_bytes() for path in home.glob("anyshot.sqlite3*"))
     assert alice.username.encode() in kept
     assert not [word for word in (secret, *recovery) if word.encode() in kept]
@@ -261,12 +262,12 @@ def test_a_site_can_demand_it_of_everyone(site: Site, alice: Person) -> None:
 
 
 def test_the_command_line_asks_for_the_code(
-    embedded_site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    alice = embedded_site.person("alice", password=PASSWORD, is_site_admin=True)
-    secret, recovery = enrol(embedded_site, alice)
+    alice = site.person("alice", password=PASSWORD, is_site_admin=True)
+    secret, recovery = enrol(site, alice)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    with served(embedded_site) as address:
+    with served(site) as address:
         with Client(address) as client, pytest.raises(CodeNeeded):
             client.log_in("alice", PASSWORD)
         arguments = ["--server", address, "--username", "alice", "--password", PASSWORD, "--organize"]
@@ -274,7 +275,7 @@ def test_the_command_line_asks_for_the_code(
         assert done.exit_code == 0 and "Logged in" in done.output, done.output
         with Client(address) as client:
             token = client.log_in("alice", PASSWORD, organize=True, code=recovery[1])
-        long_ago(embedded_site)
+        long_ago(site)
         asked: list[str] = []
         with Client(address, token) as client:
             client.ask_for_proof = lambda: asked.append("asked") or TOTP(secret).now()

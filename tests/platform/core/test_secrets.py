@@ -117,8 +117,8 @@ def find_seed(seen: str, observed: list[tuple[int, int, int]]) -> Seed | None:
     return None
 
 
-def test_ways_and_shots_give_no_seed(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_ways_and_shots_give_no_seed(site: Site) -> None:
+    alice = site.member("alice")
     site.set_version(test_seeds=[2024])
     seen = everything_seen(alice, run_once(site, alice)[0])
     assert find_seed(seen, ways_and_shots(2024)) == 2024, "the attack works on a small seed"
@@ -128,8 +128,8 @@ def test_ways_and_shots_give_no_seed(embedded_site: Site) -> None:
     assert find_seed(seen, ways_and_shots(read_seed(job["test_seed"]))) is None
 
 
-def test_a_smoke_test_tells_nothing_about_the_tasks(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_a_smoke_test_tells_nothing_about_the_tasks(site: Site) -> None:
+    alice = site.member("alice")
     site.offer_smoke_tests()
     with_key(site)
     _, smoke = run_once(site, alice, "smoke", smoke=True)
@@ -140,15 +140,15 @@ def test_a_smoke_test_tells_nothing_about_the_tasks(embedded_site: Site) -> None
     assert find_seed("\n".join(crack), ways_and_shots(read_seed(real["test_seed"]))) is None
 
 
-def test_a_smoke_test_beside_small_seeds_has_a_key_of_its_own(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_a_smoke_test_beside_small_seeds_has_a_key_of_its_own(site: Site) -> None:
+    alice = site.member("alice")
     site.offer_smoke_tests()
     _, smoke = run_once(site, alice, smoke=True)
     assert isinstance(read_seed(smoke["test_seed"]), bytes)
 
 
-def test_the_order_of_the_query_is_secret_even_where_the_tasks_are_not(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_the_order_of_the_query_is_secret_even_where_the_tasks_are_not(site: Site) -> None:
+    alice = site.member("alice")
     site.set_version(protocol={"name": "legacy", "tasks_per_dataset": 5}, test_seeds=[93])
     submission, job = run_once(site, alice)
     assert job["test_seed"] == 93 and ways_and_shots(93, Legacy(tasks_per_dataset=5))
@@ -161,15 +161,15 @@ def test_the_order_of_the_query_is_secret_even_where_the_tasks_are_not(embedded_
     assert all(query_order(guess, 0, 60).tolist() != order for guess in tried)
 
 
-def test_the_identity_is_no_secret_order(embedded_site: Site) -> None:
-    with_key(embedded_site)
-    _, job = run_once(embedded_site, embedded_site.member("alice"))
+def test_the_identity_is_no_secret_order(site: Site) -> None:
+    with_key(site)
+    _, job = run_once(site, site.member("alice"))
     order = query_order(bytes.fromhex(job["query_key"]), 0, 100).tolist()
     assert sorted(order) == list(range(100)) != order
 
 
-def test_the_protocol_digest_gives_no_split(embedded_site: Site) -> None:
-    site, alice, worker = embedded_site, embedded_site.member("alice"), embedded_site.worker()
+def test_the_protocol_digest_gives_no_split(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
     site.set_version(protocol={"name": "within_domain", "split_seed": 1234})
     digests = {}  # as the first release made them
     with site.services.database.reading() as session:
@@ -187,8 +187,8 @@ def test_the_protocol_digest_gives_no_split(embedded_site: Site) -> None:
     assert not [seed for digest, seed in digests.items() if digest[:12] in seen]
 
 
-def test_two_runs_on_the_same_tasks_have_the_same_fingerprint(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_two_runs_on_the_same_tasks_have_the_same_fingerprint(site: Site) -> None:
+    alice = site.member("alice")
     with_key(site)
     first, second = run_once(site, alice, "a")[1], run_once(site, alice, "b")[1]
     assert first["fingerprint"] == second["fingerprint"] != ""
@@ -196,8 +196,8 @@ def test_two_runs_on_the_same_tasks_have_the_same_fingerprint(embedded_site: Sit
     assert run_once(site, alice, "c")[1]["fingerprint"] != first["fingerprint"]
 
 
-def test_digests_of_hidden_data_are_not_shown(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_digests_of_hidden_data_are_not_shown(site: Site) -> None:
+    alice = site.member("alice")
     with_key(site)
     seen = everything_seen(alice, run_once(site, alice)[0])
     with site.services.database.reading() as session:
@@ -207,8 +207,8 @@ def test_digests_of_hidden_data_are_not_shown(embedded_site: Site) -> None:
     assert not [digest for digest in hidden if digest[:12] in seen]
 
 
-def test_no_job_carries_the_root_and_no_page_a_key(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_no_job_carries_the_root_and_no_page_a_key(site: Site) -> None:
+    alice = site.member("alice")
     site.offer_smoke_tests()
     with_key(site, protocol={"name": "within_domain"})
     smoke = run_once(site, alice, "smoke", smoke=True)
@@ -228,8 +228,8 @@ def test_no_job_carries_the_root_and_no_page_a_key(embedded_site: Site) -> None:
     assert not [key for key in everything if key in told]
 
 
-def test_keys_of_runs_differ_unless_they_share_their_tasks(embedded_site: Site) -> None:
-    site, alice, worker = embedded_site, embedded_site.member("alice"), embedded_site.worker()
+def test_keys_of_runs_differ_unless_they_share_their_tasks(site: Site) -> None:
+    alice, worker = site.member("alice"), site.worker()
     with_key(site, train_seeds=[1, 2])
     alice.submit(make_zip(salt="a"))
     first, second = worker.claim(), worker.claim()
@@ -243,8 +243,8 @@ def test_keys_of_runs_differ_unless_they_share_their_tasks(embedded_site: Site) 
     assert (first["test_seed"], first["query_key"]) == (second["test_seed"], second["query_key"])
 
 
-def test_the_commitment_is_published_at_opening_and_verified_later(embedded_site: Site) -> None:
-    site, owner, alice = embedded_site, embedded_site.owner(), embedded_site.member("alice")
+def test_the_commitment_is_published_at_opening_and_verified_later(site: Site) -> None:
+    owner, alice = site.owner(), site.member("alice")
     with_key(site)
 
     def phase() -> dict[str, Any]:
@@ -276,8 +276,8 @@ def test_the_commitment_is_published_at_opening_and_verified_later(embedded_site
     assert (reopened.status_code, reopened.json()["error"]) == (409, "act_refused")
 
 
-def test_a_new_version_keeps_the_key_unless_a_new_one_is_wanted(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_new_version_keeps_the_key_unless_a_new_one_is_wanted(site: Site) -> None:
+    owner = site.owner()
     with_key(site)
     settings = owner.call("GET", PHASE).json()["settings"]
     for new in (False, True):
@@ -288,8 +288,8 @@ def test_a_new_version_keeps_the_key_unless_a_new_one_is_wanted(embedded_site: S
     assert first == same != other
 
 
-def test_small_seeds_and_the_tasks_of_2022_are_said_to_be_for_comparison(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_small_seeds_and_the_tasks_of_2022_are_said_to_be_for_comparison(site: Site) -> None:
+    owner = site.owner()
     with_key(site)
     editor, page = "/competitions/small/manage/phases/feedback", "/competitions/small/phases/feedback"
     assert "Not for prizes" not in owner.call("GET", editor).text

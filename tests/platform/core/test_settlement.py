@@ -10,13 +10,13 @@ from tests.platform.site import PaperWorker, Person, Site
 
 
 @pytest.fixture
-def alice(embedded_site: Site) -> Person:
-    return embedded_site.member("alice")
+def alice(site: Site) -> Person:
+    return site.member("alice")
 
 
 @pytest.fixture
-def worker(embedded_site: Site) -> PaperWorker:
-    return embedded_site.worker()
+def worker(site: Site) -> PaperWorker:
+    return site.worker()
 
 
 def seen(person: Person, submission_id: str) -> dict[str, Any]:
@@ -43,11 +43,11 @@ def scored(alice: Person, worker: PaperWorker, mean: float) -> str:
 
 
 def test_a_failed_run_stops_what_else_goes_on_for_its_submission(
-    embedded_site: Site, alice: Person, worker: PaperWorker
+    site: Site, alice: Person, worker: PaperWorker
 ) -> None:
-    embedded_site.set_version(train_seeds=[1, 2, 3], test_seeds=[4, 5, 6])
+    site.set_version(train_seeds=[1, 2, 3], test_seeds=[4, 5, 6])
     submission_id = alice.submit().json()["id"]
-    other = embedded_site.worker("another")
+    other = site.worker("another")
     failing, running = claim(worker), claim(other)
     worker.fail(failing, "RUNTIME_ERROR", "ValueError in fit")
     assert worker.claim() is None, "the third run has not been started"
@@ -59,11 +59,9 @@ def test_a_failed_run_stops_what_else_goes_on_for_its_submission(
     assert [run["state"] for run in shown["runs"]].count("cancelled") == 2
 
 
-def test_a_consequence_is_not_shown_as_the_reason(
-    embedded_site: Site, alice: Person, worker: PaperWorker
-) -> None:
+def test_a_consequence_is_not_shown_as_the_reason(site: Site, alice: Person, worker: PaperWorker) -> None:
     """The runs that were stopped ended first: what their owner has to know is why."""
-    embedded_site.set_version(train_seeds=[1, 2], test_seeds=[4, 5])
+    site.set_version(train_seeds=[1, 2], test_seeds=[4, 5])
     submission_id = alice.submit().json()["id"]
     job = claim(worker)
     worker.fail(job, "TIME_LIMIT", "out of time")
@@ -71,16 +69,14 @@ def test_a_consequence_is_not_shown_as_the_reason(
     assert (shown["verdict"], shown["cause"], shown["counts_quota"]) == ("TIME_LIMIT", "participant", True)
 
 
-def test_there_is_no_score_before_the_last_run(
-    embedded_site: Site, alice: Person, worker: PaperWorker
-) -> None:
-    embedded_site.set_version(train_seeds=[1, 2], test_seeds=[4, 5])
+def test_there_is_no_score_before_the_last_run(site: Site, alice: Person, worker: PaperWorker) -> None:
+    site.set_version(train_seeds=[1, 2], test_seeds=[4, 5])
     submission_id = alice.submit().json()["id"]
     worker.complete(claim(worker), 0.4)
     shown = seen(alice, submission_id)
-    assert (shown["status"], shown["score"], embedded_site.board()["rows"]) == ("running", None, [])
+    assert (shown["status"], shown["score"], site.board()["rows"]) == ("running", None, [])
     worker.complete(claim(worker), 0.6)
-    assert seen(alice, submission_id)["score"] == embedded_site.board()["rows"][0]["score"] == 0.4
+    assert seen(alice, submission_id)["score"] == site.board()["rows"][0]["score"] == 0.4
 
 
 @pytest.mark.parametrize(
@@ -89,7 +85,7 @@ def test_there_is_no_score_before_the_last_run(
     ids=["ours", "the participant's"],
 )
 def test_a_rerun_that_fails_takes_the_score_only_from_who_answers_for_it(
-    embedded_site: Site,
+    site: Site,
     alice: Person,
     worker: PaperWorker,
     verdict: str,
@@ -98,17 +94,17 @@ def test_a_rerun_that_fails_takes_the_score_only_from_who_answers_for_it(
     score: float | None,
 ) -> None:
     submission_id = scored(alice, worker, 0.7)
-    act(embedded_site, "rerun", submission_id)
+    act(site, "rerun", submission_id)
     assert seen(alice, submission_id)["status"] == "queued"
     for _ in range(tries):
         worker.fail(claim(worker), verdict)
     shown = seen(alice, submission_id)
     assert (shown["status"], shown["score"]) == (status, score)
-    assert [row["score"] for row in embedded_site.board()["rows"]] == ([score] if score else [])
+    assert [row["score"] for row in site.board()["rows"]] == ([score] if score else [])
 
 
-def test_a_rerun_replaces_the_score(embedded_site: Site, alice: Person, worker: PaperWorker) -> None:
+def test_a_rerun_replaces_the_score(site: Site, alice: Person, worker: PaperWorker) -> None:
     submission_id = scored(alice, worker, 0.7)
-    act(embedded_site, "rerun", submission_id)
+    act(site, "rerun", submission_id)
     worker.complete(claim(worker), 0.2)
-    assert seen(alice, submission_id)["score"] == embedded_site.board()["rows"][0]["score"] == 0.2
+    assert seen(alice, submission_id)["score"] == site.board()["rows"][0]["score"] == 0.2

@@ -83,19 +83,19 @@ def test_completing_twice_is_harmless(site: Site) -> None:
     [(0.9, 9, "over 9 tasks"), (5.0, 10, "The score is 5.0"), (-1.01, 10, "-1.01")],
 )
 def test_a_result_that_cannot_be_true_is_our_failure_and_tried_again(
-    embedded_site: Site, mean: float, tasks: int, words: str
+    site: Site, mean: float, tasks: int, words: str
 ) -> None:
-    alice, admin = embedded_site.member("alice"), embedded_site.person("adam", is_site_admin=True)
+    alice, admin = site.member("alice"), site.person("adam", is_site_admin=True)
     shown = alice.submit().json()
-    worker = embedded_site.worker()
+    worker = site.worker()
     for _ in range(3):
         job = worker.claim()
-        assert job is not None and embedded_site.board()["rows"] == []
+        assert job is not None and site.board()["rows"] == []
         assert worker.complete({**job, "tasks": tasks}, mean).status_code == 204
-    assert worker.claim() is None and embedded_site.board()["rows"] == []
+    assert worker.claim() is None and site.board()["rows"] == []
     failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (failed["status"], failed["cause"], failed["counts_quota"]) == ("failed", "infrastructure", False)
-    assert words in embedded_site.client.get("/admin", headers=admin.headers).text
+    assert words in site.client.get("/admin", headers=admin.headers).text
 
 
 def test_an_artifact_that_was_not_uploaded_is_refused(site: Site) -> None:
@@ -134,17 +134,15 @@ def test_the_score_of_seeded_runs_is_the_worst(site: Site) -> None:
         (b"this is text", "zip"),
     ],
 )
-def test_a_bad_zip_is_refused_with_a_reason_and_costs_nothing(
-    embedded_site: Site, content: bytes, words: str
-) -> None:
-    alice = embedded_site.member("alice")
+def test_a_bad_zip_is_refused_with_a_reason_and_costs_nothing(site: Site, content: bytes, words: str) -> None:
+    alice = site.member("alice")
     refused = alice.submit(content)
     assert (refused.status_code, refused.json()["error"]) == (422, "bad_archive")
     assert words in refused.json()["message"]
     assert any(check["outcome"] == "failed" for check in refused.json()["checks"])
     quota = alice.call("GET", "/api/v1/competitions/small/phases/feedback/quota").json()
     assert quota["day"]["used"] == 0
-    with embedded_site.services.database.reading() as session:
+    with site.services.database.reading() as session:
         assert session.scalar(select(func.count(Submission.id))) == 0
 
 

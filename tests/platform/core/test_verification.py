@@ -93,27 +93,27 @@ def hand_in(worker: PaperWorker, told: Told, folder: Path) -> None:
     assert worker.complete(job, 0.0, summary=summary, artifacts=artifacts).status_code == 204
 
 
-def test_what_follows_from_the_predictions_is_the_score(embedded_site: Site, tmp_path: Path) -> None:
-    embedded_site.member("alice").submit()
-    hand_in(embedded_site.worker(), honest(), tmp_path)
-    (row,) = embedded_site.board()["rows"]
+def test_what_follows_from_the_predictions_is_the_score(site: Site, tmp_path: Path) -> None:
+    site.member("alice").submit()
+    hand_in(site.worker(), honest(), tmp_path)
+    (row,) = site.board()["rows"]
     assert row["score"] == pytest.approx(make_predictions(TASKS).score().normalized_accuracy.mean())
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
 def test_what_does_not_follow_from_the_predictions_is_no_score_and_operators_are_told(
-    embedded_site: Site, tmp_path: Path, lie: Callable[[], Told]
+    site: Site, tmp_path: Path, lie: Callable[[], Told]
 ) -> None:
-    alice, admin = embedded_site.member("alice"), embedded_site.person("adam", is_site_admin=True)
+    alice, admin = site.member("alice"), site.person("adam", is_site_admin=True)
     shown = alice.submit().json()["id"]
-    worker = embedded_site.worker()
+    worker = site.worker()
     hand_in(worker, lie(), tmp_path)
-    assert embedded_site.board()["rows"] == []
+    assert site.board()["rows"] == []
     seen = alice.call("GET", f"/api/v1/submissions/{shown}").json()
     assert (seen["status"], seen["score"], seen["runs"][0]["attempt"]) == ("queued", None, 1), (
         "it is tried again"
     )
-    told = embedded_site.client.get("/admin", headers=admin.headers).text
+    told = site.client.get("/admin", headers=admin.headers).text
     assert "that cannot be true" in told and LIES[lie] in told.replace("&#39;", "'")
     hand_in(worker, honest(), tmp_path)
-    assert len(embedded_site.board()["rows"]) == 1
+    assert len(site.board()["rows"]) == 1
