@@ -111,7 +111,7 @@ def set_status(
         ask_again(session, membership.team_id)
     competition = session.get_one(Competition, membership.competition_id)
     words = {
-        "approved": "You take part now",
+        "approved": "You are in",
         "banned": "You were banned",
         "rejected": "Your registration was declined",
     }

@@ -145,7 +145,7 @@ def reply_to_invitation(
         return redirect("/account/teams", flash=error.message, tone="bad")
     if not accept:
         return redirect("/account/teams", flash="The invitation is declined.")
-    return redirect(f"/competitions/{slug}", flash="You take part now.")
+    return redirect(f"/competitions/{slug}", flash="You are in.")
 
 
 @router.get("/tokens")
