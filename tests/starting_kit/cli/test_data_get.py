@@ -147,7 +147,14 @@ def test_the_tab_shows_licence_checksum_classes_and_picture_of_what_is_public(
     assert f'href="/competitions/{SLUG}/data"' in pia.call("GET", f"/competitions/{SLUG}").text
     page = pia.call("GET", f"/competitions/{SLUG}/data").text
     digest = hashlib.sha256(packs["LEAVES"].read_bytes()).hexdigest()
-    for words in ("LEAVES", "CC BY 1.0", digest, "class 4", f"anyshot data get {SLUG}"):
+    for words in (
+        "LEAVES",
+        "CC BY 1.0",
+        digest,
+        "class 4",
+        "60 in 5 classes, 12 a class",
+        f"anyshot data get {SLUG}",
+    ):
         assert words in page
     picture = pia.call("GET", f"/competitions/{SLUG}/data/{digest}/sheet.png")
     assert (picture.status_code, picture.content[:4]) == (200, b"\x89PNG")
