@@ -52,6 +52,7 @@ def make_services(settings: PlatformSettings) -> Services:
             settings.database_address,
             pool_size=settings.database_pool_size,
             subscribers=list_subscribers(storage),
+            storage=storage,
         ),
         storage=storage,
         signer=Signer(settings.secret_key.get_secret_value()),

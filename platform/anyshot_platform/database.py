@@ -33,6 +33,7 @@ from sqlalchemy.types import TypeDecorator
 
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.happenings import SUBSCRIBERS_KEY, Subscribers
+from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 
 E = TypeVar("E", bound=StrEnum)
 T = TypeVar("T")
@@ -167,13 +168,20 @@ class Database:
     they begin (`writing`), and those that only read never take it (`reading`).
     """
 
-    def __init__(self, address: str, *, pool_size: int = 20, subscribers: Subscribers | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        pool_size: int = 20,
+        subscribers: Subscribers | None = None,
+        storage: Storage | None = None,
+    ) -> None:
         self.engine = _create_engine(address, pool_size)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        told = {SUBSCRIBERS_KEY: subscribers or {}}
+        told = {SUBSCRIBERS_KEY: subscribers or {}, STORAGE_KEY: storage}
         self._write = sessionmaker(self.engine, expire_on_commit=False, info=told)
         reader = self.engine.execution_options(anyshot_read_only=True)
-        self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False)
+        self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False, info=told)
         # With PostgreSQL a glance needs no BEGIN and no ROLLBACK, which are round trips.
         glancer = reader if self.is_sqlite else reader.execution_options(isolation_level="AUTOCOMMIT")
         self._glance = sessionmaker(glancer, expire_on_commit=False, autoflush=False)

@@ -16,7 +16,13 @@ PLAIN = {
     "league_answers": {"answers"},
     "leagues": {"questions", "columns", "awards"},
     "baselines": {"leagues"},
-    "phase_versions": {"protocol", "train_seeds", "test_seeds"},
+    "phase_versions": {
+        "protocol",
+        "train_protocol",
+        "validation_protocol",
+        "train_seeds",
+        "test_seeds",
+    },
     "packs": {"details"},
     "pools": {"combines"},
     "submission_scores": {"by_dataset"},  # name to number

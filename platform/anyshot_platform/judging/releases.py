@@ -20,6 +20,7 @@ from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
 
+ROLES = 3  # the first version of workers that follow the protocols of training and validation
 PATIENCE = timedelta(days=1)  # time for the operators to upgrade a worker, before a run is given up
 
 
@@ -33,6 +34,8 @@ def why_unreadable(worker: WorkerInfo, job: Job) -> str:
 
     Version 1 draws tasks and splits from small numbers, and makes the order of the query from the tasks' seed.
     """
+    if worker.version < ROLES and isinstance(job, Tested) and (job.train_protocol or job.validation_protocol):
+        return "it says what of the data may be trained on, which its release would not follow"
     if worker.version >= 2:
         return ""
     if not isinstance(job, Tested):

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+STORAGE_KEY = "anyshot.storage"  # in `session.info`, put there by the database's own sessions
+
 
 class WrongDigest(ValueError):
     """The bytes that were to be stored are others than their digest says; nothing was kept."""

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_core.protocols.keys import KEY_PATTERN
+from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.wire.jobs import LogPolicy
 from anyshot_platform.described.parts import LARGEST, LONGEST, MOST, Key, Part, Seed, Title
 from anyshot_platform.described.quantities import Duration, Moment, Size
@@ -132,6 +133,17 @@ class TasksSpec(Part):
     protocol: Annotated[dict[str, Any], _Version("protocol")] = Field(
         default={}, title="Task protocol", description="how tasks are drawn: `name` and its settings"
     )
+    train_protocol: Annotated[dict[str, Any], _Version("train_protocol")] = Field(
+        default={},
+        title="Training tasks",
+        description="the protocol of meta-training, which sees no image that it does not show; empty: as a "
+        "submission's config.json asks, of all that the test protocol leaves",
+    )
+    validation_protocol: Annotated[dict[str, Any], _Version("validation_protocol")] = Field(
+        default={},
+        title="Validation tasks",
+        description="the protocol of validation in meta-training; empty: datasets held out, as config.json asks",
+    )
     count: Annotated[int, _Version("tasks")] = Field(default=100, ge=1, le=10_000_000, title="Tasks a run")
     train_seeds: Annotated[list[Seed], Elsewhere()] = Field(
         default=[], max_length=20, description="one a run, drawn where left out; its code sees it"
@@ -173,6 +185,13 @@ class TasksSpec(Part):
         description="a fresh learner for each dataset, trained and tested on that dataset alone; for protocols "
         "that split its classes. Each dataset is a part of the run, for any worker",
     )
+
+    @field_validator("train_protocol", "validation_protocol")
+    @classmethod
+    def _has_no_split(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if found := [name for name in SEEDS if name in value]:
+            raise ValueError(f"leave {', '.join(found)} out: the split is that of `protocol`")
+        return value
 
     @field_validator("query_order")
     @classmethod

@@ -109,6 +109,8 @@ class PhaseVersion(Base):
     meta_train_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
     meta_test_pool_version_id: Mapped[str | None] = mapped_column(ForeignKey("pool_versions.id"))
     protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    train_protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)  # empty: as config.json asks
+    validation_protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)
     tasks: Mapped[int] = mapped_column(default=100)
     train_seeds: Mapped[list[int]] = mapped_column(
         default=list

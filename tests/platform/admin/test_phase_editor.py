@@ -15,6 +15,7 @@ from anyshot_platform.phases.description import SETTINGS, decides_scores
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
+from anyshot_platform.site.phases.protocol_form import ROLES
 from tests.platform.admin.test_manage import flash, page, phase_form, post
 from tests.platform.site import Site
 
@@ -66,7 +67,7 @@ def test_every_column_is_a_setting_or_says_why_not(table: type[Phase] | type[Pha
 def test_the_editor_shows_every_setting_in_words(embedded_site: Site) -> None:
     text = page(embedded_site.owner(), FEEDBACK).text
     for setting in SETTINGS:
-        if setting.mark(Elsewhere) or setting.path in ("key", "tasks.protocol"):
+        if setting.mark(Elsewhere) or setting.path in ("key", *ROLES):
             continue
         assert f'name="{setting.path}"' in text, setting.path
         assert setting.info.title, f"{setting.path} has no label"
@@ -107,6 +108,26 @@ def test_a_protocol_is_chosen_and_its_settings_are_saved(embedded_site: Site) ->
     assert flash(post(owner, FEEDBACK, **form)) == "Saved."
     shown = owner.call("GET", "/api/v1/competitions/small/manage/phases/feedback").json()["settings"]["tasks"]
     assert shown["protocol"] == {"name": "within_domain", "ways": [2, 3], "query": 5, "split": "70/15/15"}
+
+
+@pytest.mark.parametrize("role", ["train_protocol", "validation_protocol"])
+def test_training_and_validation_have_a_protocol_or_none(embedded_site: Site, role: str) -> None:
+    fields = {
+        f"tasks.{role}.name": "class_side",
+        f"tasks.{role}.class_side.side": "base",
+        f"tasks.{role}.class_side.ways.low": "2",
+        f"tasks.{role}.class_side.ways.high": "3",
+    }
+    owner = embedded_site.owner()
+    assert post(owner, FEEDBACK, **phase_form(**fields)).status_code == 303
+    with embedded_site.services.database.reading() as session:
+        version = session.get_one(Phase, embedded_site.phase_id).versions[0]
+        assert getattr(version, role) == {"name": "class_side", "side": "base", "ways": [2, 3]}
+    form = f'name="tasks.{role}.class_side.ways.high" type="number" min="1" value="3"'
+    assert form in get(owner, FEEDBACK).text
+    assert post(owner, FEEDBACK, **phase_form(**{f"tasks.{role}.name": ""})).status_code == 303
+    with embedded_site.services.database.reading() as session:
+        assert getattr(session.get_one(Phase, embedded_site.phase_id).versions[0], role) == {}
 
 
 @pytest.mark.parametrize(

@@ -108,11 +108,12 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
                 f"{spec.scoring.runs} seeded runs need as many seeds, or none: then they are drawn.",
             )
     yield from ((found.field, found.words) for found in judge_phase(spec) if found.error)
-    if spec.tasks.protocol:
+    for name in ("protocol", "train_protocol", "validation_protocol"):
         try:
-            protocol_from_dict(spec.tasks.protocol)
+            if named := getattr(spec.tasks, name):
+                protocol_from_dict(named)
         except (ProtocolError, ValueError, TypeError, KeyError) as error:
-            yield "tasks.protocol", f"Not a task protocol: {error}"
+            yield f"tasks.{name}", f"Not a task protocol: {error}"
 
 
 def _place(moment: datetime, zone: ZoneInfo) -> datetime:

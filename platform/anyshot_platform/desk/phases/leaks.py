@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.data import pool as packs
+from anyshot_core.protocols import PROTOCOLS, ProtocolError, Roles, protocol_from_dict
+from anyshot_platform.desk.pools.organizing import opened
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.storage import STORAGE_KEY
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.runs.secrets import complete_protocol, secrets_of
 
 
 def evaluates(phase: Phase) -> bool:
@@ -21,11 +26,13 @@ def evaluates(phase: Phase) -> bool:
 def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
     """What of the hidden data of a version would be known, by field."""
     shared = _packs_of_both(session, version)
-    if shared and not _splits_classes(version):
+    if shared and version.train_protocol | version.validation_protocol:
+        yield from _leaks_of_roles(session, version, [pack.digest for pack in shared])
+    elif shared and not _splits_classes(version):
         yield (
             "tasks.meta_train",
-            f"The meta-train and the meta-test pool share {', '.join(shared)}: what is trained on would be tested on. "
-            "Name another pool, or a protocol that splits the classes of each dataset.",
+            f"The meta-train and the meta-test pool share {', '.join(pack.name for pack in shared)}: what is trained "
+            "on would be tested on. Name another pool, or a protocol that splits the classes of each dataset.",
         )
     for pack, pool in _public_copies(session, version):
         yield (
@@ -49,14 +56,33 @@ def _splits_classes(version: PhaseVersion) -> bool:
     return kind is not None and kind.splits_datasets
 
 
-def _packs_of_both(session: Session, version: PhaseVersion) -> list[str]:
+def _leaks_of_roles(
+    session: Session, version: PhaseVersion, digests: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """What of the packs of both pools is shown by training or validation, and tested: by their very images."""
+    split, storage = secrets_of(version).class_split(), session.info[STORAGE_KEY]
+    named = (version.protocol, version.train_protocol, version.validation_protocol)
+    try:
+        test, train, validation = (
+            protocol_from_dict(complete_protocol(one, split)) if one else None for one in named
+        )
+        if test is None:
+            return
+        with ExitStack() as files:
+            pool = packs.Pool([files.enter_context(opened(storage, digest)) for digest in digests])
+            Roles(test, train, validation).require_no_leak(pool, pool)
+    except ProtocolError as problem:
+        yield "tasks.train_protocol", str(problem)
+
+
+def _packs_of_both(session: Session, version: PhaseVersion) -> list[Pack]:
     trained = select(PoolPack.pack_id).where(PoolPack.pool_version_id == version.meta_train_pool_version_id)
     query = (
-        select(Pack.name)
+        select(Pack)
         .join(PoolPack, PoolPack.pack_id == Pack.id)
         .where(PoolPack.pool_version_id == version.meta_test_pool_version_id, Pack.id.in_(trained))
     )
-    return sorted(session.scalars(query))
+    return sorted(session.scalars(query), key=lambda pack: pack.name)
 
 
 def _public_copies(session: Session, version: PhaseVersion) -> list[tuple[str, str]]:

@@ -108,6 +108,16 @@ class Scored(Kind):
             "fingerprint": task_fingerprint(version),
         }
 
+    def training_fields(self, case: Case) -> dict[str, Any]:
+        """What may be trained and validated on, where the phase says it: with the split of the tasks."""
+        version, split = case.version, self.secrets(case.version, case.run).class_split
+        named = {"train_protocol": version.train_protocol, "validation_protocol": version.validation_protocol}
+        return {
+            name: read_protocol(complete_protocol(protocol, split))
+            for name, protocol in named.items()
+            if protocol
+        }
+
     def all_tasks(self, case: Case) -> int:
         """The number of tasks of the whole that a run is a part of."""
         return case.version.tasks
@@ -143,6 +153,7 @@ class Scored(Kind):
             "isolated_tasks": version.isolated_tasks,
             "hide_dataset_names": self.hides_names(case),
             "keep_learner": self.keeps_learner(case),
+            **self.training_fields(case),
         }
 
     def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
@@ -85,6 +87,10 @@ class SmokeTest(Scored):
         most = 1 if case.version.each_dataset else None
         train, test = super().packs(case)
         return train[:most], test[:most]
+
+    def training_fields(self, case: Case) -> dict[str, Any]:
+        """None: training and test share the public pool, which has nothing to hide."""
+        return {}
 
     def logs(self, case: Case) -> LogPolicy:
         """What smoke tests show."""

@@ -15,7 +15,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.described.form import Card, Options, cards_of, read_form
-from anyshot_platform.site.phases.protocol_form import read_protocol
+from anyshot_platform.site.phases.protocol_form import ROLES, read_protocol
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.workers.models import Image, Worker
 from anyshot_scoring.rules import RULES
@@ -58,10 +58,12 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
         errors["timezone"] = words_on_zone(zone)
         zone = "UTC"
     given: dict[str, Any] = {"timezone": zone}
-    try:
-        given["tasks.protocol"] = read_protocol(form, old.tasks.protocol if old else {})
-    except ProtocolError as error:
-        errors["tasks.protocol"] = f"Not a task protocol: {error}"
+    for path in ROLES:
+        try:
+            known = getattr(old.tasks, path.removeprefix("tasks.")) if old else {}
+            given[path] = read_protocol(form, known, path)
+        except ProtocolError as error:
+            errors[path] = f"Not a task protocol: {error}"
     given |= {"key": old.key} if old else {}
     given |= {} if form.text("entries.phase") else {"entries.phase": None}
     spec, found = read_form(PhaseSpec, form, given, zone=zone)

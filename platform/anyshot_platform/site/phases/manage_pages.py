@@ -208,8 +208,7 @@ def _editor(
         odd=odd_in(session, phase) if phase else [],
         weaknesses=[words for _, words in weaknesses(spec.tasks)],
         cards=shown,
-        protocol_name=spec.tasks.protocol.get("name", protocol_form.STANDARD),
-        protocols=protocol_form.cards(spec.tasks.protocol),
+        roles=protocol_form.role_forms(spec),
     )
 
 

@@ -81,6 +81,9 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     protocol = protocol_words(version.protocol)
     if protocol:
         rows.append(("Protocol", protocol))
+    for label, named in (("Training", version.train_protocol), ("Validation", version.validation_protocol)):
+        if named:
+            rows.append((f"{label} tasks", f"{protocol_words(named)}; code sees no other images"))
     if version.each_dataset:
         rows.append(
             ("Meta-training", "dataset by dataset: a fresh learner for each, trained on its other classes")

@@ -1,6 +1,7 @@
 """The form of a task protocol: for each protocol its own fields, read off its settings, and an example task.
 
-Fields are called `tasks.protocol.NAME.SETTING`; a range has `.low` and `.high`. Secret seeds are not entered here.
+Fields are called `ROLE.NAME.SETTING`, as `tasks.protocol.legacy.ways`; a range has `.low` and `.high`. Secret seeds are
+not entered here.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from anyshot_platform.desk.phases.checks import open_protocol
 from anyshot_platform.desk.pools.organizing import opened
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.phases.description import SETTINGS, PhaseSpec
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.forms import SentForm
 
 PREFIX = "tasks.protocol"
+ROLES = (PREFIX, "tasks.train_protocol", "tasks.validation_protocol")
 STANDARD = AnyWayAnyShot.name
 _WIDEST = 1600  # pixels of a picture; a task of 20 ways and 20 shots would have 3,600
 _EXAMPLE_SEED = 0  # no phase's: what is drawn here tells nothing of the hidden tasks
@@ -60,24 +63,54 @@ class ProtocolCard:
     fields: list[ProtocolField]
 
 
-def cards(current: Mapping[str, Any]) -> list[ProtocolCard]:
+@dataclass(frozen=True)
+class RoleForm:
+    """The form of one of a phase's protocols: `chosen` is the name of one, empty for none where `optional`."""
+
+    path: str
+    title: str
+    meaning: str
+    optional: bool
+    chosen: str
+    cards: list[ProtocolCard]
+
+
+def role_forms(spec: PhaseSpec) -> list[RoleForm]:
+    """The forms of the protocols of test, training and validation."""
+    return [
+        RoleForm(
+            setting.path,
+            setting.title,
+            setting.meaning,
+            optional := setting.path != PREFIX,
+            setting.value(spec).get("name", "" if optional else STANDARD),
+            cards(setting.value(spec), setting.path),
+        )
+        for setting in SETTINGS
+        if setting.path in ROLES
+    ]
+
+
+def cards(current: Mapping[str, Any], path: str = PREFIX) -> list[ProtocolCard]:
     """All protocols; the settings of the one that is `current` are as they are, the others' as they come."""
     return [
-        _card(kind, current if current.get("name", STANDARD) == name else {})
+        _card(kind, current if current.get("name", STANDARD) == name else {}, path)
         for name, kind in PROTOCOLS.items()
     ]
 
 
-def _card(kind: type[Protocol], current: Mapping[str, Any]) -> ProtocolCard:
+def _card(kind: type[Protocol], current: Mapping[str, Any], path: str) -> ProtocolCard:
     words = (kind.__doc__ or "").strip().partition("\n")[0]
-    return ProtocolCard(kind.name, words, [_field(kind, field, current) for field in _fields(kind)])
+    return ProtocolCard(kind.name, words, [_field(kind, field, current, path) for field in _fields(kind)])
 
 
 def _fields(kind: type[Protocol]) -> list[DataField[Any]]:
     return [field for field in kind.setting_fields() if field.name not in SEEDS]
 
 
-def _field(kind: type[Protocol], field: DataField[Any], current: Mapping[str, Any]) -> ProtocolField:
+def _field(
+    kind: type[Protocol], field: DataField[Any], current: Mapping[str, Any], path: str
+) -> ProtocolField:
     value = current.get(field.name, field.default)
     if isinstance(field.default, Range):
         low, high = (value.low, value.high) if isinstance(value, Range) else _ends(value)
@@ -85,7 +118,7 @@ def _field(kind: type[Protocol], field: DataField[Any], current: Mapping[str, An
     else:
         values = (", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value),)
     return ProtocolField(
-        name=f"{PREFIX}.{kind.name}.{field.name}",
+        name=f"{path}.{kind.name}.{field.name}",
         label=field.name.replace("_", " ").capitalize(),
         values=values,
         choices=tuple(kind.choices.get(field.name, ())),
@@ -97,19 +130,24 @@ def _ends(value: Any) -> tuple[Any, Any]:
     return (value[0], value[1]) if isinstance(value, list | tuple) and len(value) == 2 else (value, value)
 
 
-def read_protocol(form: SentForm, current: Mapping[str, Any]) -> dict[str, Any]:
+def read_protocol(form: SentForm, current: Mapping[str, Any], path: str = PREFIX) -> dict[str, Any]:
     """The protocol that a form sent, without seeds; `current` as it is written where it means the same.
+
+    Of training and validation none is one, too.
 
     Raises:
         ProtocolError: a name or a value that is none.
     """
-    kind = PROTOCOLS.get(form.text(f"{PREFIX}.name"))
+    name = form.text(f"{path}.name")
+    if not name and path != PREFIX:
+        return {}
+    kind = PROTOCOLS.get(name)
     if kind is None:
-        raise ProtocolError(f"there is no protocol “{form.text(f'{PREFIX}.name')[:40]}”")
+        raise ProtocolError(f"there is no protocol “{name[:40]}”")
     known = open_protocol(dict(current))
     sent: dict[str, Any] = {"name": kind.name}
     for field in _fields(kind):
-        value = _read(form, f"{PREFIX}.{kind.name}.{field.name}", field.default)
+        value = _read(form, f"{path}.{kind.name}.{field.name}", field.default)
         if value is not None and (value != _default(field) or field.name in known):
             sent[field.name] = value
     made = protocol_from_dict(sent)

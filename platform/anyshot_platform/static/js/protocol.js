@@ -2,14 +2,14 @@
 // Without it all protocols can be opened by hand, and there is no example.
 
 const form = document.getElementById("tasks.protocol");
-const name = form?.querySelector('[name="tasks.protocol.name"]');
 const picture = form?.querySelector(".example img");
 const problem = form?.querySelector("[data-example-problem]");
 const next = form?.querySelector("[data-example-next]");
 let number = -1; // none is drawn yet
 
-function showChosen() {
-  for (const part of form.querySelectorAll("[data-protocol]")) {
+function showChosen(role) {
+  const name = role.querySelector("select");
+  for (const part of role.querySelectorAll("[data-protocol]")) {
     part.open = part.dataset.protocol === name.value;
     part.hidden = !part.open;
   }
@@ -28,11 +28,11 @@ async function explain() {
   if (!answer.ok) problem.textContent = (await answer.json()).message ?? "No example can be drawn.";
 }
 
-if (form) {
-  name.addEventListener("change", showChosen);
-  form.addEventListener("change", draw);
-  showChosen();
+for (const role of document.querySelectorAll("[data-protocols]")) {
+  role.querySelector("select").addEventListener("change", () => showChosen(role));
+  showChosen(role);
 }
+form?.addEventListener("change", draw);
 if (picture) {
   picture.addEventListener("error", explain);
   picture.addEventListener("load", () => {
