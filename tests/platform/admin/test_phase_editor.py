@@ -114,7 +114,7 @@ def test_a_protocol_is_chosen_and_its_settings_are_saved(embedded_site: Site) ->
 def test_training_and_validation_have_a_protocol_or_none(embedded_site: Site, role: str) -> None:
     fields = {
         f"tasks.{role}.name": "class_side",
-        f"tasks.{role}.class_side.side": "base",
+        f"tasks.{role}.class_side.side": "novel",
         f"tasks.{role}.class_side.ways.low": "2",
         f"tasks.{role}.class_side.ways.high": "3",
     }
@@ -122,9 +122,9 @@ def test_training_and_validation_have_a_protocol_or_none(embedded_site: Site, ro
     assert post(owner, FEEDBACK, **phase_form(**fields)).status_code == 303
     with embedded_site.services.database.reading() as session:
         version = session.get_one(Phase, embedded_site.phase_id).versions[0]
-        assert getattr(version, role) == {"name": "class_side", "side": "base", "ways": [2, 3]}
+        assert getattr(version, role) == {"name": "class_side", "side": "novel", "ways": [2, 3]}
     form = f'name="tasks.{role}.class_side.ways.high" type="number" min="1" value="3"'
-    assert form in get(owner, FEEDBACK).text
+    assert form in page(owner, FEEDBACK).text
     assert post(owner, FEEDBACK, **phase_form(**{f"tasks.{role}.name": ""})).status_code == 303
     with embedded_site.services.database.reading() as session:
         assert getattr(session.get_one(Phase, embedded_site.phase_id).versions[0], role) == {}
