@@ -1,6 +1,6 @@
 """Let a phase name protocols for training and for validation, beside the one for the test
 
-Revision: 0025, after 0024
+Revision: 0026, after 0025
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "0025"
-down_revision = "0024"
+revision = "0026"
+down_revision = "0025"
 branch_labels = None
 depends_on = None
 
