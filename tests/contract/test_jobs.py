@@ -6,6 +6,8 @@ import html
 import re
 import threading
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,19 +15,24 @@ import pytest
 from anyshot_core.taskserver.job import Failure
 from anyshot_core.wire.jobs import Evaluate
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import Progress
-from anyshot_core.wire.worker_api import Stage as RunStage
 from anyshot_platform.judging import results
 from anyshot_platform.phases.states import QueryOrder
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.submissions.words import blame
 from anyshot_platform.sweeper import sweep
-from anyshot_worker import carry_out
+from anyshot_worker import carry_out, evaluate
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Failed
-from tests.contract.stage import Stage
+from anyshot_worker.sandbox import Backend, Sandboxes, SandboxSettings
+from anyshot_worker.sandbox.bubblewrap import BubblewrapBackend
+from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.slots import take_slot
+from anyshot_worker.sandbox.trusted import TrustedBackend
+from tests.contract.stage import RealWorker, Stage
 from tests.contract.test_releases import OldSite, quota
-from tests.platform.site import Person, make_zip
+from tests.platform.site import Person, make_paper_pack, make_zip
 from tests.worker.test_query_order import COUNTING
 
 
@@ -70,39 +77,25 @@ def test_a_failure_can_be_told_to_a_site_of_the_last_release(stage: Stage) -> No
     )
 
 
-FAILURES = [verdict for verdict in Verdict if verdict.cause not in (None, Cause.USER)]
-
-
-@pytest.mark.parametrize("verdict", FAILURES)
-def test_every_verdict_is_shown_with_whose_fault_it_was_and_what_it_cost(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, verdict: Verdict
-) -> None:
-    """What the sandbox found is put in its place; who says it, and all that follows, is real."""
-
-    def end(attempt: Any) -> Any:
-        attempt.lease.report(Progress(stage=RunStage.META_TESTING, tasks_done=2, tasks_total=6))
-        raise Failed(Failure(verdict, "what the sandbox found", task_index=2))
-
-    monkeypatch.setitem(carry_out.KINDS, Evaluate, end)
-    monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
-    alice, shown = submit(stage, "alice")
-    stage.worker().work()
-    seen = stage.shown(alice, shown)
-    cause = Cause.PARTICIPANT if verdict.cause == Cause.UNCLEAR else verdict.cause
-    assert (seen["status"], seen["cause"]) == ("failed", cause)
-    charged = cause == Cause.PARTICIPANT
-    assert (seen["counts_quota"], quota(alice)) == (charged, int(charged))
-    page = text_of(stage.page(f"/submissions/{shown}", alice))
-    assert blame(Verdict(seen["runs"][0]["verdict"]), Cause(seen["cause"])).sentence in page
-    assert "Stage Meta-testing" in page
-    assert stage.site.board()["rows"] == []
-
-
+# What code does, and what becomes of it.
 MISCHIEF = {
     Verdict.TIME_LIMIT: "import time; time.sleep(60)",
     Verdict.RUNTIME_ERROR: "import os; os._exit(0)",
     Verdict.KILLED: "import os; os.kill(os.getpid(), 9)",
+    Verdict.MEMORY_LIMIT: "raise MemoryError",
+    Verdict.OUTPUT_LIMIT: "import errno; raise OSError(errno.ENOSPC, 'no space left')",
+    Verdict.BAD_PREDICTION: "return NotNumbers(",
 }
+
+
+def misbehaving(verdict: Verdict) -> str:
+    """Code that does in `fit` what the table says, or in `predict` what nobody can read."""
+    if verdict == Verdict.BAD_PREDICTION:
+        return NOT_A_NUMBER
+    return COUNTING.replace(
+        "def fit(self, support): return Counts(",
+        f"def fit(self, support):\n        {MISCHIEF[verdict]}\n        return Counts(",
+    )
 
 
 @pytest.mark.parametrize("verdict", MISCHIEF)
@@ -111,15 +104,152 @@ def test_what_code_does_is_shown_as_what_it_did(
 ) -> None:
     monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
     stage.site.set_version(task_seconds=2.0)
-    code = COUNTING.replace("return Counts(", f"{MISCHIEF[verdict]}; return Counts(")
-    alice, shown = submit(stage, "alice", code)
+    alice, shown = submit(stage, "alice", misbehaving(verdict))
     stage.worker().work()
-    seen = stage.shown(alice, shown)
     told = Verdict.RUNTIME_ERROR if verdict == Verdict.KILLED else verdict
-    assert (seen["verdict"], seen["cause"], quota(alice)) == (told, Cause.PARTICIPANT, 1)
+    seen = require_told(stage, alice, shown, told)
     assert seen["runs"][0]["attempt"] == (2 if verdict == Verdict.KILLED else 1)
-    page = text_of(stage.page(f"/submissions/{shown}", alice))
-    assert blame(told, Cause.PARTICIPANT).sentence in page and "Stage Meta-testing" in page
+    assert "Stage Meta-testing" in text_of(stage.page(f"/submissions/{shown}", alice))
+
+
+def require_told(stage: Stage, person: Person, shown: str, verdict: Verdict) -> dict[str, Any]:
+    """The page says what happened and whose fault it was; the quota pays for one's own faults alone."""
+    seen = stage.shown(person, shown)
+    assert (seen["status"], seen["verdict"], seen["cause"]) == ("failed", verdict, verdict.cause), seen
+    charged = verdict.cause == Cause.PARTICIPANT
+    assert (seen["counts_quota"], quota(person)) == (charged, int(charged))
+    assert verdict.cause is not None
+    sentence = blame(verdict, verdict.cause).sentence
+    assert sentence in text_of(stage.page(f"/submissions/{shown}", person))
+    assert stage.site.board()["rows"] == []
+    return seen
+
+
+def damage(content: bytes) -> bytes:
+    """The zip with a byte of its stored weights changed."""
+    assert content.count(b"weights!") == 1
+    return content.replace(b"weights!", b"weightz!")
+
+
+def test_a_zip_that_is_damaged_inside_is_its_teams_to_mend(stage: Stage) -> None:
+    alice = stage.site.member("alice")
+    content = damage(make_zip({"model.py": COUNTING.encode(), "weights.bin": b"weights!"}))
+    sent = alice.submit(content)
+    assert sent.status_code == 201, sent.text
+    stage.worker().work()
+    require_told(stage, alice, sent.json()["id"], Verdict.BAD_ARCHIVE)
+
+
+def test_data_that_cannot_be_read_are_the_organizers_to_mend(stage: Stage) -> None:
+    pack_id = make_paper_pack(stage.site.services, "paper")
+    with stage.site.services.database.writing() as session:
+        pool = create_pool(session, slug="paper", name="paper", owner_id=stage.site.owner_id)
+        version = create_pool_version(
+            session, pool, [session.get_one(Pack, pack_id)], created_by=stage.site.owner_id
+        )
+        paper = version.id
+    stage.site.set_version(meta_test_pool_version_id=paper)
+    alice, shown = submit(stage, "alice")
+    stage.worker().work()
+    require_told(stage, alice, shown, Verdict.BAD_POOL)
+
+
+def test_a_protocol_that_the_data_do_not_allow_is_the_organizers_to_mend(stage: Stage) -> None:
+    stage.site.set_version(protocol={"name": "attribute_pairs"})  # of data without attributes
+    alice, shown = submit(stage, "alice")
+    stage.worker().work()
+    require_told(stage, alice, shown, Verdict.BAD_SETTINGS)
+
+
+def put_in(stage: Stage, backend: Backend, settings: SandboxSettings, **said: Any) -> RealWorker:
+    """A worker on other sandboxes, which announces of itself what it could before they broke."""
+    sandboxes = Sandboxes(backend, settings)
+    worker = stage.worker()
+    worker.site = replace(worker.site, sandboxes=sandboxes)
+    worker.announced = announce("real", "cpu", stage.sandboxes).model_copy(update=said)
+    return worker
+
+
+def work_blindly(worker: RealWorker) -> None:
+    """Claim although the sandboxes are broken, as a worker does whose daemon dies after the claim."""
+    while (job := worker.client.claim(worker.announced)) is not None:
+        carry_out.carry_out(job, worker.site)
+
+
+def broken(stage: Stage, verdict: Verdict, folder: Path) -> RealWorker:
+    """A machine on which no box can be had, for the reason that is named."""
+    settings = SandboxSettings(
+        sandbox="trusted",
+        trust_all_submissions=True,
+        state_folder=folder,
+        images_folder=folder / "none",
+        docker_host=f"unix://{folder}/no.sock",
+        slots=1,
+        pool_size=0,
+    )
+    if verdict == Verdict.DOCKER_ERROR:
+        return put_in(stage, DockerBackend(settings), settings)
+    if verdict == Verdict.IMAGE_MISSING:
+        return put_in(stage, BubblewrapBackend(settings), settings)
+    trusted = TrustedBackend(settings)
+    if verdict == Verdict.SANDBOX_START:
+        take_slot(folder / "slots", settings.uid_base, settings.slots)  # the only one
+        return put_in(stage, trusted, settings)
+    if verdict == Verdict.GPU_UNHEALTHY:
+        stage.site.set_version(gpus=1)
+        return put_in(stage, trusted, settings, gpus=["a device that has fallen off the bus"])
+    assert verdict == Verdict.BAD_IMAGE
+    stage.site.set_version(image="gone")
+    return put_in(stage, trusted, settings, images=["gone"])
+
+
+NO_BOX = (
+    Verdict.DOCKER_ERROR,
+    Verdict.IMAGE_MISSING,
+    Verdict.SANDBOX_START,
+    Verdict.GPU_UNHEALTHY,
+    Verdict.BAD_IMAGE,
+)
+
+
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # docker's client leaves sockets open
+@pytest.mark.parametrize("verdict", NO_BOX)
+def test_a_machine_without_a_box_costs_nobody_a_submission(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verdict: Verdict
+) -> None:
+    monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
+    worker = broken(stage, verdict, tmp_path / "broken")
+    alice, shown = submit(stage, "alice")
+    work_blindly(worker)
+    require_told(stage, alice, shown, verdict)
+
+
+def test_code_that_breaks_the_protocol_is_told_so(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the task server found is put in its place (`tests/core/taskserver` has how); what follows is real."""
+
+    def end(attempt: Any) -> Any:
+        raise Failed(Failure(Verdict.PROTOCOL_ERROR, "what the task server found", task_index=2))
+
+    monkeypatch.setitem(carry_out.KINDS, Evaluate, end)
+    alice, shown = submit(stage, "alice")
+    stage.worker().work()
+    require_told(stage, alice, shown, Verdict.PROTOCOL_ERROR)
+
+
+def test_a_bug_of_ours_costs_nobody_a_submission(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bug is put in its place; what becomes of it is real."""
+
+    def stumble(*_: Any) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(results, "back_off_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(evaluate, "collect", stumble)
+    alice, shown = submit(stage, "alice")
+    stage.worker().work()
+    seen = require_told(stage, alice, shown, Verdict.TASK_SERVER_BUG)
+    assert "a bug" not in str(seen), "operators read it, not participants"
 
 
 def test_a_run_that_is_cancelled_while_it_runs_is_shown_as_cancelled(stage: Stage) -> None:
@@ -171,3 +301,22 @@ def test_a_worker_that_stops_gives_its_run_back_and_it_costs_nothing(
     monkeypatch.undo()
     stage.worker("going-on").work()
     assert (stage.shown(alice, shown)["status"], quota(alice)) == ("finished", 1)
+
+
+# The test that plays each verdict.
+PLAYED = {
+    **dict.fromkeys(MISCHIEF, test_what_code_does_is_shown_as_what_it_did),
+    **dict.fromkeys(NO_BOX, test_a_machine_without_a_box_costs_nobody_a_submission),
+    Verdict.OK: test_a_worker_that_stops_gives_its_run_back_and_it_costs_nothing,
+    Verdict.PROTOCOL_ERROR: test_code_that_breaks_the_protocol_is_told_so,
+    Verdict.BAD_ARCHIVE: test_a_zip_that_is_damaged_inside_is_its_teams_to_mend,
+    Verdict.BAD_POOL: test_data_that_cannot_be_read_are_the_organizers_to_mend,
+    Verdict.BAD_SETTINGS: test_a_protocol_that_the_data_do_not_allow_is_the_organizers_to_mend,
+    Verdict.TASK_SERVER_BUG: test_a_bug_of_ours_costs_nobody_a_submission,
+    Verdict.CANCELLED: test_a_run_that_is_cancelled_while_it_runs_is_shown_as_cancelled,
+    Verdict.WORKER_LOST: test_a_worker_that_vanishes_three_times_is_our_fault,
+}
+
+
+def test_every_verdict_is_played() -> None:
+    assert set(PLAYED) == set(Verdict)
