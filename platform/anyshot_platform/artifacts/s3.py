@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 
 import boto3
@@ -14,6 +17,9 @@ from anyshot_platform.kernel.storage import Hashing, WrongDigest
 
 _PREFIX = "blobs/"
 _ABSENT = {"404", "NoSuchKey", "NotFound"}
+
+
+_IN_MEMORY, _PIECE = 8 << 20, 1 << 20  # bytes
 
 
 class S3Storage:
@@ -82,7 +88,12 @@ class S3Storage:
             if _code(error) in _ABSENT:
                 raise FileNotFoundError(digest) from error
             raise
-        return cast(BinaryIO, body)
+        # A body cannot be sought in, and tables are read from their end.
+        file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the caller closes it
+        with closing(body):
+            shutil.copyfileobj(body, file, _PIECE)
+        file.seek(0)
+        return cast(BinaryIO, file)
 
     def exists(self, digest: str) -> bool:
         try:
