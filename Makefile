@@ -95,14 +95,12 @@ docs: $(READY)  ## Build the documentation site into site/
 # Versions that are pinned already stay unless they have to go; ARGS=--upgrade moves all of them.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --python-version 3.11 \
 	$(foreach name,$(subst _,-,$(PROJECTS)),--no-emit-package anyshot-$(name))
-HASHED = $(COMPILE) --generate-hashes --constraint constraints.txt
-IN_IMAGES := hatchling editables ./scoring ./core ./starting_kit
-pins: $(READY)  ## Write constraints.txt anew, for Python 3.11 to 3.13, and what the images install, with hashes
+pins: $(READY)  ## Write constraints.txt anew: what packages and tests ask for, for Python 3.11 to 3.13
 	@printf '%s\n' ./scoring './core[results]' './starting_kit[torch]' ./analysis './worker[analysis]' ./platform torchvision timm \
 		| $(COMPILE) --output-file constraints.txt $(ARGS) - tests/requirements.txt >/dev/null
-	@printf '%s\n' $(IN_IMAGES) ./platform | $(HASHED) --output-file docker/platform/requirements.txt - >/dev/null
-	@printf '%s\n' $(IN_IMAGES) ./worker | $(HASHED) --output-file docker/worker/requirements.txt - >/dev/null
-	@printf '%s\n' $(IN_IMAGES) ./worker ./analysis | $(HASHED) --output-file docker/worker/requirements-analysis.txt - >/dev/null
+
+hashes: $(READY)  ## Write what the images install, each file by its hash, beside their Dockerfiles; goes before building them
+	@$(BIN)/python -m releasing.hashes
 
 release: $(READY)  ## Release VERSION=x.y.z into dist/: packages, images, inventories, documentation, a tried upgrade (ARGS=--dry-run)
 	@test -n "$(VERSION)" || { echo "Say which: make release VERSION=x.y.z"; exit 2; }
@@ -122,4 +120,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins release migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from anyshot_worker.images import inventory
+from releasing import hashes
 from releasing.commands import run
 from releasing.packages import install
 
@@ -37,6 +38,7 @@ def build(tree: Path, target: Path, version: str) -> None:
         run(*worker, "build", "--name", version, cwd=target)
         listed = run(*worker, "sbom", f"anyshot/sandbox:{version}", cwd=target)
     (target / f"image-sandbox-cpu-{version}.cdx.json").write_text(listed)
+    hashes.write(tree, tree / "docker")
     for kind in ("platform", "worker"):
         _build(tree, target, kind, version)
 

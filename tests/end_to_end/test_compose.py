@@ -22,6 +22,7 @@ import pytest
 from anyshot_core.client import Client
 from anyshot_platform.demo.organizer import Stage
 from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
+from releasing import hashes
 from tests.services.processes import find_program, free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -81,7 +82,8 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
     """Web, scheduler, database, broker and storage, up and ready."""
     folder = tmp_path_factory.mktemp("compose")
     copy_tree(folder)
-    collect_wheels(folder / "wheels")
+    hashes.write(folder, folder / "docker")
+    collect_wheels(folder, folder / "wheels")
     subprocess.run([ROOT / "docker/debian/make-bases.sh"], check=True)
     image = [sys.executable, "-m", "anyshot_core.command", "worker", "image", "build"]
     subprocess.run(image, check=True, capture_output=True)
@@ -123,7 +125,7 @@ def copy_tree(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
 
 
-def collect_wheels(folder: Path) -> None:
+def collect_wheels(tree: Path, folder: Path) -> None:
     """What both images install, by hash, and what the storage's stand-in needs, downloaded on the host."""
     command = [
         sys.executable,
@@ -138,7 +140,7 @@ def collect_wheels(folder: Path) -> None:
     ]
     for image in ("platform", "worker"):
         subprocess.run(
-            [*command, "--require-hashes", "-r", f"docker/{image}/requirements.txt"], cwd=ROOT, check=True
+            [*command, "--require-hashes", "-r", f"docker/{image}/requirements.txt"], cwd=tree, check=True
         )
     subprocess.run([*command, "-c", "constraints.txt", *BESIDES], cwd=ROOT, check=True)
 

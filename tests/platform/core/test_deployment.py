@@ -19,6 +19,7 @@ from anyshot_platform.cli import admin
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.bodies import Limits
 from anyshot_worker.settings import WorkerSettings
+from releasing import hashes
 from tests.platform.conftest import make_settings
 
 ROOT = Path(__file__).parents[3]
@@ -85,13 +86,19 @@ def test_images_of_others_are_named_by_version() -> None:
 
 
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)", re.M)
-IMAGES = {"platform/requirements.txt": "platform", "worker/requirements.txt": "worker"}
-IMAGES["worker/requirements-analysis.txt"] = "analysis"
 
 
-@pytest.mark.parametrize("file", IMAGES)
-def test_images_install_packages_of_others_by_their_hashes(file: str) -> None:
-    listed = (ROOT / "docker" / file).read_text()
+@pytest.fixture(scope="module")
+def hashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `make hashes` writes."""
+    folder = tmp_path_factory.mktemp("hashes")
+    hashes.write(ROOT, folder)
+    return folder
+
+
+@pytest.mark.parametrize("file", hashes.IMAGES)
+def test_images_install_packages_of_others_by_their_hashes(hashed: Path, file: str) -> None:
+    listed = (hashed / file).read_text()
     constraints = dict(PINNED.findall((ROOT / "constraints.txt").read_text()))
     blocks = re.split(r"\n(?=[a-z])", listed)
     assert all("--hash=sha256:" in block for block in blocks)
@@ -100,7 +107,10 @@ def test_images_install_packages_of_others_by_their_hashes(file: str) -> None:
     assert {name: constraints[name] for name in pinned if name in constraints} == {
         name: version for name, version in pinned.items() if name in constraints
     }
-    asked = {name.lower().replace("_", "-") for name in third_party(f"anyshot-{IMAGES[file]}")}
+    asked = {
+        name.lower().replace("_", "-")
+        for name in third_party(f"anyshot-{Path(hashes.IMAGES[file][-1]).name}")
+    }
     assert asked <= set(pinned)
 
 

@@ -1,0 +1,36 @@
+"""`python -m releasing.hashes`: what our images install from others, each file by its hash, beside their Dockerfiles.
+
+The lists follow `constraints.txt` and are made where images are built; they are not part of the repository.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from releasing.commands import run
+
+OURS = ("./scoring", "./core", "./starting_kit")
+IMAGES = {
+    "platform/requirements.txt": ("./platform",),
+    "worker/requirements.txt": ("./worker",),
+    "worker/requirements-analysis.txt": ("./worker", "./analysis"),
+}
+COMPILE = ("pip", "compile", "--quiet", "--universal", "--no-header", "--no-annotate", "--python-version", "3.11",
+           "--generate-hashes", "--no-emit-index-url", "--constraint", "constraints.txt")  # fmt: skip
+
+
+def write(tree: Path, folder: Path) -> None:
+    """Write the lists of a checkout below `folder`; needs a package index, raises `Refused` where none answers."""
+    projects = ("scoring", "core", "starting-kit", "analysis", "worker", "platform")
+    ours = [f"--no-emit-package=anyshot-{name}" for name in projects]
+    uv = str(Path(sys.executable).with_name("uv"))
+    for file, more in IMAGES.items():
+        wanted = "\n".join(("hatchling", "editables", *OURS, *more))
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        run(uv, *COMPILE, *ours, "--output-file", str(folder / file), "-", cwd=tree, stdin=wanted)
+
+
+if __name__ == "__main__":
+    checkout = Path(__file__).parents[1]
+    write(checkout, checkout / "docker")
