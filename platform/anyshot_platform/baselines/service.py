@@ -122,7 +122,25 @@ def why_not_run(services: Services, baseline: Baseline) -> str:
 
     One that starts from pretrained weights never runs with random ones under its name.
     """
-    if baseline.digest is not None or not baseline.weights or _offered(services, baseline.weights):
+    if baseline.digest is not None:
+        return ""
+    return _unknown_settings(services, baseline) or _missing_weights(services, baseline)
+
+
+def _unknown_settings(services: Services, baseline: Baseline) -> str:
+    """That the baseline has no settings of the name that the competition gives."""
+    folder = builtin_folder(services, baseline.builtin or "")
+    known = Builtin(baseline.slug, folder).overlays() if folder else set()
+    if folder is None or baseline.settings in known | {""}:
+        return ""
+    return (
+        f"“{baseline.name}” is not run: {baseline.builtin} has no settings “{baseline.settings}” here. "
+        f"There are: {', '.join(sorted(known))}."
+    )
+
+
+def _missing_weights(services: Services, baseline: Baseline) -> str:
+    if not baseline.weights or _offered(services, baseline.weights):
         return ""
     folder = services.settings.weights_folder
     where = f"the folder {folder}" if folder else "a folder, named by ANYSHOT_WEIGHTS_FOLDER"
@@ -137,7 +155,7 @@ def not_run_in(session: Session, services: Services, competition: Competition, l
     rows = [
         row
         for row in list_baselines(session, competition)
-        if league in row.leagues and why_not_run(services, row)
+        if league in row.leagues and row.digest is None and _missing_weights(services, row)
     ]
     if not rows:
         return ""

@@ -19,6 +19,7 @@ from anyshot_platform.phases.description import PhaseSpec
 FORMAT_VERSION = 1
 Expiring = Literal["predictions.parquet", "learner.bin", "log.txt", "logger.zip"]
 Days = Annotated[int, Field(ge=1, le=36_500)]
+SettingsName = Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9-]{0,62})?$")]
 WeightsName = Annotated[
     str, Field(max_length=128, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*\.(pt|pth|safetensors))?$")
 ]
@@ -54,10 +55,10 @@ class BaselineSpec(Part):
     title: Title
     file: FileName | None = Field(default=None, description="a zip or folder in the bundle")
     builtin: FileName | None = Field(default=None, description="a baseline that Anyshot ships")
-    settings: Literal["", "paper", "within", "pretrained", "quick"] = Field(
+    settings: SettingsName = Field(
         default="",
-        description="of a built-in one: as published, as within one domain, as published from pretrained weights, "
-        "quick, or its own config",
+        description="of a built-in one: the name of one of its files of settings, such as `paper` (as published), "
+        "`within` (within one domain), `pretrained`, `quick`; empty for its own config",
     )
     weights: WeightsName = Field(
         default="",
@@ -70,8 +71,8 @@ class BaselineSpec(Part):
     def _starts_from_what_it_says(self) -> BaselineSpec:
         if self.weights and self.file:
             raise ValueError("weights are for a built-in baseline: put the file into the zip of another one")
-        if self.settings == "pretrained" and self.builtin and not (self.weights or self.file):
-            raise ValueError("name the weights that the settings `pretrained` start from")
+        if self.settings.endswith("pretrained") and self.builtin and not (self.weights or self.file):
+            raise ValueError(f"name the weights that the settings `{self.settings}` start from")
         return self
 
 

@@ -12,6 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from anyshot_core.baselines import merged_config
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.baselines.service import fetch_zip
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.bundles.schema import BaselineSpec
 from anyshot_platform.submissions.models import Submission
@@ -126,9 +128,6 @@ def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person
     settings = services.settings.model_copy(update={"weights_folder": tmp_path})
     services = replace(services, settings=settings)
     embedded_site.app.state.services = services
-    from anyshot_platform.baselines.models import Baseline
-    from anyshot_platform.baselines.service import fetch_zip
-
     assert "is not run" not in page(olga, MANAGE).text
     with services.database.writing() as session:
         row = session.query(Baseline).filter_by(slug="metadelta-pretrained").one()
@@ -155,3 +154,24 @@ def test_a_baseline_cannot_promise_weights_that_it_does_not_name() -> None:
         BaselineSpec(key="a", title="A", file="a.zip", weights="resnet18.pt")
     with pytest.raises(ValidationError, match="pattern"):
         BaselineSpec(key="a", title="A", builtin="metadelta", weights="../secret.pt")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("two-sides", ""),
+        ("of-nobody", "prototypical-networks has no settings “of-nobody” here. There are: "),
+    ],
+)
+def test_a_baseline_runs_with_any_settings_that_it_has_and_says_which_it_lacks(
+    embedded_site: Site, olga: Person, name: str, words: str
+) -> None:
+    spec = BaselineSpec(key="a", title="A", builtin="prototypical-networks", settings=name)
+    with embedded_site.services.database.writing() as session:
+        row = session.query(Baseline).filter_by(slug="prototypical-networks").one()
+        row.settings, row.digest = spec.settings, None
+    told = next(row for row in olga.call("GET", API).json() if row["key"] == "prototypical-networks")["not_run"]
+    assert (words in told) if words else told == ""
+    assert words in page(olga, MANAGE).text
+    started = olga.call("POST", f"{API}/prototypical-networks/run", json={"phase": "feedback"})
+    assert (started.status_code == 409 and words in started.json()["message"]) if words else started.is_success
