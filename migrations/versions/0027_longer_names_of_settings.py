@@ -16,9 +16,13 @@ depends_on = None
 
 def upgrade() -> None:
     with op.batch_alter_table("baselines") as batch:
-        batch.alter_column("settings", existing_type=sa.String(16), type_=sa.String(64), existing_nullable=False)
+        batch.alter_column(
+            "settings", existing_type=sa.String(16), type_=sa.String(64), existing_nullable=False
+        )
 
 
 def downgrade() -> None:
     with op.batch_alter_table("baselines") as batch:
-        batch.alter_column("settings", existing_type=sa.String(64), type_=sa.String(16), existing_nullable=False)
+        batch.alter_column(
+            "settings", existing_type=sa.String(64), type_=sa.String(16), existing_nullable=False
+        )

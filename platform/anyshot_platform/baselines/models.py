@@ -23,7 +23,9 @@ class Baseline(Base):
     position: Mapped[int] = mapped_column(default=0)
     digest: Mapped[str | None] = mapped_column(ForeignKey("blobs.digest"), index=True)  # of its zip
     builtin: Mapped[str | None] = mapped_column(String(64))  # one that ships with Anyshot
-    settings: Mapped[str] = mapped_column(String(64), default="")  # of a built-in one: the name of its file of them
+    settings: Mapped[str] = mapped_column(
+        String(64), default=""
+    )  # of a built-in one: the name of its file of them
     weights: Mapped[str] = mapped_column(String(128), default="")  # file of the site that it starts from
     leagues: Mapped[list[str]] = mapped_column(default=list)  # slugs
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -170,8 +170,12 @@ def test_a_baseline_runs_with_any_settings_that_it_has_and_says_which_it_lacks(
     with embedded_site.services.database.writing() as session:
         row = session.query(Baseline).filter_by(slug="prototypical-networks").one()
         row.settings, row.digest = spec.settings, None
-    told = next(row for row in olga.call("GET", API).json() if row["key"] == "prototypical-networks")["not_run"]
+    told = next(row for row in olga.call("GET", API).json() if row["key"] == "prototypical-networks")[
+        "not_run"
+    ]
     assert (words in told) if words else told == ""
     assert words in page(olga, MANAGE).text
     started = olga.call("POST", f"{API}/prototypical-networks/run", json={"phase": "feedback"})
-    assert (started.status_code == 409 and words in started.json()["message"]) if words else started.is_success
+    assert (
+        (started.status_code == 409 and words in started.json()["message"]) if words else started.is_success
+    )
