@@ -54,7 +54,7 @@ new MutationObserver((changes) => {
     const found = /^line (\d+) at (\d+)$/.exec(node.textContent);
     if (found) window.lags.push([Number(found[1]), Date.now() - Number(found[2])]);
   }
-}).observe(document.getElementById("log"), { childList: true });
+}).observe(document.getElementById("log"), { childList: true, subtree: true });
 """
 
 

@@ -13,8 +13,8 @@ RANKS = Mutant(
     area="judge",
     name="the second is the first",
     file="scoring/anyshot_scoring/rankings.py",
-    find="score > gate)",
-    replace="score >= gate)",
+    find="without_rounding(score) > without_rounding(gate)",
+    replace="without_rounding(score) >= without_rounding(gate)",
     tests=("tests/scoring/test_rankings.py",),
 )
 
@@ -23,9 +23,9 @@ RANKS = Mutant(
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [
-        ("score >= gate)", "killed"),
-        ("gate < score)", "SURVIVED"),
-        ("points > gate)", "INVALID"),
+        ("without_rounding(score) >= without_rounding(gate)", "killed"),
+        ("without_rounding(gate) < without_rounding(score)", "SURVIVED"),
+        ("without_rounding(points) > without_rounding(gate)", "INVALID"),
     ],
 )
 def test_only_a_wrong_decision_that_a_test_sees_is_killed(change: str, verdict: str) -> None:

@@ -89,7 +89,7 @@ def test_what_is_no_longer_kept_ends_the_rescoring_with_its_reason(embedded_site
     version = draft(site, **{"tasks.count": "20"})
     post(owner, f"{version}/rescore", mode="meta_test")
     assert worker.claim() is None
-    shown = page(owner, version).text
+    shown = " ".join(page(owner, version).text.split())
     assert "1 of 1 runs ended, 1 without a score" in shown
     assert "learner.bin is no longer kept: choose another way" in shown
     post(owner, f"{version}/discard")

@@ -227,7 +227,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     visitor.go("/organize/pools/tiny-pool")
     visitor.put_file("packs", make_pack(tmp_path))
     visitor.press("Check and make a version")
-    assert "Version 1 holds 1 datasets." in visitor.text
+    assert "Version 1 holds 1 dataset." in visitor.text
     assert "12 images, 3 classes" in visitor.text
     visitor.go("/competitions/tiny/manage")
     visitor.press("Publish")
