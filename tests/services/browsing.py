@@ -50,7 +50,7 @@ def press(browser: webdriver.Chrome, words: str, within: str = "") -> None:
     """Press the button with these words, in the table row or form that holds `within`."""
     for button in browser.find_elements(By.CSS_SELECTOR, BUTTONS):
         if (
-            button.text.strip() == words
+            " ".join(button.text.split()) == words
             and within in browser.execute_script(AROUND, button)
             and button.is_displayed()
         ):

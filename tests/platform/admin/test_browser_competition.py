@@ -266,7 +266,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
     browser.find_element(By.CSS_SELECTOR, "form[action$='/ban'] input[name=reason]").send_keys(
         "a second account"
     )
-    visitor.press("Ban")
+    visitor.press("Ban emil")
     assert "1 submissions of this person are disqualified" in visitor.text
     browser.find_element(By.ID, "confirm").send_keys("emil")
     visitor.press("Ban emil")
