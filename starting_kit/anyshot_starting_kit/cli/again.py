@@ -82,7 +82,11 @@ def note(client: Client, submission: str, text: str | None, tags: tuple[str, ...
 @click.option("--tag", metavar="WORD", help="Only those with this tag.")
 @click.option("--text", "q", metavar="TEXT", help="Only those with this in the file's name or the note.")
 @click.option(
-    "--sort", type=click.Choice(["newest", "oldest", "best", "worst"]), default="newest", show_default=True
+    "--sort",
+    type=click.Choice(["newest", "oldest", "best", "worst"]),
+    default="newest",
+    show_default=True,
+    help="Which come first.",
 )
 @click.option("--limit", type=click.IntRange(1, 200), default=25, show_default=True, help="At most so many.")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON and nothing else.")

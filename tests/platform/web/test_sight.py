@@ -182,8 +182,8 @@ exported boards            | staff  | staff  | staff       | -      | -      | -
 exported entries           | -      | -      | -           | -      | -      | -         | -            | -
 exported tasks             | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
 export of everything       | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-notifications              | -      | -      | -           | -      | -      | -         | -            | -
-mail                       | -      | -      | -           | -      | -      | -         | -            | -
+notifications              | member | -      | -           | member | member | member    | member       | -
+mail                       | member | -      | -           | member | member | member    | member       | -
 webhook                    | -      | -      | -           | -      | -      | -         | -            | -
 """
 

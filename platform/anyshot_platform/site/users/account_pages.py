@@ -266,8 +266,9 @@ def delete_account(
         if form.text("confirm_name", 64) != viewer.username:
             raise Invalid("Type your user name exactly.", field="confirm_name")
         known = service.require_password(services.database, viewer.id, form.text("password", 320))
-    except PlatformError as problem:
-        problem.details.setdefault("field", "password")
+    except service.WrongPassword as problem:
+        return _page(request, "delete", Invalid(str(problem), field="password"), username=viewer.username)
+    except Invalid as problem:
         return _page(request, "delete", problem, username=viewer.username)
     service.erase_user(session, service.as_then(session, known))
     response = redirect("/", flash="Your account is deleted.")
