@@ -23,12 +23,19 @@ def lock_submission(session: Session, submission_id: str) -> Submission:
 
 def list_siblings(session: Session, run: Run) -> Sequence[Run]:
     """The runs that make one score together with this one, itself included."""
+    return list_generation(session, run.submission_id, run.phase_version_id, run.generation)
+
+
+def list_generation(
+    session: Session, submission_id: str | None, version_id: str, generation: int
+) -> Sequence[Run]:
+    """A submission's runs of one generation under a version, by seed and part, as the database has them now."""
     return session.scalars(
         select(Run)
         .where(
-            Run.submission_id == run.submission_id,
-            Run.phase_version_id == run.phase_version_id,
-            Run.generation == run.generation,
+            Run.submission_id == submission_id,
+            Run.phase_version_id == version_id,
+            Run.generation == generation,
         )
         .order_by(Run.seed_index, Run.shard_index)
         .execution_options(populate_existing=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.judging.kinds import EVALUATION, kind_of
-from anyshot_platform.judging.parts import failed_alone
+from anyshot_platform.judging.parts import failed_alone, list_generation
 from anyshot_platform.judging.queueing import add_to_queue
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -43,10 +42,7 @@ def lost_with(submission: Submission, run: Run, siblings: Sequence[Run]) -> list
 def newest_runs(session: Session, submission: Submission, version: PhaseVersion) -> list[Run]:
     """The runs of a submission's last generation under a version, by seed and part."""
     last = next_generation(session, submission, version) - 1
-    query = select(Run).where(
-        Run.submission_id == submission.id, Run.phase_version_id == version.id, Run.generation == last
-    )
-    return list(session.scalars(query.order_by(Run.seed_index, Run.shard_index)))
+    return list(list_generation(session, submission.id, version.id, last))
 
 
 def unfinished_seeds(runs: Sequence[Run]) -> list[int]:

@@ -33,9 +33,14 @@ def annotate(
     session.flush()
 
 
+def plain_tag(word: str) -> str:
+    """A tag as it is kept, whatever the case, and with or without its #."""
+    return word.strip().lstrip("#").lower()
+
+
 def read_tags(words: Iterable[str]) -> list[str]:
     """Tags as they are kept: in small letters, each once, in order. Raises `Invalid`."""
-    tags = sorted({word.strip().lstrip("#").lower() for word in words} - {""})
+    tags = sorted({plain_tag(word) for word in words} - {""})
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise Invalid(

@@ -13,6 +13,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.site.submissions.rows import Sort
 from anyshot_platform.submissions.models import Submission, SubmissionTag
+from anyshot_platform.submissions.notes import plain_tag
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 SORTS: dict[Sort, str] = {
@@ -57,7 +58,7 @@ def read_wanted(
         text=q.strip(),
         kind=SubmissionKind(kind) if kind else None,
         status=SubmissionStatus(status) if status else None,
-        tag=tag.strip().lstrip("#").lower(),
+        tag=plain_tag(tag),
         phase=phase,
         competition=competition,
         number=number,
