@@ -89,7 +89,7 @@ def test_from_nothing_to_the_first_row(demo_packs: dict[str, Path], tmp_path: Pa
         printed = anyshot(kit, "submit", "mine", "--to", target, "--join", "--follow")
         with Client(server.address) as nobody:
             (row,) = nobody.leaderboard(stage.competition, stage.phase)["rows"]
-    assert row["team"] == "ada" and f"{row['score']:.3f}" in printed.replace("\N{MINUS SIGN}", "-")
+    assert row["team"] == "ada" and f"{row['score']:.4f}" in printed.replace("\N{MINUS SIGN}", "-")
 
 
 def test_the_torch_of_the_machine_is_used(index: str, tmp_path: Path) -> None:
