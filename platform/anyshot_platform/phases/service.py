@@ -23,10 +23,10 @@ class PhaseNotOpen(Conflict):
 def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
     """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand."""
     moment = moment or now()
-    if moment < phase.starts_at:
-        return PhaseStatus.UPCOMING
     if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
         return PhaseStatus.CLOSED
+    if moment < phase.starts_at:
+        return PhaseStatus.UPCOMING
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 
 

@@ -9,6 +9,7 @@ import pytest
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.states import BoardShows
+from tests.platform.admin.test_manage import page
 from tests.platform.site import PaperWorker, Person, Site, make_zip
 
 ENTRIES = "/api/v1/competitions/small/phases/feedback/entries"
@@ -112,17 +113,24 @@ def women(site: Site) -> None:
         admission=Admission.APPROVAL,
         every_member_qualifies=True,
         questions=[
-            {"key": "woman", "label": "I am a woman", "answer": "confirm", "required": True},
+            {"key": "woman", "label": "I am a woman", "answer": "confirm", "required": True, "shown_to": "organizers"},
             {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"},
         ],
     )
+
+
+def asked(person: Person) -> str:
+    """What the page of leagues says."""
+    return " ".join(page(person, "/competitions/small/leagues").text.split())
 
 
 def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site) -> None:
     women(site)
     worker, ada, eve, owner = site.worker(), site.member("ada"), site.member("eve"), site.owner()
     join_team(site, ada, eve)
+    assert ("Your team is not in this league." in asked(ada), "must answer" in asked(ada)) == (True, False)
     scored(worker, ada, 0.5, leagues=["free", "women"])
+    assert ("Your team is not in this league." in asked(ada), "must answer" in asked(ada)) == (False, True)
     assert (names(site, "free"), names(site, "women")) == ([("ada", 0.5)], [])
     entry = next(row for row in ada.call("GET", ENTRIES).json() if row["league"] == "women")
     assert (entry["state"], entry["reason"]) == (
@@ -138,6 +146,9 @@ def test_every_member_answers_then_the_organizers_decide_on_the_team(site: Site)
     assert mine == {"ada": {"cv": "https://example.org/ada"}, "eve": None}  # what the team may see
     eve.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
     assert names(site, "women") == []
+    shown_to_organizers = " ".join(page(owner, "/competitions/small/manage/leagues").text.split())
+    assert '<span class="muted">I am a woman</span> yes' in shown_to_organizers
+    assert "My page</span> <" not in shown_to_organizers  # eve gave none
     (row,) = owner.call("GET", f"{MANAGE}/teams").json()
     assert (row["team_name"], row["status"], row["missing"]) == ("ada", "declared", [])
     assert row["people"][0]["answers"] == {"woman": True, "cv": "https://example.org/ada"}

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from sqlalchemy import event
 
 from anyshot_core.command import main
+from anyshot_platform.database import now
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
@@ -68,6 +69,15 @@ def test_a_team_chooses_from_its_scored_submissions_and_goes_back(embedded_site:
     assert flash(back) == "The rule of the phase decides again in Free style."
     assert names(site, "free") == [("ada", 0.2)]
     assert BACK not in page(ada, PAGE).text
+
+
+def test_what_an_upload_would_do_is_said_while_one_can_come(embedded_site: Site) -> None:
+    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+    scored(worker, ada, 0.6)
+    assert "A new submission in this league replaces it" in page(ada, PAGE).text
+    with site.services.database.writing() as session:
+        session.get_one(Phase, site.phase_id).closed_at = now()
+    assert "A new submission" not in page(ada, PAGE).text
 
 
 def test_what_cannot_count_is_not_offered_and_refused_in_words(embedded_site: Site) -> None:

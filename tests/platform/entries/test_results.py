@@ -7,12 +7,13 @@ import io
 import re
 import shutil
 import subprocess
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from anyshot_platform.database import now
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import AwardSplit
@@ -182,6 +183,21 @@ def test_results_are_the_organizers_until_they_are_published(final: Site, played
     publish(final)
     assert f'href="{RESULTS}"' in page(ada, "/competitions/small").text
     assert rows(ada.call("GET", API)) == WON
+
+
+def test_a_final_is_over_once_its_results_are_public_whatever_its_dates_say(
+    final: Site,  # noqa: F811
+    played: dict[str, Person],
+) -> None:
+    with final.services.database.writing() as session:
+        phase = session.query(Phase).filter_by(slug="final").one()
+        phase.starts_at, phase.ends_at = now() + timedelta(days=9), None
+    ada = played["ada"]
+    assert "Final: starts soon" in page(ada, "/competitions/small").text
+    assert "Final, " not in page(ada, "/competitions/small/leaderboard").text
+    publish(final)
+    assert "starts soon" not in page(ada, "/competitions/small").text
+    assert "Final, " in page(ada, "/competitions/small/leaderboard").text
 
 
 def test_a_second_final_is_not_offered_before_it_is_published(

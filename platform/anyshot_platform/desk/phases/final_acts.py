@@ -109,6 +109,11 @@ def _look_publish(session: Session, phase: Phase, deed: Deed) -> Findings:
             "Everybody sees the boards. As they stand now:",
             *podium(session, phase),
             *_codes(codes),
+            *(
+                ["The phase is over, whatever its dates say."]
+                if publication.ends_by_publishing(phase)
+                else []
+            ),
         ],
         told=0 if public else _members(session, phase),
     )

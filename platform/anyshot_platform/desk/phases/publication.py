@@ -13,8 +13,8 @@ from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.phases.states import Audience
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import Audience, PhaseStatus
 from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
@@ -33,6 +33,8 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
     before = publication_of(phase).published
     again, phase.published_at = before is not None, before or now()
     phase.board_audience, phase.scores_visible = Audience.EVERYONE, True
+    if ends_by_publishing(phase):
+        phase.closed_at = now()
     shown = best_of_leagues(session, phase, winners)
     for submission in shown:
         submission.code_published_at = standing_of(submission).code_published or now()
@@ -42,6 +44,11 @@ def publish(session: Session, phase: Phase, *, winners: int = 0) -> list[Submiss
     if not again:
         _tell_everybody(session, competition, phase)
     return with_public_code(session, shown)
+
+
+def ends_by_publishing(phase: Phase) -> bool:
+    """Whether the phase is over once its results are public, whatever its dates say: it takes no uploads."""
+    return not phase.accepts_uploads and status_of(phase) != PhaseStatus.CLOSED
 
 
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:

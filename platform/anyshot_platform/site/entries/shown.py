@@ -13,8 +13,8 @@ from anyshot_platform.entries.service import Change, TeamEntry, history_of, list
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.leaderboards.reading import read_rank
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version
-from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import BoardShows, PhaseStatus
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.teams.models import Team
 
@@ -64,7 +64,9 @@ class EntryOut(BaseModel):
     choice: Choice
     choice_words: str
     by_hand: bool = Field(description="whether the team chose a submission by hand")
-    next_upload: str = Field(description="what a new submission in the league does to the entry, in words")
+    next_upload: str = Field(
+        description="what a new submission in the league does to the entry, in words; empty where none can come"
+    )
     reason: str
     updated_at: datetime
     choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
@@ -120,6 +122,8 @@ def _show(
 
 
 def _what_an_upload_does(phase: Phase, choice: Choice) -> str:
+    if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
+        return ""
     if choice == Choice.BY_HAND:
         return "Your team chose it: a new submission does not replace it until you choose again."
     return _UPLOAD_WORDS[phase.board_shows]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pydantic import BaseModel
-from sqlalchemy import select
+from pydantic import BaseModel, Field
+from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition, Membership
@@ -45,6 +45,7 @@ class EligibilityOut(BaseModel):
     every_member: bool
     status: EntryStatus
     reason: str
+    takes_part: bool = Field(description="whether the team entered, answered or was decided on")
     mine: dict[str, Any] | None
     members: list[MemberOut]
 
@@ -58,10 +59,20 @@ def show_leagues(session: Session, competition: Competition, membership: Members
         .order_by(League.position, League.id)
     ).all()
     found = eligibilities_of(session, leagues, team)
-    return [_show_league(league, found[league.id], membership) for league in leagues]
+    entered = set(session.scalars(_leagues_entered(team)))
+    return [
+        _show_league(league, found[league.id], membership, entered=league.id in entered) for league in leagues
+    ]
 
 
-def _show_league(league: League, found: Eligibility, membership: Membership) -> EligibilityOut:
+def _leagues_entered(team: Team) -> Select[str]:
+    entries = select(LeagueEntry.league_id).join(Submission, Submission.id == LeagueEntry.submission_id)
+    return entries.where(Submission.team_id == team.id)
+
+
+def _show_league(
+    league: League, found: Eligibility, membership: Membership, *, entered: bool
+) -> EligibilityOut:
     mine = next((row.answers for row in found.members if row.membership.id == membership.id), None)
     return EligibilityOut(
         league=league.slug,
@@ -72,6 +83,9 @@ def _show_league(league: League, found: Eligibility, membership: Membership) -> 
         every_member=league.every_member_qualifies,
         status=found.status,
         reason=found.reason,
+        takes_part=entered
+        or found.decided_by is not None
+        or any(row.answers is not None for row in found.members),
         mine=mine,
         members=[
             MemberOut(
@@ -113,6 +127,7 @@ class DecisionRow(BaseModel):
     reason: str
     missing: list[str]
     decided: bool
+    labels: dict[str, str] = Field(description="what each key of the answers asks")
     people: list[PersonOut]
 
 
@@ -160,5 +175,6 @@ def _decision(league: League, team: Team, found: Eligibility) -> DecisionRow:
         reason=found.reason,
         missing=list(found.missing),
         decided=found.decided_by is not None,
+        labels={question.key: question.label for question in questions_of(league)},
         people=people,
     )
