@@ -113,7 +113,13 @@ def women(site: Site) -> None:
         admission=Admission.APPROVAL,
         every_member_qualifies=True,
         questions=[
-            {"key": "woman", "label": "I am a woman", "answer": "confirm", "required": True, "shown_to": "organizers"},
+            {
+                "key": "woman",
+                "label": "I am a woman",
+                "answer": "confirm",
+                "required": True,
+                "shown_to": "organizers",
+            },
             {"key": "cv", "label": "My page", "answer": "link", "required": False, "shown_to": "team"},
         ],
     )
