@@ -184,7 +184,7 @@ class Database:
         self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False, info=told)
         # With PostgreSQL a glance needs no BEGIN and no ROLLBACK, which are round trips.
         glancer = reader if self.is_sqlite else reader.execution_options(isolation_level="AUTOCOMMIT")
-        self._glance = sessionmaker(glancer, expire_on_commit=False, autoflush=False)
+        self._glance = sessionmaker(glancer, expire_on_commit=False, autoflush=False, info=told)
         event.listen(self._glance, "before_flush", _refuse_flush)
         event.listen(self._glance, "do_orm_execute", _refuse_change)
         self.after_commit: list[Callable[[Session], None]] = []

@@ -18,6 +18,7 @@ from anyshot_platform.judging.leases import lose
 from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
+from anyshot_platform.pools.images import fingerprint_old_pack, packs_without
 from anyshot_platform.queue.isolation import each, forget_old_troubles
 from anyshot_platform.queue.loops import Loop, forget_dead_processes, this_process
 from anyshot_platform.queue.models import Sweep
@@ -138,6 +139,13 @@ def _publish_one(services: Services, pool_id: str) -> int:
         return int(publish_if_over(session, pool_id))
 
 
+def _fingerprint(services: Services) -> int:
+    """Make the fingerprints of packs that came before there were any."""
+    with services.database.reading() as session:
+        without = packs_without(session)
+    return each(services, "fingerprints", without, lambda pack_id: fingerprint_old_pack(services, pack_id))
+
+
 def _forget_old_rows(services: Services) -> int:
     yesterday = now() - timedelta(days=1)
     with services.database.writing() as session:
@@ -251,5 +259,6 @@ HOUSEKEEPING: dict[str, Callable[[Services], int]] = {
     "uploads": forget_old_uploads,
     "parts": settle_forgotten_parts,
     "retention": collect_garbage,
+    "fingerprints": _fingerprint,
     "old rows": _forget_old_rows,
 }

@@ -99,6 +99,7 @@ def referenced() -> Select[str]:
         union_all(
             select(Submission.digest),
             select(Pack.digest),
+            select(Pack.fingerprints).where(Pack.fingerprints.is_not(None)),
             select(Baseline.digest).where(Baseline.digest.is_not(None)),
             select(Artifact.digest).where(Artifact.expired_at.is_(None)),
             select(Competition.logo_digest).where(Competition.logo_digest.is_not(None)),

@@ -23,6 +23,9 @@ class Pack(Base):
     size: Mapped[int]
     images: Mapped[int]
     classes: Mapped[int]
+    fingerprints: Mapped[str | None] = mapped_column(
+        ForeignKey("blobs.digest")
+    )  # a file: what its images are known by
     details: Mapped[dict[str, Any]] = mapped_column(
         default=dict
     )  # counts a class, description, contact sheet

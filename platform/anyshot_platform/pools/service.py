@@ -15,6 +15,7 @@ from anyshot_core.data.problems import BadPack
 from anyshot_platform.artifacts.service import digest_file, keep_file
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
+from anyshot_platform.pools.images import keep_fingerprints
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.rights import note_keeper
 from anyshot_platform.services import Services
@@ -37,10 +38,12 @@ def add_pack(services: Services, path: Path, user_id: str | None = None) -> Pack
         raise BadPackFile(str(error).replace(str(path), "This file")) from error
     digest = digest_file(path)
     keep_file(services, path, digest)
+    fingerprints = keep_fingerprints(services, opened)
     with services.database.writing() as session:
         row = session.scalars(select(Pack).where(Pack.digest == digest)).one_or_none()
         row = row or _new_pack(session, opened, digest, path.stat().st_size)
         row.details = _details(opened)  # also of a pack that came before a detail was kept
+        row.fingerprints = fingerprints
         if user_id is not None:
             note_keeper(session, row, user_id)
         return row

@@ -13,7 +13,7 @@ from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
-STEPS = ("show", "make", "put", "remove", "give", "publish", "hide")
+STEPS = ("show", "make", "put", "remove", "give", "publish", "hide", "compare")
 
 
 @click.command()
@@ -39,7 +39,8 @@ def pool(
 
     make creates it. put FILES uploads packs and makes a version: a dataset of the same name is replaced, the others
     stay; a broken upload goes on when the command is given again. remove DATASET makes a version without it. give
-    COMPETITION hands the pool to its organizers. publish lets participants download it, hide takes that back.
+    COMPETITION hands the pool to its organizers. publish lets participants download it, hide takes that back. compare
+    names the images that other datasets have too.
     """
     if step == "make":
         client.ask("POST", "/pools", {"slug": name, "competition": competition})
@@ -52,10 +53,22 @@ def pool(
         (receiver,) = _wanted(what, "the competition")
         body = {"competition": receiver}
         ask_first(lambda more: client.ask("PUT", f"/pools/{name}/competition", {**body, **more}), **said)
-    elif step in ("publish", "hide"):
+    elif step in ("publish", "hide", "compare"):
         body = {"published": step == "publish"}
         ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
+    elif step == "compare":
+        return _compare(client.ask("GET", f"/pools/{name}/overlaps"))
     _show(client.ask("GET", f"/pools/{name}"))
+
+
+def _compare(found: dict[str, Any]) -> None:
+    """Say which images another dataset has too."""
+    for shared in found["shared"]:
+        click.echo(f"{'equal' if shared['equal'] else 'looks alike'}: {shared['words']}")
+    clean = "" if found["shared"] else " No image is in another one, and none looks like one."
+    click.echo(f"Compared within the pool and with {found['compared']} other datasets.{clean}")
+    if found["waiting"]:
+        click.echo(f"Not compared yet: {', '.join(found['waiting'])}.")
 
 
 def _wanted(what: tuple[str, ...], noun: str) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ NONSENSE = [
 
 
 @pytest.mark.parametrize(("change", "words"), NONSENSE)
-def test_nonsense_is_refused_at_every_save(embedded_site: Site, change: dict[str, str], words: str) -> None:
-    owner = embedded_site.owner()
+def test_nonsense_is_refused_at_every_save(site: Site, change: dict[str, str], words: str) -> None:
+    owner = site.owner()
     before = owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
     assert words in post(owner, FEEDBACK, **phase_form(**change)).text
     assert words in post(owner, FEEDBACK, deed="version", **phase_form(**change)).text
@@ -71,8 +71,8 @@ def test_nonsense_in_a_bundle_is_said_with_its_line(old: str, new: str, words: s
     assert said and "line " in said[0], caught.value.problems
 
 
-def test_what_is_imported_with_nonsense_is_not_published(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_what_is_imported_with_nonsense_is_not_published(site: Site) -> None:
+    owner = site.owner()
     site.set_version(run_seconds=60.0, meta_train_seconds=3600.0)
     post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
     said = flash(post(owner, f"{BASE}/state", state="published"))
@@ -90,24 +90,24 @@ def test_what_is_imported_with_nonsense_is_not_published(embedded_site: Site) ->
     ],
 )
 def test_settings_that_make_no_sense_are_refused(
-    embedded_site: Site, fields: dict[str, str], words: str
+    site: Site, fields: dict[str, str], words: str
 ) -> None:
-    owner = embedded_site.owner()
+    owner = site.owner()
     before = owner.call("GET", f"{MANAGE}/settings").json()
     assert words in flash(post(owner, f"{BASE}/settings", **settings_form(**fields)))
     assert owner.call("GET", f"{MANAGE}/settings").json() == before
 
 
 @pytest.mark.parametrize("score", [5, -3])
-def test_a_gate_is_a_score(embedded_site: Site, score: float) -> None:
-    owner = embedded_site.owner()
+def test_a_gate_is_a_score(site: Site, score: float) -> None:
+    owner = site.owner()
     refused = owner.call("PUT", f"{MANAGE}/gates/feedback/free", json={"score": score})
     assert refused.status_code == 422
     assert f"A gate is a score between 0 and 1; found {score}." in refused.text
 
 
-def test_phases_do_not_feed_each_other(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_phases_do_not_feed_each_other(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         competition = session.get_one(Phase, site.phase_id).competition_id
         final = Phase(competition_id=competition, slug="final", name="Final", starts_at=now())
@@ -119,8 +119,8 @@ def test_phases_do_not_feed_each_other(embedded_site: Site) -> None:
         assert session.get_one(Phase, site.phase_id).gate_phase_id is None
 
 
-def test_what_is_odd_is_said_before_it_is_published(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_what_is_odd_is_said_before_it_is_published(site: Site) -> None:
+    owner = site.owner()
     site.set_version(hardware_class="tpu", protocol={"name": "fixed", "ways": [50, 50]})
     for path in (BASE, FEEDBACK):
         shown = page(owner, path).text

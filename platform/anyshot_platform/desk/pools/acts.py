@@ -9,6 +9,7 @@ from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
+from anyshot_platform.desk.pools.overlaps import all_packs, phases_that_show
 from anyshot_platform.desk.pools.uses import competitions_using, phases_testing_on, uses_of
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
@@ -42,7 +43,11 @@ def _look_publish(session: Session, pool: Pool, deed: Deed) -> Findings:
         return Findings(refused=["The pool has no packs yet."])
     images = sum(entry.pack.images for entry in version.entries)
     return Findings(
-        refused=[_tests(session, pool, phase) for phase in phases_testing_on(session, pool)],
+        refused=[_tests(session, pool, phase) for phase in phases_testing_on(session, pool)]
+        + [
+            f"“{phase.name}” has not ended and tests on the same images: {shared.words}"
+            for phase, shared in phases_that_show(session, pool, all_packs(session, pool))
+        ],
         does=[
             f"Everybody with an account can download {len(version.entries)} datasets with {images:,} images, "
             "labels included."

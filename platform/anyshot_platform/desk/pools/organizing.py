@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 from PIL import Image
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.data import pack as packs
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
+from anyshot_platform.desk.pools.overlaps import all_packs, phases_that_show
 from anyshot_platform.desk.pools.uses import competitions_using, is_over, phases_testing_on, phases_using
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.kernel.storage import FolderStorage, Storage
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.pools.service import create_pool_version
 from anyshot_platform.sight.pools import changeable, readable
@@ -56,6 +53,8 @@ def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, act
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise Invalid(f"A pool holds a dataset once: {', '.join(sorted(twice))} is there twice.")
+    if pool.published_at is not None:
+        _require_no_secret(session, pool, rows)
     newest = list_versions(session, pool)
     waiting = newest[0] if newest and not newest[0].entries else None
     made = create_pool_version(session, pool, rows, created_by=actor_id, note=note)
@@ -69,6 +68,19 @@ def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, act
         made = waiting
     _record(session, pool, actor_id, "pool.version", after={"version": made.number, "packs": names})
     return made
+
+
+def _require_no_secret(session: Session, pool: Pool, rows: Sequence[Pack]) -> None:
+    """Raise `Conflict` where a pool that is public would hold what a phase tests on in secret."""
+    known = {entry.pack_id for version in list_versions(session, pool) for entry in version.entries}
+    new = [row for row in rows if row.id not in known]
+    if new and phases_testing_on(session, pool, new):
+        raise Conflict(
+            "This pool is public, and a phase that has not ended tests on one of these datasets: everybody would have "
+            "its labels. Hide the pool first, or leave the dataset out."
+        )
+    for phase, shared in phases_that_show(session, pool, new):
+        raise Conflict(f"This pool is public, and “{phase.name}” tests on the same images. {shared.words}")
 
 
 def _fill(session: Session, waiting: PoolVersion, made: PoolVersion) -> None:
@@ -156,7 +168,7 @@ def publish_if_over(session: Session, pool_id: str) -> bool:
 def _may_be_public(session: Session, pool: Pool) -> bool:
     phases = phases_using(session, pool)
     with_packs = any(version.entries for version in list_versions(session, pool))
-    secret = phases_testing_on(session, pool)
+    secret = phases_testing_on(session, pool) or phases_that_show(session, pool, all_packs(session, pool))
     return with_packs and bool(phases) and not secret and all(is_over(phase) for phase in phases)
 
 
@@ -164,19 +176,6 @@ def restore_pool(session: Session, pool: Pool, actor_id: str) -> None:
     """Undo a deletion."""
     pool.deleted_at = None
     _record(session, pool, actor_id, "pool.restore")
-
-
-@contextlib.contextmanager
-def opened(storage: Storage, digest: str) -> Iterator[packs.Pack]:
-    """A pack of the storage, opened for reading."""
-    if isinstance(storage, FolderStorage):
-        yield packs.Pack.open(storage.path(digest), verify=False)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pack.anyshot-pack"
-        with storage.open(digest) as source, path.open("wb") as sink:
-            shutil.copyfileobj(source, sink, 1 << 20)
-        yield packs.Pack.open(path, verify=False)
 
 
 def contact_sheet(storage: Storage, digest: str) -> bytes:

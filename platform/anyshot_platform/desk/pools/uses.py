@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.phases.states import PhaseStatus, VersionState
-from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
+from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.sight.phases import publication_of
 
 # A version of a pool that a version of a phase trains or tests on.
@@ -58,28 +58,36 @@ def phases_using(session: Session, pool: Pool) -> Sequence[Phase]:
     ).all()
 
 
-def phases_testing_on(session: Session, pool: Pool) -> Sequence[Phase]:
-    """The phases that have not ended and test on a dataset of the pool, by this pool or by another that holds it."""
+def phases_testing_on(session: Session, pool: Pool, added: Sequence[Pack] = ()) -> Sequence[Phase]:
+    """The phases that have not ended and test on a dataset of the pool, by this pool or by another that holds it.
+
+    `added` are datasets that are about to be put in.
+    """
     held = (
         select(PoolPack.pack_id)
         .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
         .where(PoolVersion.pool_id == pool.id)
     )
+    named = [pack.id for pack in added]
     tested = (
         select(Phase)
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(PoolPack, PoolPack.pool_version_id == PhaseVersion.meta_test_pool_version_id)
-        .where(
-            PoolPack.pack_id.in_(held),
-            PhaseVersion.state != VersionState.RETIRED,
-            or_(Phase.accepts_uploads, Phase.gate_phase_id.is_not(None)),
-            Phase.deleted_at.is_(None),
-            Competition.deleted_at.is_(None),
-        )
+        .where(PoolPack.pack_id.in_(named) if named else PoolPack.pack_id.in_(held), tests())
         .distinct()
     )
     return [phase for phase in session.scalars(tested) if not is_over(phase)]
+
+
+def tests() -> ColumnElement[bool]:
+    """Of a version of a phase of a competition: whether something is scored by it, or can be."""
+    return and_(
+        PhaseVersion.state != VersionState.RETIRED,
+        or_(Phase.accepts_uploads, Phase.gate_phase_id.is_not(None)),
+        Phase.deleted_at.is_(None),
+        Competition.deleted_at.is_(None),
+    )
 
 
 def is_over(phase: Phase) -> bool:

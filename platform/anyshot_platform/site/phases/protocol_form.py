@@ -28,11 +28,11 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.desk.phases.checks import open_protocol
-from anyshot_platform.desk.pools.organizing import opened
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.web.forms import SentForm
 

@@ -17,6 +17,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
+from anyshot_platform.desk.pools.overlaps import compare_pool
 from anyshot_platform.errors import Invalid
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
@@ -77,6 +78,30 @@ class PoolDetail(PoolOut):
     """A pool with its versions, newest first."""
 
     versions: list[VersionOut]
+
+
+class SharedOut(BaseModel):
+    """Images of a dataset that another has too, or that look like one of it."""
+
+    dataset: str
+    other: str
+    pool: str = Field(description="short name of a pool that holds the other")
+    equal: int = Field(
+        description="images of the dataset whose pixels are the same as those of one of the other"
+    )
+    near: int = Field(
+        description="images of the dataset that are not equal to one of the other, but look like one"
+    )
+    examples: list[str]
+    words: str
+
+
+class ComparisonOut(BaseModel):
+    """The images of a pool's newest version, compared with those that must not be the same."""
+
+    compared: int = Field(description="datasets outside of the pool that it was compared with")
+    waiting: list[str] = Field(description="datasets whose images have no fingerprints yet")
+    shared: list[SharedOut]
 
 
 class PoolIn(BaseModel):
@@ -285,6 +310,17 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
     if body.when_over != pool.publish_when_over:
         organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
     return _show(session, pool)
+
+
+@router.get("/{pool_slug}/overlaps")
+def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> ComparisonOut:
+    """Which images of a pool are in another dataset too: of it, of a public pool, or of what its competitions use."""
+    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
+    versions = organizing.list_versions(session, pool)
+    if not versions:
+        return ComparisonOut(compared=0, waiting=[], shared=[])
+    found = compare_pool(session, pool, versions[0])
+    return ComparisonOut.model_validate(found, from_attributes=True)
 
 
 @router.delete("/{pool_slug}")

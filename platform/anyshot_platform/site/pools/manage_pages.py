@@ -20,6 +20,7 @@ from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
+from anyshot_platform.desk.pools.overlaps import compare_pool
 from anyshot_platform.desk.pools.uses import competitions_using, uses_of
 from anyshot_platform.desk.reports.catalogue import find_kind
 from anyshot_platform.desk.reports.service import list_pool_reports
@@ -98,6 +99,7 @@ def show_pool(
         pool=pool,
         versions=versions,
         uses=uses_of(session, pool) if owns else [],
+        comparison=compare_pool(session, pool, versions[0]) if owns and versions else None,
         owns=owns,
         belongs_to=session.get(Competition, pool.competition_id) if pool.competition_id else None,
         receivers=receivers,
