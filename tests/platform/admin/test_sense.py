@@ -89,9 +89,7 @@ def test_what_is_imported_with_nonsense_is_not_published(site: Site) -> None:
         ({"fact_sheet": ": What?"}, "needs a key"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(
-    site: Site, fields: dict[str, str], words: str
-) -> None:
+def test_settings_that_make_no_sense_are_refused(site: Site, fields: dict[str, str], words: str) -> None:
     owner = site.owner()
     before = owner.call("GET", f"{MANAGE}/settings").json()
     assert words in flash(post(owner, f"{BASE}/settings", **settings_form(**fields)))
