@@ -14,7 +14,8 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import integrate, stats
+import scipy
+from scipy import special
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.undefined import Undefined
@@ -31,9 +32,9 @@ def expected_maximum(count: int) -> float:
         return 0.0
 
     def density(x: float) -> float:
-        return x * count * float(np.exp(stats.norm.logpdf(x) + (count - 1) * stats.norm.logcdf(x)))
+        return x * count * float(np.exp(-0.5 * x * x + (count - 1) * special.log_ndtr(x)) / np.sqrt(2 * np.pi))
 
-    return float(integrate.quad(density, -10.0, 12.0, limit=200, epsabs=1e-12)[0])
+    return float(scipy.integrate.quad(density, -10.0, 12.0, limit=200, epsabs=1e-12)[0])
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def check_gap(
     slope = float(moved @ y / (moved @ moved))
     rest = y - y.mean() - slope * moved
     deviation = float(np.sqrt(rest @ rest / (len(teams) - 2) / (moved @ moved)))
-    half = float(stats.t.ppf(0.975, len(teams) - 2)) * deviation
+    half = float(special.stdtrit(len(teams) - 2, 0.975)) * deviation
     return GapCheck(slope, slope - half, slope + half, len(teams))
 
 

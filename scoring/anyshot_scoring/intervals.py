@@ -6,7 +6,7 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.errors import ScoringError
 
@@ -31,5 +31,5 @@ def t_half_width(deviation: float, n: int, confidence: float = 0.95) -> float | 
     """Half width of the interval of a mean of n values with the standard deviation `deviation` (ddof 1)."""
     if n < 2:
         return None
-    quantile = cast(float, stats.t.ppf(0.5 + confidence / 2, n - 1))
+    quantile = cast(float, special.stdtrit(n - 1, 0.5 + confidence / 2))
     return float(quantile * deviation / np.sqrt(n))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import cast
 
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.intervals import t_half_width
 from anyshot_scoring.summary import Group
@@ -45,6 +45,6 @@ def _squares(group: Group) -> float:
     """The sum of squared deviations from the group's own mean, from its 95 % half width t s / sqrt(n)."""
     if group.tasks < 2 or group.half_width is None:
         return 0.0
-    quantile = cast(float, stats.t.ppf(0.975, group.tasks - 1))
+    quantile = cast(float, special.stdtrit(group.tasks - 1, 0.975))
     deviation = group.half_width * math.sqrt(group.tasks) / quantile
     return (group.tasks - 1) * deviation**2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.kernel.storage import FolderStorage, Storage
 from anyshot_platform.settings import PlatformSettings
 
@@ -14,6 +13,8 @@ def make_storage(settings: PlatformSettings) -> Storage:
     assert (
         settings.s3_access_key is not None and settings.s3_secret_key is not None
     )  # the settings checked it
+    from anyshot_platform.artifacts.s3 import S3Storage  # only here: boto3 takes a third of a second
+
     return S3Storage(
         bucket=settings.s3_bucket,
         endpoint=settings.s3_endpoint,

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+import scipy
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.matrix import ScoreMatrix
@@ -26,7 +26,7 @@ def tau_b(first: ArrayLike, second: ArrayLike) -> float | Undefined:
         return Undefined("fewer than two submissions have no order")
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return Undefined("all scores of one side are equal")
-    return cast(float, stats.kendalltau(x, y, variant="b")[0])
+    return cast(float, scipy.stats.kendalltau(x, y, variant="b")[0])
 
 
 def tau_between(first: Mapping[str, float], second: Mapping[str, float]) -> float | Undefined:

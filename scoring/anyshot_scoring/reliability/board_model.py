@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.undefined import Undefined
 
@@ -110,7 +110,7 @@ def _draw_spreads(
     observed: NDArray[Any], variances: NDArray[Any], freedom: float, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draws of tau and of the factor of the noise from their joint posterior, on a grid."""
-    quantiles = stats.chi2.ppf((np.arange(_FACTORS) + 0.5) / _FACTORS, freedom)
+    quantiles = 2 * special.gammaincinv(freedom / 2, (np.arange(_FACTORS) + 0.5) / _FACTORS)
     factors = freedom / quantiles
     top = 3.0 * float(np.sqrt((observed**2).mean() + variances.mean())) + 1e-12
     taus = top * (np.arange(_TAUS) + 0.5) / _TAUS

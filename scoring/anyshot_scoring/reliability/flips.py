@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.undefined import Undefined
@@ -71,7 +71,7 @@ def subset_flips(
     drawn = _all_means(turned, size) if exact else _random_means(turned, size, subsets, seed)
     flip, exaggeration = count_flips(drawn, abs(lead), delta)
     variance = sum(_subset_variance(group, size) for group in groups) / len(groups) ** 2
-    predicted = float(stats.norm.cdf(-abs(lead) / np.sqrt(variance))) if variance > 0 else 0.0
+    predicted = float(special.ndtr(-abs(lead) / np.sqrt(variance))) if variance > 0 else 0.0
     return Flips(
         abs(lead), len(values), size, flip, exaggeration, predicted, len(drawn), count_ties(drawn), exact
     )
@@ -101,7 +101,7 @@ def predict_flip(differences: ArrayLike, size: int, lead: float | None = None) -
     eps = abs(float(values.mean()) if lead is None else lead)
     if deviation == 0.0:
         return 0.0 if eps > 0 else Undefined("there is neither a lead nor a spread")
-    return float(stats.norm.cdf(-eps / deviation))
+    return float(special.ndtr(-eps / deviation))
 
 
 def plan_size(differences: ArrayLike, lead: float, flip: float = 0.05) -> int | Undefined:
@@ -115,7 +115,7 @@ def plan_size(differences: ArrayLike, lead: float, flip: float = 0.05) -> int | 
         return Undefined("a single unit has no spread")
     if lead <= 0:
         return Undefined("without a lead no number of units settles the order")
-    needed = (stats.norm.ppf(1 - flip) * values.std(ddof=1) / lead) ** 2
+    needed = (special.ndtri(1 - flip) * values.std(ddof=1) / lead) ** 2
     return max(1, int(np.ceil(needed - 1e-9)))
 
 

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+import scipy
+from scipy import special
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.joins import Join
@@ -150,7 +151,7 @@ def critical_difference(scores: NDArray[np.float64], level: float = 0.05) -> Cri
     datasets, entries = scores.shape
     if datasets < 2 or entries < 2:
         raise ScoringError("A critical difference needs two datasets and two submissions.")
-    by_dataset = stats.rankdata(-scores, axis=1)
+    by_dataset = scipy.stats.rankdata(-scores, axis=1)
     ranks = by_dataset.mean(axis=0)
     difference = _nemenyi(entries, level) * float(np.sqrt(entries * (entries + 1) / (6 * datasets)))
     return CriticalDifference(ranks, difference, friedman(by_dataset), level, _stretches(ranks, difference))
@@ -159,7 +160,7 @@ def critical_difference(scores: NDArray[np.float64], level: float = 0.05) -> Cri
 @cache
 def _nemenyi(entries: int, level: float) -> float:
     """The quantile of the Studentized range over sqrt(2): table 5 of Demsar."""
-    return float(stats.studentized_range.ppf(1 - level, entries, np.inf)) / float(np.sqrt(2))
+    return float(scipy.stats.studentized_range.ppf(1 - level, entries, np.inf)) / float(np.sqrt(2))
 
 
 def friedman(ranks: NDArray[np.float64]) -> float:
@@ -175,7 +176,7 @@ def friedman(ranks: NDArray[np.float64]) -> float:
         return 1.0
     if rest <= 1e-12 * within:
         return 0.0
-    return float(stats.f.sf(between * (datasets - 1) / rest, entries - 1, (entries - 1) * (datasets - 1)))
+    return float(special.fdtrc(entries - 1, (entries - 1) * (datasets - 1), between * (datasets - 1) / rest))
 
 
 def _stretches(ranks: NDArray[Any], difference: float) -> tuple[tuple[int, ...], ...]:
@@ -248,9 +249,9 @@ def signed_rank_p(differences: NDArray[np.float64]) -> float:
     kept = differences[differences != 0]
     if not len(kept):
         return 1.0
-    ranks = stats.rankdata(np.abs(kept))
+    ranks = scipy.stats.rankdata(np.abs(kept))
     if len(kept) > 13:
-        return float(cast(Any, stats.wilcoxon(kept)).pvalue)
+        return float(scipy.stats.wilcoxon(kept).pvalue)
     signs = 1 - 2 * ((np.arange(2 ** len(kept))[:, None] >> np.arange(len(kept))) & 1)
     reached = np.abs(signs @ ranks) >= abs(float(np.sign(kept) @ ranks)) - 1e-9
     return float(reached.mean())
@@ -292,7 +293,7 @@ def _plain(score: float, values: NDArray[Any], shares: NDArray[Any]) -> Interval
     """The t-interval of a mean of D datasets' values that are weighted by their shares of the tasks."""
     units = len(values)
     deviation = float(np.sqrt(units / (units - 1) * np.sum((shares * (values - score)) ** 2)))
-    half = float(stats.t.ppf(0.975, units - 1)) * deviation
+    half = float(special.stdtrit(units - 1, 0.975)) * deviation
     return Interval(score - half, score + half, 0.95, units)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
@@ -94,15 +94,15 @@ def percentile_interval(replicates: NDArray[np.float64], units: int, confidence:
     Plain percentiles are too narrow for few units. The levels are those at which a normal quantile equals
     sqrt(n / (n - 1)) t_{n-1} (Hesterberg 2015, *What Teachers Should Know About the Bootstrap*, section 4.4).
     """
-    tail = float(stats.norm.cdf(-expansion(units, confidence) * stats.norm.ppf(0.5 + confidence / 2)))
+    tail = float(special.ndtr(-expansion(units, confidence) * special.ndtri(0.5 + confidence / 2)))
     low, high = np.quantile(replicates, [tail, 1 - tail])
     return Interval(float(low), float(high), confidence, units)
 
 
 def expansion(units: int, confidence: float = 0.95) -> float:
     """By what the deviations of a bootstrap over `units` must grow: sqrt(n / (n - 1)) t_{n-1} / z."""
-    quantile = cast(float, stats.t.ppf(0.5 + confidence / 2, units - 1))
-    return float(np.sqrt(units / (units - 1)) * quantile / stats.norm.ppf(0.5 + confidence / 2))
+    quantile = cast(float, special.stdtrit(units - 1, 0.5 + confidence / 2))
+    return float(np.sqrt(units / (units - 1)) * quantile / special.ndtri(0.5 + confidence / 2))
 
 
 def count_units(matrix: ScoreMatrix, population: Population, classes: ClassMatrix | None = None) -> int:
@@ -132,7 +132,7 @@ def _by_dataset(difference: NDArray[Any], matrix: ScoreMatrix, confidence: float
     center = float(difference.mean())
     weights = n / n.sum()
     deviation = float(np.sqrt(len(n) / (len(n) - 1) * np.sum((weights * (means - center)) ** 2)))
-    half = float(cast(float, stats.t.ppf(0.5 + confidence / 2, len(n) - 1)) * deviation)
+    half = float(cast(float, special.stdtrit(len(n) - 1, 0.5 + confidence / 2)) * deviation)
     return Interval(center - half, center + half, confidence, len(n))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.undefined import Undefined
@@ -37,7 +37,7 @@ class Components:
         spread = np.sqrt(self.variance(datasets, classes, tasks))
         if spread == 0.0:
             return 0.0 if self.lead > 0 else 0.5
-        return float(stats.norm.cdf(-self.lead / spread))
+        return float(special.ndtr(-self.lead / spread))
 
     def variance(
         self, datasets: float | None = None, classes: float | None = None, tasks: float | None = None
@@ -79,7 +79,7 @@ def estimate_components(
         return Undefined("a dataset has a single task")
     means = np.bincount(matrix.dataset, difference) / n
     task = float(np.sum((difference - means[matrix.dataset]) ** 2) / np.sum(n - 1))
-    tasks, members = float(stats.hmean(n)), 1.0
+    tasks, members = _harmonic_mean(n), 1.0
     klass = 0.0
     if classes is not None:
         pair = classes.keys.index(first), classes.keys.index(second)
@@ -99,7 +99,7 @@ def estimate_components(
 def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> Plan:
     """How many units settle the neighbouring pairs 1-2, 2-3, ... (as many as are given)."""
     fixed = [replace(pair, dataset=0.0) for pair in pairs]
-    z = float(stats.norm.ppf(1 - flip))
+    z = float(special.ndtri(1 - flip))
     return Plan(
         top=len(pairs),
         flip=flip,
@@ -164,10 +164,14 @@ def _class_variance(classes: ClassMatrix, pair: tuple[int, int]) -> tuple[float,
     means = (classes.sums[:, :, pair[0]] - classes.sums[:, :, pair[1]]).sum(axis=0) / weights
     counts = np.bincount(classes.dataset).astype(float)
     if (counts < 2).any():
-        return 0.0, float(stats.hmean(counts))
+        return 0.0, _harmonic_mean(counts)
     centers = np.bincount(classes.dataset, means) / counts
     between = float(np.sum((means - centers[classes.dataset]) ** 2) / np.sum(counts - 1))
-    return max(0.0, between - _noise_of_means(by_run, classes.shares)), float(stats.hmean(counts))
+    return max(0.0, between - _noise_of_means(by_run, classes.shares)), _harmonic_mean(counts)
+
+
+def _harmonic_mean(counts: np.ndarray) -> float:
+    return 1 / float(np.mean(1 / counts))
 
 
 def _noise_of_means(by_run: NDArray[Any], shares: NDArray[Any]) -> float:
