@@ -22,7 +22,6 @@ from sqlalchemy import select
 
 from anyshot_platform.alerts.delivery import tell_operators
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.artifacts.s3 import S3Storage
 from anyshot_platform.database import now
 from anyshot_platform.kernel.logs import configure_logging
 from anyshot_platform.migration import migrate
@@ -107,8 +106,7 @@ def prepare(services: Services) -> None:
     """Close the site's files to other users, bring the database to the newest schema, make sure of the bucket."""
     keep_private(services.settings)
     migrate(services.database)
-    if isinstance(services.storage, S3Storage):
-        services.storage.make_bucket()
+    services.storage.prepare()
 
 
 def run_background(settings: PlatformSettings, stop: threading.Event) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 import scipy
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from anyshot_scoring.errors import ScoringError

@@ -60,7 +60,7 @@ class S3Storage:
         self._client = client(endpoint)
         self._signer = client(public_endpoint) if public_endpoint else self._client
 
-    def make_bucket(self) -> None:
+    def prepare(self) -> None:
         """Create the bucket where it is not there."""
         try:
             self._client.head_bucket(Bucket=self.bucket)

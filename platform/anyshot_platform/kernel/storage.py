@@ -21,6 +21,10 @@ class WrongDigest(ValueError):
 class Storage(Protocol):
     """Content-addressed files."""
 
+    def prepare(self) -> None:
+        """Make what the files are kept in, where it is missing."""
+        ...
+
     def put(self, digest: str, source: Path) -> None:
         """Store the file `source`; storing twice is harmless. Raises `WrongDigest`: the bytes are hashed on the way."""
         ...
@@ -70,6 +74,9 @@ class FolderStorage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    def prepare(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, digest: str) -> Path:
         """Where a file lies."""

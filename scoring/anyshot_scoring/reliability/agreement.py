@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 import scipy
+from numpy.typing import ArrayLike
 
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability.matrix import ScoreMatrix

@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 import scipy
+from numpy.typing import NDArray
 from scipy import special
 
 from anyshot_scoring.errors import ScoringError

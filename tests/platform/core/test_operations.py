@@ -142,8 +142,8 @@ def make_s3(request: pytest.FixtureRequest) -> S3Storage:
         access_key="key",
         secret_key="secret",
     )
-    made.make_bucket()
-    made.make_bucket()
+    made.prepare()
+    made.prepare()
     return made
 
 
