@@ -32,7 +32,9 @@ def expected_maximum(count: int) -> float:
         return 0.0
 
     def density(x: float) -> float:
-        return x * count * float(np.exp(-0.5 * x * x + (count - 1) * special.log_ndtr(x)) / np.sqrt(2 * np.pi))
+        return (
+            x * count * float(np.exp(-0.5 * x * x + (count - 1) * special.log_ndtr(x)) / np.sqrt(2 * np.pi))
+        )
 
     return float(scipy.integrate.quad(density, -10.0, 12.0, limit=200, epsabs=1e-12)[0])
 
