@@ -1,4 +1,4 @@
-"""A stage for each test, on SQLite; the trusted sandbox is opened once."""
+"""A stage for each test; the trusted sandbox is opened once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import pytest
 from anyshot_platform.services import Services
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from tests.contract.stage import Stage
-from tests.platform.conftest import embedded_site, migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
+from tests.platform.conftest import (  # noqa: F401 - fixtures
+    database_kind,
+    databases,
+    migrated_postgres,
+    migrated_sqlite,
+    services,
+    site,
+)
 
 
 @pytest.fixture(scope="session")
@@ -29,11 +36,11 @@ def trusted_sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sand
 
 @pytest.fixture
 def stage(
-    sqlite_services: Services,  # noqa: F811
+    services: Services,  # noqa: F811
     demo_packs: dict[str, Path],
     trusted_sandboxes: Sandboxes,
     tmp_path: Path,
 ) -> Iterator[Stage]:
     """A site with real datasets and a phase of six tasks."""
-    with Stage(sqlite_services, demo_packs, trusted_sandboxes, tmp_path) as made:
+    with Stage(services, demo_packs, trusted_sandboxes, tmp_path) as made:
         yield made

@@ -97,17 +97,17 @@ def quota(person: Person) -> int:
     return answer["day"]["used"]
 
 
-def test_a_site_that_was_upgraded_first_goes_on_with_the_workers_that_it_has(embedded_site: Site) -> None:
-    worker = old_worker(embedded_site)
-    embedded_site.set_version(query_order=QueryOrder.TEST_SEEDS)
-    embedded_site.member("alice").submit(leagues=["scratch"])
-    embedded_site.member("bob").submit()
+def test_a_site_that_was_upgraded_first_goes_on_with_the_workers_that_it_has(site: Site) -> None:
+    worker = old_worker(site)
+    site.set_version(query_order=QueryOrder.TEST_SEEDS)
+    site.member("alice").submit(leagues=["scratch"])
+    site.member("bob").submit()
     kinds = []
     while (job := worker.take()) is not None:
         kinds.append(job.kind)
         worker.finish(job, 0.5)
     assert sorted(kinds) == ["evaluate", "evaluate"]
-    assert [row["team"] for row in embedded_site.board("scratch")["rows"]] == ["alice"]
+    assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
 
 
 def test_a_worker_that_was_upgraded_first_works_for_the_site_that_is_there(stage: Stage) -> None:
@@ -166,20 +166,20 @@ def test_a_job_that_cannot_be_read_goes_to_another_worker_and_costs_nothing(stag
 
 
 def test_a_job_that_nobody_can_read_is_given_up_as_our_failure(
-    embedded_site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(releases, "PATIENCE", timedelta(0))
-    alice = embedded_site.member("alice")
+    alice = site.member("alice")
     shown = alice.submit().json()
     for number in range(2):
-        worker = embedded_site.worker(f"behind-{number}")
+        worker = site.worker(f"behind-{number}")
         job = worker.claim()
         assert job is not None
         given_back = worker.call(
             "POST", f"/runs/{job['run_id']}/release", json={"epoch": job["epoch"], "unreadable": "kind"}
         )
         assert given_back.status_code == 204
-    assert embedded_site.worker("other").claim() is None
+    assert site.worker("other").claim() is None
     failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (failed["status"], failed["cause"], failed["counts_quota"]) == ("failed", "infrastructure", False)
     assert quota(alice) == 0

@@ -1,4 +1,4 @@
-"""A site for each test, on SQLite and on PostgreSQL."""
+"""A site for each test: on PostgreSQL, and in a slice of the tests on SQLite."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -70,15 +71,6 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
     return PlatformSettings.model_validate(values)
 
 
-@pytest.fixture
-def sqlite_services(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Services]:
-    """Services on a fresh SQLite database."""
-    shutil.copy(migrated_sqlite, tmp_path / "anyshot.sqlite3")
-    services = make_services(make_settings(tmp_path))
-    yield services
-    services.database.dispose()
-
-
 @contextmanager
 def postgres_database(server: PostgresServer, template: str = "template0") -> Iterator[str]:
     """The address of a database that is made from a template, and dropped afterwards."""
@@ -94,17 +86,6 @@ def postgres_database(server: PostgresServer, template: str = "template0") -> It
         connection.execute(dropped.format(sql.Identifier(name)))
 
 
-@pytest.fixture
-def postgres_services(
-    tmp_path: Path, postgres_server: PostgresServer, migrated_postgres: str
-) -> Iterator[Services]:
-    """Services on a fresh PostgreSQL database."""
-    with postgres_database(postgres_server, migrated_postgres) as url:
-        services = make_services(make_settings(tmp_path, database_url=url))
-        yield services
-        services.database.dispose()
-
-
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The address of a database without tables, of either kind, to be filled as an earlier release did."""
@@ -118,6 +99,7 @@ def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[s
 def _databases() -> list[ParameterSet]:
     """PostgreSQL for the whole suite, and SQLite for a slice that rotates; `ANYSHOT_TEST_DATABASE` names one alone.
 
+    `tests/architecture/test_databases.py` lists the tests that are about SQLite itself, or a site as it is installed.
     Where PostgreSQL is not installed all is tested with SQLite.
     """
     alone = os.environ.get("ANYSHOT_TEST_DATABASE") or ("" if find_program("initdb") else "sqlite")
@@ -125,28 +107,80 @@ def _databases() -> list[ParameterSet]:
         return [pytest.param(alone)]
     return [
         pytest.param("postgres"),
-        pytest.param("sqlite", marks=(pytest.mark.full, pytest.mark.rotating(1))),
+        pytest.param("sqlite", marks=(pytest.mark.full, pytest.mark.rotating(4))),
     ]
 
 
 @pytest.fixture(params=_databases())
-def services(request: pytest.FixtureRequest) -> Services:
-    """Services on a fresh database: a test that takes this holds for either kind."""
-    return request.getfixturevalue(f"{request.param}_services")
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """What the test's sites keep their rows in: a test that takes a site of it holds for either."""
+    return request.param
+
+
+@dataclass
+class Databases:
+    """Hands out fresh databases of one kind, and drops them at the end."""
+
+    kind: str
+    request: pytest.FixtureRequest
+    exits: ExitStack
+
+    def new(self, folder: Path, template: str | None = None) -> str:
+        """The address of a migrated database, or of a copy of `template` (a file, or the name of one on the server)."""
+        template = template or str(self.request.getfixturevalue(f"migrated_{self.kind}"))
+        if self.kind == "sqlite":
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copy(template, folder / "anyshot.sqlite3")
+            return f"sqlite:///{folder}/anyshot.sqlite3"
+        server = self.request.getfixturevalue("postgres_server")
+        return self.exits.enter_context(postgres_database(server, template))
+
+    def services(self, home: Path, template: str | None = None, **settings: object) -> Services:
+        """Services of a site in that folder, on a database of its own."""
+        url = self.new(home, template)
+        services = make_services(make_settings(home, database_url=url, **settings))
+        self.exits.callback(services.database.dispose)
+        return services
+
+
+@pytest.fixture
+def databases(request: pytest.FixtureRequest, database_kind: str) -> Iterator[Databases]:
+    """Where a test with sites of its own gets its databases from."""
+    with ExitStack() as exits:
+        yield Databases(database_kind, request, exits)
+
+
+@pytest.fixture
+def services(databases: Databases, tmp_path: Path) -> Services:
+    """Services on a fresh database."""
+    return databases.services(tmp_path)
 
 
 @pytest.fixture
 def site(services: Services) -> Iterator[Site]:
-    """A running site with a small competition, on PostgreSQL, and in a slice of the tests on SQLite."""
+    """A running site with a small competition."""
     with Site(services) as made:
         yield made
 
 
 @pytest.fixture
-def embedded_site(sqlite_services: Services) -> Iterator[Site]:
-    """A running site on SQLite."""
-    with Site(sqlite_services) as made:
+def embedded_site(site: Site) -> Site:
+    """The older name of `site`."""
+    return site
+
+
+@pytest.fixture
+def sqlite_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """A running site on SQLite, for a test about its file or its one writer."""
+    with ExitStack() as exits, Site(Databases("sqlite", request, exits).services(tmp_path)) as made:
         yield made
+
+
+@pytest.fixture
+def postgres_services(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Services]:
+    """Services on PostgreSQL, for a test about its server."""
+    with ExitStack() as exits:
+        yield Databases("postgres", request, exits).services(tmp_path)
 
 
 @pytest.fixture

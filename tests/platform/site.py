@@ -266,7 +266,8 @@ class Site:
 
 def make_small_competition(services: Services, owner_id: str, *, slug: str = SLUG) -> str:
     """Create a published competition with one open phase and two leagues; returns the phase's id."""
-    pack_id, training_id = make_paper_pack(services), make_paper_pack(services, f"{slug}-training")
+    pack_id = make_paper_pack(services, "alpha" if slug == SLUG else f"{slug}-alpha")
+    training_id = make_paper_pack(services, f"{slug}-training")
     with services.database.writing() as session:
         owner = session.get_one(User, owner_id)
         competition = create_competition(session, owner, slug=slug, title="A small competition")

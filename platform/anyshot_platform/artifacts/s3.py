@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
+from urllib.parse import quote
 
 import boto3
 from botocore.config import Config
@@ -113,10 +114,15 @@ class S3Storage:
             for entry in page.get("Contents", ()):
                 yield entry["Key"].removeprefix(_PREFIX), entry["Size"]
 
-    def direct_url(self, digest: str, seconds: int) -> str | None:
-        return self._signer.generate_presigned_url(
-            "get_object", Params={"Bucket": self.bucket, "Key": _PREFIX + digest}, ExpiresIn=seconds
-        )
+    def direct_url(
+        self, digest: str, seconds: int, name: str | None = None, media_type: str = ""
+    ) -> str | None:
+        asked = {"Bucket": self.bucket, "Key": _PREFIX + digest}
+        if name is not None:
+            asked["ResponseContentDisposition"] = f"attachment; filename*=utf-8''{quote(name)}"
+        if media_type:
+            asked["ResponseContentType"] = media_type
+        return self._signer.generate_presigned_url("get_object", Params=asked, ExpiresIn=seconds)
 
 
 def _code(error: ClientError) -> str:

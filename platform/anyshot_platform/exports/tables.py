@@ -90,6 +90,27 @@ BOARD_COLUMNS = (
 )
 
 
+def _submissions(session: Session, competition: Competition) -> Iterator[tuple[Submission, str, str, str]]:
+    """The submissions from the oldest, each with phase, team and user; 2,000 at a time are in memory.
+
+    Not by a cursor of the server: what a page reads is no transaction, in which alone PostgreSQL has them.
+    """
+    wanted = (Submission.competition_id == competition.id, Submission.kind != SubmissionKind.SMOKE)
+    in_order = (Submission.created_at, Submission.id)
+    ids = session.scalars(select(Submission.id).where(*wanted).order_by(*in_order)).all()
+    for first in range(0, len(ids), 2000):
+        rows = session.execute(
+            select(Submission, Phase.slug, Team.name, User.username)
+            .join(Phase, Phase.id == Submission.phase_id)
+            .join(Team, Team.id == Submission.team_id)
+            .join(User, User.id == Submission.user_id)
+            .where(Submission.id.in_(ids[first : first + 2000]))
+            .order_by(*in_order)
+        )
+        for submission, phase, team, user in rows:
+            yield submission, phase, team, user
+
+
 def list_submissions(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
     """Every submission, also disqualified, withdrawn and deleted ones; smoke tests are left out."""
     leagues: dict[str, list[str]] = {}
@@ -100,16 +121,7 @@ def list_submissions(session: Session, competition: Competition) -> Iterator[dic
     )
     for submission_id, slug, status in session.execute(entered):
         leagues.setdefault(submission_id, []).append(f"{slug}:{status.value}")
-    rows = session.execute(
-        select(Submission, Phase.slug, Team.name, User.username)
-        .join(Phase, Phase.id == Submission.phase_id)
-        .join(Team, Team.id == Submission.team_id)
-        .join(User, User.id == Submission.user_id)
-        .where(Submission.competition_id == competition.id, Submission.kind != SubmissionKind.SMOKE)
-        .order_by(Submission.created_at, Submission.id)
-        .execution_options(yield_per=2000)
-    )
-    for submission, phase, team, user in rows:
+    for submission, phase, team, user in _submissions(session, competition):
         standing = standing_of(submission)
         yield {
             "id": submission.id,

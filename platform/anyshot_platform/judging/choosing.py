@@ -1,12 +1,15 @@
-"""Which run a worker gets: by priority, then fair share, then age.
+"""Which run a worker gets: by the competition whose turn it is, then by priority, fair share, age.
 
-Fair share: a team without a running evaluation goes before one that has some. Bulk work leaves one worker of its
-class free. All of this reads indexes from their top, so a queue of ten thousand costs what an empty one does.
+Turns: of the competitions that wait for a class of machines, the one with the fewest running evaluations on it; of
+several, the one that was served longest ago. A smoke test goes first, out of turn, unless its competition's last run
+was one too. Fair share: a team without a running evaluation goes before one that has some. Bulk work leaves one worker
+of its class free. All of this reads indexes from their top: a queue of ten thousand costs what an empty one does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
@@ -15,6 +18,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import fitting_runs
+from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
@@ -51,6 +55,17 @@ def choose_run(
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
         fits = and_(fits, Run.competition_id == competition_id)
+        return _pick(session, fits, wanted)
+    turns = _turns(session, info.hardware_class, moment)
+    smoke = [and_(turn.its_runs, Run.priority >= priorities.SMOKE) for turn in turns if turn.smoke_goes_first]
+    for those in (*smoke, *(turn.its_runs for turn in turns)):
+        if found := _pick(session, and_(fits, those), wanted):
+            return found
+    return None
+
+
+def _pick(session: Session, fits: ColumnElement[bool], wanted: str | None) -> Run | None:
+    """Of the runs that fit: the highest priority, then teams that have none running, then the oldest."""
     top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))
     if top is None:
         return None
@@ -68,6 +83,48 @@ def choose_run(
         if found is not None:
             return found
     return None
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A competition that waits for a class of machines."""
+
+    competition_id: str
+    running: int
+    served_at: datetime
+    smoke_goes_first: bool  # unless its last run was one: else a flood of them would take every turn
+
+    @property
+    def its_runs(self) -> ColumnElement[bool]:
+        return Run.competition_id == self.competition_id
+
+
+def _turns(session: Session, hardware_class: str, moment: datetime) -> list[_Turn]:
+    """Who waits for machines of a class, in the order of their turns."""
+    waiting = _waiting(session, hardware_class, moment)
+    here = (Run.hardware_class == hardware_class, Run.competition_id.in_(waiting), Run.state.in_(_RUNNING))
+    counts = select(Run.competition_id, func.count(Run.id)).where(*here).group_by(Run.competition_id)
+    running = {row[0]: row[1] for row in session.execute(counts)} if len(waiting) > 1 else {}
+    never, turns = datetime.min.replace(tzinfo=moment.tzinfo), []
+    for one in waiting:
+        claims = select(Run.claimed_at, Run.priority).where(
+            Run.competition_id == one, Run.claimed_at.is_not(None)
+        )
+        last = session.execute(claims.order_by(Run.claimed_at.desc()).limit(1)).first()
+        served, priority = (last[0] or never, last[1]) if last else (never, 0)
+        turns.append(_Turn(one, running.get(one, 0), served, priority < priorities.SMOKE))
+    return sorted(turns, key=lambda turn: (turn.running, turn.served_at, turn.competition_id))
+
+
+def _waiting(session: Session, hardware_class: str, moment: datetime) -> list[str]:
+    """The competitions with queued runs for a class: one look into the index for each, however many runs they have."""
+    queued = and_(
+        Run.hardware_class == hardware_class, Run.state == RunState.QUEUED, Run.available_at <= moment
+    )
+    found = select(func.min(Run.competition_id).label("id")).where(queued).cte("waiting", recursive=True)
+    following = select(func.min(Run.competition_id)).where(queued, Run.competition_id > found.c.id)
+    found = found.union_all(select(following.scalar_subquery()).where(found.c.id.is_not(None)))
+    return [one for one in session.scalars(select(found.c.id)) if one is not None]
 
 
 def _is_queued(info: WorkerInfo, moment: datetime) -> ColumnElement[bool]:

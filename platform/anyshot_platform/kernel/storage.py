@@ -45,8 +45,10 @@ class Storage(Protocol):
         """All digests with their sizes, in no order."""
         ...
 
-    def direct_url(self, digest: str, seconds: int) -> str | None:
-        """A signed address that serves the file without us; None where we serve it ourselves."""
+    def direct_url(
+        self, digest: str, seconds: int, name: str | None = None, media_type: str = ""
+    ) -> str | None:
+        """A signed address that serves the file without us, under that name; None where we serve it ourselves."""
         ...
 
 
@@ -118,5 +120,7 @@ class FolderStorage:
                     if not file.name.startswith("."):
                         yield file.name, file.stat().st_size
 
-    def direct_url(self, digest: str, seconds: int) -> str | None:
+    def direct_url(
+        self, digest: str, seconds: int, name: str | None = None, media_type: str = ""
+    ) -> str | None:
         return None

@@ -38,6 +38,7 @@ from anyshot_platform.phases.states import (
     PhaseKind,
     QueryOrder,
 )
+from anyshot_platform.queue import priorities
 
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
@@ -314,7 +315,11 @@ class PhaseSpec(Part):
         default=True, title="Participants may upload"
     )
     priority: Annotated[int, _Phase("priority")] = Field(
-        default=20, ge=0, le=100, title="Priority in the queue", description="higher goes first"
+        default=priorities.FEEDBACK,
+        ge=0,
+        le=priorities.ORGANIZERS_MOST,
+        title="Priority in the queue",
+        description="among the competition's phases: higher goes first; smoke tests and finals go before all",
     )
     tasks: TasksSpec = Field(default=TasksSpec(), title="Data and tasks")
     scoring: ScoringSpec = Field(default=ScoringSpec(), title="Scores and board")

@@ -27,6 +27,8 @@ class Run(Base):
     __tablename__ = "runs"
     __table_args__ = (
         Index("ix_runs_claim", "hardware_class", "state", "priority", "queued_at"),
+        Index("ix_runs_turn", "hardware_class", "state", "competition_id", "priority", "queued_at"),
+        Index("ix_runs_competition_id_claimed_at", "competition_id", "claimed_at"),
         Index("ix_runs_state_lease", "state", "lease_expires_at"),
         Index("ix_runs_submission_id_phase_version_id", "submission_id", "phase_version_id"),
         Index("ix_runs_team_id_state", "team_id", "state"),

@@ -9,6 +9,7 @@ from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.workers.models import Worker
@@ -24,22 +25,24 @@ class QueuePlace:
 
 
 def find_place(session: Session, run: Run, *, worker_gone_seconds: float = 60.0) -> QueuePlace | None:
-    """The place of a queued run; None if it is not queued. Fair share may bring it forward."""
+    """The place of a queued run; None if it is not queued. Fair share between teams may bring it forward."""
     if run.state != RunState.QUEUED:
         return None
-    moment = now()
-    ahead = session.scalar(
-        select(func.count(Run.id)).where(
-            Run.hardware_class == run.hardware_class,
-            Run.state == RunState.QUEUED,
-            or_(
-                Run.priority > run.priority,
-                and_(Run.priority == run.priority, Run.queued_at < run.queued_at),
-            ),
-        )
-    )
+    moment, ahead = now(), _count_ahead(session, run)
     workers = count_workers(session, run.hardware_class, moment - timedelta(seconds=worker_gone_seconds))
-    return QueuePlace(ahead or 0, workers, _expect(session, run, ahead or 0, workers, moment))
+    return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))
+
+
+def _count_ahead(session: Session, run: Run) -> int:
+    """The runs before it in its competition; of each other one, which takes turns with it, as many and one more."""
+    queued = (Run.hardware_class == run.hardware_class, Run.state == RunState.QUEUED)
+    older = and_(Run.priority == run.priority, Run.queued_at < run.queued_at)
+    goes_before, own = or_(Run.priority > run.priority, older), Run.competition_id == run.competition_id
+    ahead = session.scalar(select(func.count(Run.id)).where(*queued, own, goes_before)) or 0
+    if run.priority >= priorities.SMOKE:
+        return ahead
+    others = select(func.count(Run.id)).where(*queued, ~own).group_by(Run.competition_id)
+    return ahead + sum(min(count, ahead + 1) for count in session.scalars(others))
 
 
 def count_workers(session: Session, hardware_class: str, seen_since: datetime) -> int:

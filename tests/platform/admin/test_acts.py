@@ -50,8 +50,8 @@ def finish_keeping(worker: PaperWorker, mean: float, *names: str) -> None:
     assert worker.complete(job, mean, artifacts=kept).status_code == 204
 
 
-def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     submission = site.member("pia").submit().json()["id"]
     finish_keeping(worker, 0.5, "predictions.parquet")
     version = draft(site, **{"scoring.ranking": "mean_run"})
@@ -66,8 +66,8 @@ def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(embedd
     assert site.submission(submission).score == 0.55
 
 
-def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     submission = site.member("pia").submit().json()["id"]
     finish_keeping(worker, 0.5, "predictions.parquet", "learner.bin")
     version = draft(site, **{"tasks.count": "20"})
@@ -82,8 +82,8 @@ def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(embedded_si
     assert site.submission(submission).score == 0.6
 
 
-def test_what_is_no_longer_kept_ends_the_rescoring_with_its_reason(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_what_is_no_longer_kept_ends_the_rescoring_with_its_reason(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     submission = site.member("pia").submit().json()["id"]
     finish(worker, 0.5)  # leaves no files
     version = draft(site, **{"tasks.count": "20"})
@@ -96,8 +96,8 @@ def test_what_is_no_longer_kept_ends_the_rescoring_with_its_reason(embedded_site
     assert site.submission(submission).score == 0.5
 
 
-def test_one_submission_is_scored_again_under_the_same_version(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_one_submission_is_scored_again_under_the_same_version(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     submission = site.member("pia").submit().json()["id"]
     finish_keeping(worker, 0.5, "predictions.parquet")
     post(owner, f"{BASE}/submissions/acts", act="rescore", confirmed="1", id=[submission])
@@ -109,8 +109,8 @@ def test_one_submission_is_scored_again_under_the_same_version(embedded_site: Si
     assert acts(site)[-1] == "submission.rescore"
 
 
-def test_the_archive_makes_the_tables_and_figures_again(embedded_site: Site, tmp_path: Path) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_the_archive_makes_the_tables_and_figures_again(site: Site, tmp_path: Path) -> None:
+    owner, worker = site.owner(), site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2, 3], test_seeds=[1, 2, 3])
     for place, (name, skill) in enumerate((("pia", 0.6), ("quin", 0.3))):
         site.member(name).submit()
@@ -140,8 +140,8 @@ def test_the_archive_makes_the_tables_and_figures_again(embedded_site: Site, tmp
     assert difficulty.startswith("dataset,intrinsic,modelling")
 
 
-def test_a_combined_pool_takes_the_packs_of_its_parts(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_combined_pool_takes_the_packs_of_its_parts(site: Site) -> None:
+    owner = site.owner()
     ids = [make_paper_pack(site.services, name) for name in ("beta", "gamma")]
     with site.services.database.writing() as session:
         for slug, pack_id in zip(("one", "two"), ids, strict=True):
@@ -157,8 +157,8 @@ def test_a_combined_pool_takes_the_packs_of_its_parts(embedded_site: Site) -> No
     assert "is there twice" in flash(post(owner, "/organize/pools/both/combine"))
 
 
-def test_a_pool_is_published_by_the_clock_when_all_is_over(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_pool_is_published_by_the_clock_when_all_is_over(site: Site) -> None:
+    owner = site.owner()
 
     def tick() -> list[str]:
         with site.services.database.writing() as session:
@@ -179,8 +179,8 @@ def test_a_pool_is_published_by_the_clock_when_all_is_over(embedded_site: Site) 
     assert acts(site)[-1] == "pool.publish"
 
 
-def test_the_winners_code_is_published_on_request_and_taken_back(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_the_winners_code_is_published_on_request_and_taken_back(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     for name in ("pia", "quin"):
         site.member(name).submit()
     finish(worker, 0.9, 0.6)
@@ -218,8 +218,8 @@ def test_the_winners_code_is_published_on_request_and_taken_back(embedded_site: 
     assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
 
 
-def test_columns_that_a_league_declares_stand_on_its_board(embedded_site: Site) -> None:
-    site, worker = embedded_site, embedded_site.worker()
+def test_columns_that_a_league_declares_stand_on_its_board(site: Site) -> None:
+    worker = site.worker()
     with site.services.database.writing() as session:
         league = session.scalars(select(League).where(League.slug == "free")).one()
         league.columns = [{"metric": "macro_f1", "title": "F1", "decimals": 2}, {"metric": "duration"}]
@@ -239,8 +239,8 @@ def test_columns_that_a_league_declares_stand_on_its_board(embedded_site: Site) 
     assert ">F1<" not in site.client.get(f"/competitions/{SLUG}/leaderboard?league=scratch").text
 
 
-def test_labels_of_hidden_datasets_follow_the_pool_everywhere(embedded_site: Site) -> None:
-    site, worker = embedded_site, embedded_site.worker()
+def test_labels_of_hidden_datasets_follow_the_pool_everywhere(site: Site) -> None:
+    worker = site.worker()
     ids = [make_paper_pack(site.services, name) for name in ("zulu", "mike", "echo")]
     with site.services.database.writing() as session:
         pool = create_pool(session, slug="three", name="three", owner_id=site.owner_id)
@@ -264,8 +264,8 @@ def test_labels_of_hidden_datasets_follow_the_pool_everywhere(embedded_site: Sit
             assert name not in shown.text.replace("d%3Amike", "").replace("d:mike", ""), (query, name)
 
 
-def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     with site.services.database.writing() as session:
         competition_id = site.competition(session).id
         for settings in ("", "paper", "within"):
@@ -293,8 +293,8 @@ def test_a_baseline_that_ships_is_run_with_the_settings_of_the_paper(embedded_si
     assert [(row["rank"], row["is_baseline"]) for row in site.board("free")["rows"]] == [(None, True)]
 
 
-def test_webhooks_are_added_tested_switched_renewed_and_removed(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> None:
+    owner = site.owner()
     bad = post(owner, f"{BASE}/webhooks", url="ftp://example.org/hook")
     assert "begins with http" in flash(bad)
     assert "There is no event" in flash(

@@ -100,8 +100,7 @@ def outcome(session: Session, act: Act[Any], subject: Any, deed: Deed, *rows: An
     return word
 
 
-def test_every_act_on_a_phase_in_every_state(embedded_site: Site) -> None:
-    site = embedded_site
+def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
     site.member("pia").submit()
     finish(site.worker(), 0.5)
     actor = site.owner().id
@@ -131,8 +130,7 @@ def test_every_act_on_a_phase_in_every_state(embedded_site: Site) -> None:
         ("restore", "a a a d"),
     ],
 )
-def test_every_act_on_a_competition_in_every_state(embedded_site: Site, deed: str, row: str) -> None:
-    site = embedded_site
+def test_every_act_on_a_competition_in_every_state(site: Site, deed: str, row: str) -> None:
     site.member("pia")
     site.set_phase(ends_at=now() + HOUR)
     known = {"delete": competition_acts.DELETE, "restore": competition_acts.RESTORE}
@@ -159,8 +157,8 @@ def test_every_act_on_a_competition_in_every_state(embedded_site: Site, deed: st
         (member_acts.BAN, "n n n a n n"),
     ],
 )
-def test_every_act_on_a_person_in_every_state(embedded_site: Site, act: Act[Membership], row: str) -> None:
-    site, pia = embedded_site, embedded_site.member("pia")
+def test_every_act_on_a_person_in_every_state(site: Site, act: Act[Membership], row: str) -> None:
+    pia = site.member("pia")
     pia.submit()
     finish(site.worker(), 0.5)
     found, wish = [], Deed(site.owner().id)
@@ -176,8 +174,8 @@ def test_every_act_on_a_person_in_every_state(embedded_site: Site, act: Act[Memb
 @pytest.mark.parametrize(
     ("now_is", "row"), [("participant", "n n n a"), ("organizer", "n a d d"), ("owner", "a d d d")]
 )
-def test_every_change_of_a_role(embedded_site: Site, now_is: str, row: str) -> None:
-    site, pia = embedded_site, embedded_site.member("pia", Role(now_is))
+def test_every_change_of_a_role(site: Site, now_is: str, row: str) -> None:
+    pia = site.member("pia", Role(now_is))
     found, actor = [], site.owner().id
     for role in Role:
         with site.services.database.writing() as session:
@@ -193,8 +191,8 @@ def member(session: Session, site: Site, user_id: str) -> Membership:
     return found
 
 
-def test_the_last_owner_stays(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_the_last_owner_stays(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         wish = Deed(owner.id, options={"role": Role.REVIEWER})
         with pytest.raises(PlatformError, match="name another one first"):
@@ -204,8 +202,8 @@ def test_the_last_owner_stays(embedded_site: Site) -> None:
 # What people see of it
 
 
-def test_back_to_draft_asks_and_says_who_loses_what(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_back_to_draft_asks_and_says_who_loses_what(site: Site) -> None:
+    owner = site.owner()
     site.member("pia").submit()
     asked = post(owner, f"{BASE}/state", state="draft")
     assert "2 members, 1 submissions, 1 phases" in asked.text
@@ -217,8 +215,8 @@ def test_back_to_draft_asks_and_says_who_loses_what(embedded_site: Site) -> None
     assert log(site, "competition.draft")[0].before == {"state": "published"}
 
 
-def test_a_phase_that_feeds_another_is_deleted_knowingly(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_phase_that_feeds_another_is_deleted_knowingly(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         competition = session.get_one(Phase, site.phase_id).competition
         final = Phase(competition_id=competition.id, slug="final", name="Final", starts_at=now())
@@ -231,8 +229,8 @@ def test_a_phase_that_feeds_another_is_deleted_knowingly(embedded_site: Site) ->
     assert log(site, "phase.delete")[0].after["overridden"]
 
 
-def test_who_took_what_is_secret_is_in_the_log(embedded_site: Site) -> None:
-    site, owner, pia = embedded_site, embedded_site.owner(), embedded_site.member("pia")
+def test_who_took_what_is_secret_is_in_the_log(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
     submission = pia.submit().json()["id"]
     archive = f"/api/v1/submissions/{submission}/archive"
     assert pia.call("GET", archive).is_success

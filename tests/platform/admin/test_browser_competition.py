@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from sqlalchemy import select
 
 from anyshot_core.data.pack import pack_dataset
 from anyshot_platform.accounts.service import begin_session, create_user
-from anyshot_platform.app import create_app, make_services
+from anyshot_platform.app import create_app
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
@@ -27,7 +26,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.workers.tokens import create_worker_token
 from tests.platform.admin.zips import zipped
-from tests.platform.conftest import make_settings
+from tests.platform.conftest import Databases
 from tests.platform.site import PaperWorker, make_zip
 from tests.services import browsing
 from tests.services.processes import free_port
@@ -76,11 +75,10 @@ class Live:
 
 
 @pytest.fixture
-def live(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Live]:
+def live(tmp_path: Path, databases: Databases) -> Iterator[Live]:
     """A site without anything but users and a worker's token."""
-    shutil.copy(migrated_sqlite, tmp_path / "anyshot.sqlite3")
     port = free_port()
-    services = make_services(make_settings(tmp_path, base_url=f"http://127.0.0.1:{port}", port=port))
+    services = databases.services(tmp_path, base_url=f"http://127.0.0.1:{port}", port=port)
     with services.database.writing() as session:
         for name in ("olga", *TEAMS):
             create_user(session, username=name, email=f"{name}@example.org", password=None)
@@ -90,7 +88,6 @@ def live(tmp_path: Path, migrated_sqlite: Path) -> Iterator[Live]:
         httpx.Client(base_url=address, timeout=60) as client,
     ):
         yield Live(address, services, PaperWorker(client, token))  # pyright: ignore[reportArgumentType]
-    services.database.dispose()
 
 
 class Visitor:

@@ -14,8 +14,8 @@ from tests.platform.site import SLUG, Site
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_what_the_site_gives_out(command: tuple[str, ...], embedded_site: Site, tmp_path: Path) -> None:
-    files = downloads(embedded_site, tmp_path)
+def test_what_the_site_gives_out(command: tuple[str, ...], site: Site, tmp_path: Path) -> None:
+    files = downloads(site, tmp_path)
     page = page_of(command, files["zips"], tmp_path / "zips")
     assert "ada #1" in page and "bob #1" in page
     page = page_of(command, files["tables"], tmp_path / "tables")

@@ -46,8 +46,8 @@ def board(site: Site, phase: str = "final") -> list[float]:
 # A pool
 
 
-def test_a_pool_that_a_phase_tests_on_is_not_published(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_pool_that_a_phase_tests_on_is_not_published(site: Site) -> None:
+    owner = site.owner()
     for fields in ({}, {"confirm": "small-pool"}, {"confirm": "small-pool", "override": "1"}):
         said = flash(post(owner, f"{POOL}/publish", **fields))
         assert "“Feedback” of “A small competition” has not ended and tests on datasets of this pool" in said
@@ -58,8 +58,8 @@ def test_a_pool_that_a_phase_tests_on_is_not_published(embedded_site: Site) -> N
     assert page(site.person("ada"), POOL).status_code == 404
 
 
-def test_the_same_dataset_in_another_pool_is_as_secret(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_the_same_dataset_in_another_pool_is_as_secret(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         pack = session.scalars(select(Pack).where(Pack.name == "alpha")).one()
         pool = create_pool(session, slug="copy", name="Copy", owner_id=owner.id)
@@ -68,8 +68,8 @@ def test_the_same_dataset_in_another_pool_is_as_secret(embedded_site: Site) -> N
     assert not is_public(site, "copy")
 
 
-def test_a_pool_is_published_by_its_name_and_every_log_says_so(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_pool_is_published_by_its_name_and_every_log_says_so(site: Site) -> None:
+    owner = site.owner()
     site.set_phase(ends_at=now() - timedelta(minutes=1))
     asked = post(owner, f"{POOL}/publish")
     assert "1 datasets with 400 images, labels included" in asked.text
@@ -88,8 +88,8 @@ def test_a_pool_is_published_by_its_name_and_every_log_says_so(embedded_site: Si
     assert len(log(site, "pool.publish")) == 1
 
 
-def test_the_clock_does_not_publish_what_another_phase_tests_on(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_the_clock_does_not_publish_what_another_phase_tests_on(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         pack = session.scalars(select(Pack).where(Pack.name == "alpha")).one()
         pool = create_pool(session, slug="copy", name="Copy", owner_id=owner.id)
@@ -117,9 +117,9 @@ def test_the_clock_does_not_publish_what_another_phase_tests_on(embedded_site: S
 
 
 @pytest.fixture
-def final(embedded_site: Site) -> tuple[Site, Person]:
+def final(site: Site) -> tuple[Site, Person]:
     """Three scored submissions, and a final phase fed by them."""
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    owner, worker = site.owner(), site.worker()
     for name in ("pia", "quin", "rob"):
         assert site.member(name).submit().status_code == 201
     finish(worker, 0.9, 0.6, 0.2)
@@ -218,8 +218,8 @@ def test_code_that_is_published_later_tells_nobody_again(final: tuple[Site, Pers
 # A version
 
 
-def test_what_arrives_while_a_version_is_scored_joins_it(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit(), bob.submit()
     finish(worker, 0.5, 0.4)
@@ -239,8 +239,8 @@ def test_what_arrives_while_a_version_is_scored_joins_it(embedded_site: Site) ->
     assert board(site, "feedback") == [pytest.approx(0.65), pytest.approx(0.45)]
 
 
-def test_what_is_still_running_when_a_version_becomes_live_joins_it_too(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_what_is_still_running_when_a_version_becomes_live_joins_it_too(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit()
     finish(worker, 0.5)
@@ -262,8 +262,8 @@ def test_what_is_still_running_when_a_version_becomes_live_joins_it_too(embedded
     assert board(site, "feedback") == [pytest.approx(0.75), pytest.approx(0.45)]
 
 
-def test_a_version_that_would_lose_a_row_is_not_made_live(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_version_that_would_lose_a_row_is_not_made_live(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     for name in ("pia", "bob"):
         site.member(name).submit()
     finish(worker, 0.5, 0.4)
@@ -286,8 +286,8 @@ def test_a_version_that_would_lose_a_row_is_not_made_live(embedded_site: Site) -
     assert "bob (no. 1)" in entry.after["overridden"][0]
 
 
-def test_going_back_to_an_earlier_version_loses_nobody(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_going_back_to_an_earlier_version_loses_nobody(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit()
     finish(worker, 0.5)

@@ -48,8 +48,7 @@ def fill(site: Site) -> None:
         session.execute(insert(Submission), rows)
 
 
-def test_a_hundred_thousand_rows(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_hundred_thousand_rows(site: Site) -> None:
     fill(site)
     with site.services.database.reading() as session:
         competition = site.competition(session)

@@ -152,8 +152,7 @@ def test_images_that_look_alike_are_a_warning_and_named_on_the_pools_page(site: 
     assert "No image of a dataset of this pool" in page_text(page(owner, "/organize/pools/small-pool").text)
 
 
-def test_packs_that_came_before_get_their_fingerprints(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_packs_that_came_before_get_their_fingerprints(site: Site, tmp_path: Path) -> None:
     pool_of(site, "old", drawn(tmp_path, "Old", SEEDS))
     with site.services.database.writing() as session:
         row = session.query(Pack).filter_by(name="Old").one()

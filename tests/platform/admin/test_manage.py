@@ -80,8 +80,7 @@ def finish(worker: PaperWorker, *means: float) -> None:
         assert worker.complete(job, mean).status_code == 204
 
 
-def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(embedded_site: Site) -> None:
-    site = embedded_site
+def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(site: Site) -> None:
     owner, reviewer = site.owner(), site.member("rita", Role.REVIEWER)
     participant, stranger = site.member("pia"), site.person("sam")
     for path in PAGES:
@@ -94,16 +93,16 @@ def test_every_page_of_organizers_is_there_for_reviewers_and_up_alone(embedded_s
     assert post(reviewer, f"{BASE}/phases/feedback/close").status_code == 403
 
 
-def test_every_page_of_administrators_is_theirs_alone(embedded_site: Site) -> None:
-    admin = embedded_site.person("ada", is_site_admin=True)
-    owner = embedded_site.owner()
+def test_every_page_of_administrators_is_theirs_alone(site: Site) -> None:
+    admin = site.person("ada", is_site_admin=True)
+    owner = site.owner()
     for path in ADMIN_PAGES:
         assert page(admin, "/admin" + path).status_code == 200, path
         assert page(owner, "/admin" + path).status_code == 403, path
 
 
-def test_phases_open_and_close_by_hand_and_it_is_recorded(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_phases_open_and_close_by_hand_and_it_is_recorded(site: Site) -> None:
+    owner = site.owner()
     for deed, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
         assert post(owner, f"{BASE}/phases/feedback/{deed}").status_code == 303
         with site.services.database.reading() as session:
@@ -144,9 +143,9 @@ def phase_form(**changes: object) -> dict[str, object]:
     }
 
 
-def test_the_editor_has_every_switch_of_a_phase(embedded_site: Site) -> None:
+def test_the_editor_has_every_switch_of_a_phase(site: Site) -> None:
     """A switch that the form leaves out would be turned off by saving something else."""
-    text = page(embedded_site.owner(), f"{BASE}/phases/feedback").text
+    text = page(site.owner(), f"{BASE}/phases/feedback").text
     parts = {name: field.annotation for name, field in PhaseSpec.model_fields.items()}
     switches = [
         f"{part}.{name}"
@@ -159,9 +158,9 @@ def test_the_editor_has_every_switch_of_a_phase(embedded_site: Site) -> None:
 
 
 def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_version(
-    embedded_site: Site,
+    site: Site,
 ) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    owner, worker = site.owner(), site.worker()
     pia = site.member("pia")
     submission = pia.submit().json()["id"]
     finish(worker, 0.5)
@@ -187,8 +186,8 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     assert site.board("free")["rows"][0]["score"] == pytest.approx(0.25)
 
 
-def test_the_editor_shows_every_mistake_at_its_field(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_the_editor_shows_every_mistake_at_its_field(site: Site) -> None:
+    owner = site.owner()
     wrong = {"end": "2025-01-01T00:00", "timezone": "Mars/Olympus", "budget.run": "soon", "tasks.count": "0"}
     answer = post(owner, f"{BASE}/phases/feedback", **phase_form(**wrong))
     for words in (
@@ -203,8 +202,8 @@ def test_the_editor_shows_every_mistake_at_its_field(embedded_site: Site) -> Non
     assert "There is no pool no-such-pool that you may use" in stolen.text
 
 
-def test_bulk_acts_say_to_how_many_and_are_undone(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_bulk_acts_say_to_how_many_and_are_undone(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     ids = [site.member(name).submit().json()["id"] for name in ("pia", "quin", "rob")]
     finish(worker, 0.1, 0.2, 0.3)
     asked = post(owner, f"{BASE}/submissions/acts", act="disqualify", everything="1", filter_phase="feedback")
@@ -224,8 +223,8 @@ def test_bulk_acts_say_to_how_many_and_are_undone(embedded_site: Site) -> None:
     assert post(other, f"{BASE}/submissions/acts", act="delete", confirmed="1", id=ids).status_code == 403
 
 
-def test_people_are_banned_and_let_back(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_people_are_banned_and_let_back(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     pia = site.member("pia")
     pia.submit()
     finish(worker, 0.4)
@@ -247,8 +246,8 @@ def test_people_are_banned_and_let_back(embedded_site: Site) -> None:
     assert acts(site)[-4:] == ["member.ban", "member.approve", "team.change", "member.note"]
 
 
-def test_a_final_phase_from_preview_to_publication(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_final_phase_from_preview_to_publication(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     people = {name: site.member(name) for name in ("pia", "quin", "rob")}
     for person in people.values():
         assert person.submit().status_code == 201
@@ -294,8 +293,8 @@ def test_a_final_phase_from_preview_to_publication(embedded_site: Site) -> None:
     ]
 
 
-def test_exports_are_complete_and_the_bundle_is_imported_again(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_exports_are_complete_and_the_bundle_is_imported_again(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     site.member("pia").submit()
     finish(worker, 0.4)
     for table in ("submissions", "leaderboards", "results"):
@@ -324,8 +323,8 @@ def test_exports_are_complete_and_the_bundle_is_imported_again(embedded_site: Si
     assert read_bundle(again).spec == read_bundle(whole).spec.model_copy(update={"slug": "copy"})
 
 
-def test_a_broken_bundle_is_shown_with_all_its_problems(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_broken_bundle_is_shown_with_all_its_problems(site: Site) -> None:
+    owner = site.owner()
     broken = make_zip({"competition.yaml": b"anyshot: 1\nslug: Bad Slug\nfases: []\n"})
     answer = owner.call(
         "POST", "/organize/import", files={"bundle": ("x.zip", broken)}, headers={"accept": "text/html"}
@@ -340,8 +339,8 @@ def test_a_broken_bundle_is_shown_with_all_its_problems(embedded_site: Site) -> 
         assert words in answer.text.replace("&#39;", "'"), words
 
 
-def test_ten_seeds_of_a_baseline_propose_the_gate(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_ten_seeds_of_a_baseline_propose_the_gate(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     files = {"file": ("proto.zip", make_zip(salt="baseline"))}
     added = owner.call(
         "POST",
@@ -367,8 +366,8 @@ def test_ten_seeds_of_a_baseline_propose_the_gate(embedded_site: Site) -> None:
     assert [row["rank"] for row in site.board("free")["rows"]] == [None]
 
 
-def test_competitions_are_deleted_by_name_and_restored(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_competitions_are_deleted_by_name_and_restored(site: Site) -> None:
+    owner = site.owner()
     assert "not “smal”" in post(owner, f"{BASE}/delete", confirm="smal").text
     post(owner, f"{BASE}/delete", confirm="small")
     assert site.client.get(f"/competitions/{SLUG}").status_code == 404

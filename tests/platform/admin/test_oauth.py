@@ -48,7 +48,7 @@ class FakeGitHub(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def client(sqlite_services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
+def client(services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     """The site, with GitHub set up and played by a server of the test."""
     server = HTTPServer(("127.0.0.1", 0), FakeGitHub)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -65,14 +65,14 @@ def client(sqlite_services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterat
         "login",
     )
     monkeypatch.setitem(oauth.PROVIDERS, "github", fake)
-    settings = sqlite_services.settings.model_validate(
+    settings = services.settings.model_validate(
         {
-            **sqlite_services.settings.model_dump(),
+            **services.settings.model_dump(),
             "github_client_id": "us",
             "github_client_secret": "s3cret",
         }
     )
-    services = replace(sqlite_services, settings=settings)
+    services = replace(services, settings=settings)
     with TestClient(create_app(settings, services), follow_redirects=False) as made:
         yield made
     server.shutdown()
@@ -91,7 +91,7 @@ def begin(client: TestClient) -> str:
 
 
 def test_the_first_log_in_makes_an_account_and_the_second_finds_it(
-    client: TestClient, sqlite_services: Services
+    client: TestClient, services: Services
 ) -> None:
     assert "Continue with GitHub" in client.get("/login").text
     assert "ORCID" not in client.get("/login").text
@@ -101,7 +101,7 @@ def test_the_first_log_in_makes_an_account_and_the_second_finds_it(
         assert (answer.status_code, answer.headers["location"]) == (303, "/competitions")
         assert "anyshot_session" in answer.cookies
         client.cookies.delete("anyshot_session")
-    with sqlite_services.database.reading() as session:
+    with services.database.reading() as session:
         assert session.scalars(select(User)).one().username == "octo-cat"
         assert session.scalar(select(func.count(OAuthIdentity.id))) == 1
 
@@ -111,7 +111,7 @@ def test_the_first_log_in_makes_an_account_and_the_second_finds_it(
     [("bad", None, True), ("good", "another state", True), ("good", None, False)],
 )
 def test_what_was_not_begun_here_or_not_confirmed_signs_nobody_in(
-    client: TestClient, sqlite_services: Services, code: str, state: str | None, cookie: bool
+    client: TestClient, services: Services, code: str, state: str | None, cookie: bool
 ) -> None:
     right = begin(client)
     if not cookie:
@@ -119,7 +119,7 @@ def test_what_was_not_begun_here_or_not_confirmed_signs_nobody_in(
     answer = client.get("/oauth/github/callback", params={"code": code, "state": state or right})
     assert answer.status_code == 403
     assert "anyshot_session" not in answer.cookies
-    with sqlite_services.database.reading() as session:
+    with services.database.reading() as session:
         assert session.scalar(select(func.count(User.id))) == 0
 
 
@@ -150,9 +150,7 @@ class FakeOrcid(FakeGitHub):
         raise AssertionError("ORCID is not asked a second time")
 
 
-def test_orcid_says_who_it_is_with_the_token(
-    sqlite_services: Services, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_orcid_says_who_it_is_with_the_token(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
     server = HTTPServer(("127.0.0.1", 0), FakeOrcid)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -161,10 +159,10 @@ def test_orcid_says_who_it_is_with_the_token(
         oauth.PROVIDERS["orcid"], authorize_url=f"{address}/authorize", token_url=f"{address}/token"
     )
     monkeypatch.setitem(oauth.PROVIDERS, "orcid", fake)
-    settings = sqlite_services.settings.model_validate(
-        {**sqlite_services.settings.model_dump(), "orcid_client_id": "APP-1", "orcid_client_secret": "s3cret"}
+    settings = services.settings.model_validate(
+        {**services.settings.model_dump(), "orcid_client_id": "APP-1", "orcid_client_secret": "s3cret"}
     )
-    services = replace(sqlite_services, settings=settings)
+    services = replace(services, settings=settings)
     with TestClient(create_app(settings, services), follow_redirects=False) as client:
         assert "Continue with ORCID" in client.get("/login").text
         for code, status in (("nobody", 403), ("good", 303), ("good", 303)):

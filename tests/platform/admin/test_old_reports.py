@@ -124,11 +124,11 @@ def test_a_report_of_the_first_release_shows_what_it_was_asked_and_what_it_found
     assert all(words in listed for words in ("What a lead needs", "Reliability of the ranking"))
 
 
-def test_what_runs_stored_as_plain_json_is_shown_as_before(embedded_site: Site) -> None:
+def test_what_runs_stored_as_plain_json_is_shown_as_before(site: Site) -> None:
     """Fewer fields, more fields, and times as text: as rows of earlier and later releases have them."""
-    alice = embedded_site.member("alice")
+    alice = site.member("alice")
     shown = alice.submit().json()["id"]
-    worker = embedded_site.worker()
+    worker = site.worker()
     job = worker.claim() or {}
     worker.complete(job, 0.5)
     usage = {"participant_seconds": 12.5, "platform_seconds": {"prepare": 2.0}, "of_a_later_release": 1}
@@ -146,7 +146,7 @@ def test_what_runs_stored_as_plain_json_is_shown_as_before(embedded_site: Site) 
         "fit_seconds": 1.0,
         "predict_seconds": 1.0,
     }
-    with embedded_site.services.database.writing() as session:
+    with site.services.database.writing() as session:
         columns = {"usage": usage, "provenance": {"image": "torch-cpu"}, "stage_times": times}
         for name, value in columns.items():
             session.execute(text(f"UPDATE runs SET {name} = :value"), {"value": json.dumps(value)})

@@ -72,8 +72,8 @@ def test_combine_alone_was_meant_as_the_rule() -> None:
     assert "`combine` is gone; write `ranking` alone, one of worst_run" in said
 
 
-def test_over_json_the_two_settings_are_read_in_the_same_way(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_over_json_the_two_settings_are_read_in_the_same_way(site: Site) -> None:
+    owner = site.owner()
     spec = owner.call("GET", f"{API}/phases").json()[0]["settings"]
     spec["scoring"] = {"runs": 3, "combine": "mean", "ranking": "worst_run"}
     refused = owner.call("PUT", f"{API}/phases/feedback", json=spec)

@@ -28,8 +28,8 @@ def ask(person: Person, method: str, path: str, body: Any = None, *, status: int
     return answer.json()
 
 
-def test_phases_are_made_edited_and_steered(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_phases_are_made_edited_and_steered(site: Site) -> None:
+    owner = site.owner()
     (phase,) = ask(owner, "GET", "/phases")
     assert (phase["status"], phase["settings"]["tasks"]["test_seeds"]) == ("open", [])
     settings = phase["settings"]
@@ -56,11 +56,11 @@ def test_phases_are_made_edited_and_steered(embedded_site: Site) -> None:
     assert [row["key"] for row in ask(owner, "GET", "/phases")] == ["feedback"]
     assert [row["key"] for row in ask(owner, "GET", "/phases?deleted=true")] == ["second"]
     assert ask(owner, "POST", "/phases/second/restore")["deleted_at"] is None
-    assert acts(embedded_site)[-3:] == ["phase.add", "phase.delete", "phase.restore"]
+    assert acts(site)[-3:] == ["phase.add", "phase.delete", "phase.restore"]
 
 
-def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_the_split_of_classes_is_drawn_kept_and_never_told(site: Site) -> None:
+    owner = site.owner()
     settings = ask(owner, "GET", "/phases/feedback")["settings"]
     settings["tasks"]["protocol"] = {"name": "within_domain", "ways": 2, "shots": 1}
 
@@ -99,10 +99,8 @@ def test_the_split_of_classes_is_drawn_kept_and_never_told(embedded_site: Site) 
         ({"tasks": {"meta_test": "somebody-elses"}}, "no pool somebody-elses that you may use"),
     ],
 )
-def test_a_phase_that_makes_no_sense_is_refused(
-    embedded_site: Site, change: dict[str, Any], words: str
-) -> None:
-    owner = embedded_site.owner()
+def test_a_phase_that_makes_no_sense_is_refused(site: Site, change: dict[str, Any], words: str) -> None:
+    owner = site.owner()
     settings = ask(owner, "GET", "/phases/feedback")["settings"]
     for key, value in change.items():
         settings[key] = {**settings[key], **value} if isinstance(value, dict) else value
@@ -110,8 +108,8 @@ def test_a_phase_that_makes_no_sense_is_refused(
     assert any(words in problem["problem"] for problem in refused["problems"]), refused
 
 
-def test_other_settings_need_a_version_and_everything_is_scored_again(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_other_settings_need_a_version_and_everything_is_scored_again(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     submission = site.member("pia").submit().json()["id"]
     finish(worker, 0.5)
     settings = ask(owner, "GET", "/phases/feedback")["settings"]
@@ -139,8 +137,8 @@ def test_other_settings_need_a_version_and_everything_is_scored_again(embedded_s
     ask(owner, "DELETE", again)
 
 
-def test_submissions_are_listed_and_acted_on_in_bulk(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     ids = [site.member(name).submit().json()["id"] for name in ("pia", "quin", "rob")]
     finish(worker, 0.1, 0.2, 0.3)
     found = ask(owner, "GET", "/submissions?sort=-score&status=finished")
@@ -166,8 +164,8 @@ def test_submissions_are_listed_and_acted_on_in_bulk(embedded_site: Site) -> Non
     ask(owner, "POST", "/submissions/acts", {"act": "rerun"}, status=422)
 
 
-def test_people_get_roles_quota_and_bans(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_people_get_roles_quota_and_bans(site: Site) -> None:
+    owner = site.owner()
     pia, oscar = site.member("pia"), site.member("oscar", Role.ORGANIZER)
     site.person("vera")
     listed = ask(owner, "GET", "/people?q=pia")
@@ -194,8 +192,8 @@ def test_people_get_roles_quota_and_bans(embedded_site: Site) -> None:
     ask(owner, "POST", f"/people/{last['id']}/ban", {}, status=409)
 
 
-def test_leagues_gates_and_the_final_phase(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_leagues_gates_and_the_final_phase(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     spec = {
         "key": "invited",
         "title": "Invited",
@@ -241,8 +239,8 @@ def test_leagues_gates_and_the_final_phase(embedded_site: Site) -> None:
     assert ask(owner, "PUT", "/gates/final/free", {"score": None}) is None
 
 
-def test_a_baseline_is_measured_over_ten_seeds(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_baseline_is_measured_over_ten_seeds(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     from tests.platform.site import make_zip
 
     owner.call(
@@ -266,8 +264,8 @@ def test_a_baseline_is_measured_over_ten_seeds(embedded_site: Site) -> None:
     assert ask(owner, "GET", "/baselines") == []
 
 
-def test_pools_are_filled_versioned_and_published(embedded_site: Site, tmp_path: Path) -> None:
-    site, owner, stranger = embedded_site, embedded_site.owner(), embedded_site.person("sam")
+def test_pools_are_filled_versioned_and_published(site: Site, tmp_path: Path) -> None:
+    owner, stranger = site.owner(), site.person("sam")
     make_demo_data(tmp_path / "demo")
     source = sorted(path.parent for path in (tmp_path / "demo").glob("*/labels.csv"))[0]
     content = pack_dataset(source, tmp_path).path.read_bytes()
@@ -290,8 +288,8 @@ def test_pools_are_filled_versioned_and_published(embedded_site: Site, tmp_path:
     assert "pool.publish" in acts(site)
 
 
-def test_settings_texts_and_state(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_settings_texts_and_state(site: Site) -> None:
+    owner = site.owner()
     settings = ask(owner, "GET", "/settings")
     question = {"key": "method", "label": "What is it?", "required": True}
     wanted = {**settings, "terms": "Be kind.", "team_size": 3, "fact_sheet": [question]}
@@ -319,11 +317,11 @@ def test_settings_texts_and_state(embedded_site: Site) -> None:
     ask(owner, "POST", "/delete", {"confirm": "another"}, status=409)
     assert ask(owner, "POST", "/delete", {"confirm": SLUG})["deleted"]
     assert not ask(owner, "POST", "/restore")["deleted"]
-    assert acts(embedded_site)[-2:] == ["competition.delete", "competition.restore"]
+    assert acts(site)[-2:] == ["competition.delete", "competition.restore"]
 
 
-def test_a_logo_and_a_baseline_are_uploaded(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_logo_and_a_baseline_are_uploaded(site: Site) -> None:
+    owner = site.owner()
     upload = owner.upload(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "logo.svg")
     assert owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 204
     assert owner.call("PUT", f"{MANAGE}/logo", json={"upload_id": upload}).status_code == 404  # used up
@@ -333,13 +331,13 @@ def test_a_logo_and_a_baseline_are_uploaded(embedded_site: Site) -> None:
     assert (made["key"], made["leagues"]) == ("mine", ["free"])
     bad = owner.upload(b"no zip")
     ask(owner, "POST", "/baselines", {"name": "Bad", "upload_id": bad}, status=422)
-    others = embedded_site.member("oda", Role.ORGANIZER).upload(make_zip())
+    others = site.member("oda", Role.ORGANIZER).upload(make_zip())
     ask(owner, "POST", "/baselines", {"name": "Theirs", "upload_id": others}, status=404)
     assert ask(owner, "POST", "/baselines/mine/run", {"phase": "feedback"}, status=202)["runs"] == 1
 
 
-def test_announcements_webhooks_and_the_log(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_announcements_webhooks_and_the_log(site: Site) -> None:
+    owner = site.owner()
     made = ask(owner, "POST", "/announcements", {"title": "It begins", "body": "Now."}, status=201)
     assert ask(owner, "DELETE", f"/announcements/{made['id']}")["deleted_at"]
     assert ask(owner, "GET", "/announcements") == []
@@ -363,7 +361,7 @@ def test_announcements_webhooks_and_the_log(embedded_site: Site) -> None:
     )
     assert ask(owner, "GET", "/audit?action=webhook.off")["total"] == 1
     assert ask(owner, "GET", "/audit?who=nobody")["total"] == 0
-    admin = embedded_site.person("admiral", is_site_admin=True)
+    admin = site.person("admiral", is_site_admin=True)
     sites = "/api/v1/admin/webhooks"
     made = ask(admin, "POST", sites, hook, status=201)
     assert [row["id"] for row in ask(admin, "GET", sites)] == [made["id"]]
@@ -372,8 +370,8 @@ def test_announcements_webhooks_and_the_log(embedded_site: Site) -> None:
     ask(owner, "GET", "/api/v1/admin/audit", status=403)
 
 
-def test_reviewers_read_and_participants_see_nothing(embedded_site: Site) -> None:
-    reviewer, participant = embedded_site.member("rita", Role.REVIEWER), embedded_site.member("pia")
+def test_reviewers_read_and_participants_see_nothing(site: Site) -> None:
+    reviewer, participant = site.member("rita", Role.REVIEWER), site.member("pia")
     for path in (
         "/phases",
         "/phases/feedback",

@@ -44,8 +44,7 @@ def test_a_stranger_who_knows_the_digest_of_a_hidden_dataset_gets_nothing(site: 
     assert page.status_code == 404
 
 
-def test_the_answer_does_not_tell_which_digests_are_on_the_site(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_the_answer_does_not_tell_which_digests_are_on_the_site(site: Site, tmp_path: Path) -> None:
     digest = hide(site.owner(), hidden_pack(tmp_path))
     stranger = site.person("sam")
     make_pool(stranger, "mine")
@@ -54,8 +53,7 @@ def test_the_answer_does_not_tell_which_digests_are_on_the_site(embedded_site: S
     assert (there["missing"], absent["missing"]) == ([digest], ["0" * 64])
 
 
-def test_the_bytes_are_a_right(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_the_bytes_are_a_right(site: Site, tmp_path: Path) -> None:
     content = hidden_pack(tmp_path)
     digest = hide(site.owner(), content)
     stranger = site.person("sam")
@@ -64,10 +62,7 @@ def test_the_bytes_are_a_right(embedded_site: Site, tmp_path: Path) -> None:
     assert put(stranger, "mine", digest).status_code == 201
 
 
-def test_a_public_pool_is_a_right_and_site_administrators_have_all(
-    embedded_site: Site, tmp_path: Path
-) -> None:
-    site = embedded_site
+def test_a_public_pool_is_a_right_and_site_administrators_have_all(site: Site, tmp_path: Path) -> None:
     digest = hide(site.owner(), hidden_pack(tmp_path))
     admin, stranger = site.person("ada", is_site_admin=True), site.person("sam")
     make_pool(admin, "all"), make_pool(stranger, "mine")
@@ -77,16 +72,14 @@ def test_a_public_pool_is_a_right_and_site_administrators_have_all(
     assert put(stranger, "mine", digest).status_code == 201
 
 
-def test_owners_use_the_packs_of_their_other_pools(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_owners_use_the_packs_of_their_other_pools(site: Site, tmp_path: Path) -> None:
     owner = site.owner()
     digest = hide(owner, hidden_pack(tmp_path))
     make_pool(owner, "second")
     assert put(owner, "second", digest).status_code == 201
 
 
-def test_a_bad_file_is_refused_without_a_path_of_the_server(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_bad_file_is_refused_without_a_path_of_the_server(site: Site) -> None:
     owner = site.owner()
     make_pool(owner, "mine")
     refused = owner.call("PUT", "/api/v1/pools/mine/packs", content=b"no pack")

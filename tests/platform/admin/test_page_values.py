@@ -31,9 +31,8 @@ def begin(owner: Person, name: str, **more: str) -> None:
     assert sent.status_code in (200, 303), sent.text[:400]
 
 
-def test_moving_a_date_a_quota_and_a_budget_moves_the_words_of_the_template(embedded_site: Site) -> None:
+def test_moving_a_date_a_quota_and_a_budget_moves_the_words_of_the_template(site: Site) -> None:
     """The review's S16: "Public June 15 to 30 ... September 1 to 30" beside phases of November to March."""
-    site = embedded_site
     owner, slug = site.owner(), READY[0]
     begin(owner, slug)
     overview = text_of(owner.call("GET", f"/competitions/{slug}"))
@@ -82,8 +81,8 @@ def test_every_ready_made_competition_uses_values_and_all_are_known() -> None:
         assert any(has_values(text) for text in pages)
 
 
-def test_a_page_with_an_unknown_value_is_not_saved_and_the_nearest_is_named(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_page_with_an_unknown_value_is_not_saved_and_the_nearest_is_named(site: Site) -> None:
+    owner = site.owner()
     body = {"title": "When", "body": "Until {{ phases.feedbak.end }}."}
     refused = owner.call("POST", f"{MANAGE}/pages", json=body)
     assert refused.status_code == 422
@@ -98,8 +97,8 @@ def test_a_page_with_an_unknown_value_is_not_saved_and_the_nearest_is_named(embe
     assert kept[-1]["body"] == body["body"]  # what was written, not what it said that day
 
 
-def test_terms_hold_no_values_because_they_are_accepted_as_they_are(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_terms_hold_no_values_because_they_are_accepted_as_they_are(site: Site) -> None:
+    owner = site.owner()
     settings = owner.call("GET", f"{MANAGE}/settings").json()
     settings = {key: value for key, value in settings.items() if key not in ("terms_version",)}
     refused = owner.call(
@@ -109,8 +108,7 @@ def test_terms_hold_no_values_because_they_are_accepted_as_they_are(embedded_sit
     assert "must not change by itself" in refused.json()["message"]
 
 
-def test_a_name_of_a_phase_becomes_no_markup(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_name_of_a_phase_becomes_no_markup(site: Site) -> None:
     with site.services.database.writing() as session:
         session.query(Phase).one().name = "<img src=x onerror=alert(1)> [a](javascript:b) **c**"
     owner = site.owner()
@@ -127,8 +125,7 @@ def test_a_name_of_a_phase_becomes_no_markup(embedded_site: Site) -> None:
     assert "**c**" in page
 
 
-def test_no_value_tells_a_secret(embedded_site: Site) -> None:
-    site = embedded_site
+def test_no_value_tells_a_secret(site: Site) -> None:
     with site.services.database.reading() as session:
         competition = session.query(Competition).filter_by(slug=SLUG).one()
         version = session.query(Phase).one().live
@@ -139,8 +136,8 @@ def test_no_value_tells_a_secret(embedded_site: Site) -> None:
         assert not any(str(seed) in said for seed in version.test_seeds if seed > 100)
 
 
-def test_the_preview_shows_values_and_problems_and_saves_nothing(embedded_site: Site) -> None:
-    owner, pia = embedded_site.owner(), embedded_site.member("pia")
+def test_the_preview_shows_values_and_problems_and_saves_nothing(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
     sent = {"body": "# Rules\n\n{{ quota.per_day }} a day, {{ quota.perday }}."}
     path = f"/competitions/{SLUG}/manage/pages/preview"
     shown = owner.call("POST", path, data=sent).json()

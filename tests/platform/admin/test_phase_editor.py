@@ -64,8 +64,8 @@ def test_every_column_is_a_setting_or_says_why_not(table: type[Phase] | type[Pha
     assert set(kept) | NOT_DESCRIBED[table] == columns
 
 
-def test_the_editor_shows_every_setting_in_words(embedded_site: Site) -> None:
-    text = page(embedded_site.owner(), FEEDBACK).text
+def test_the_editor_shows_every_setting_in_words(site: Site) -> None:
+    text = page(site.owner(), FEEDBACK).text
     for setting in SETTINGS:
         if setting.mark(Elsewhere) or setting.path in ("key", *ROLES):
             continue
@@ -86,15 +86,15 @@ def test_what_decides_a_score_is_what_the_version_keeps() -> None:
     assert not {"scoring.board_shows", "quota.per_day", "shown.scores", "title", "end"} & deciding
 
 
-def test_every_protocol_has_fields_for_its_settings_but_for_secret_ones(embedded_site: Site) -> None:
-    text = page(embedded_site.owner(), FEEDBACK).text
+def test_every_protocol_has_fields_for_its_settings_but_for_secret_ones(site: Site) -> None:
+    text = page(site.owner(), FEEDBACK).text
     for name, kind in PROTOCOLS.items():
         for field in kind.setting_fields():
             assert (f'name="tasks.protocol.{name}.{field.name}' in text) == (field.name not in SEEDS)
 
 
-def test_a_protocol_is_chosen_and_its_settings_are_saved(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_protocol_is_chosen_and_its_settings_are_saved(site: Site) -> None:
+    owner = site.owner()
     form = phase_form(
         **{
             "tasks.protocol.name": "within_domain",
@@ -111,23 +111,23 @@ def test_a_protocol_is_chosen_and_its_settings_are_saved(embedded_site: Site) ->
 
 
 @pytest.mark.parametrize("role", ["train_protocol", "validation_protocol"])
-def test_training_and_validation_have_a_protocol_or_none(embedded_site: Site, role: str) -> None:
+def test_training_and_validation_have_a_protocol_or_none(site: Site, role: str) -> None:
     fields = {
         f"tasks.{role}.name": "class_side",
         f"tasks.{role}.class_side.side": "novel",
         f"tasks.{role}.class_side.ways.low": "2",
         f"tasks.{role}.class_side.ways.high": "3",
     }
-    owner = embedded_site.owner()
+    owner = site.owner()
     assert post(owner, FEEDBACK, **phase_form(**fields)).status_code == 303
-    with embedded_site.services.database.reading() as session:
-        version = session.get_one(Phase, embedded_site.phase_id).versions[0]
+    with site.services.database.reading() as session:
+        version = session.get_one(Phase, site.phase_id).versions[0]
         assert getattr(version, role) == {"name": "class_side", "side": "novel", "ways": [2, 3]}
     form = f'name="tasks.{role}.class_side.ways.high" type="number" min="1" value="3"'
     assert form in page(owner, FEEDBACK).text
     assert post(owner, FEEDBACK, **phase_form(**{f"tasks.{role}.name": ""})).status_code == 303
-    with embedded_site.services.database.reading() as session:
-        assert getattr(session.get_one(Phase, embedded_site.phase_id).versions[0], role) == {}
+    with site.services.database.reading() as session:
+        assert getattr(session.get_one(Phase, site.phase_id).versions[0], role) == {}
 
 
 @pytest.mark.parametrize(
@@ -142,22 +142,22 @@ def test_training_and_validation_have_a_protocol_or_none(embedded_site: Site, ro
     ],
 )
 def test_a_protocol_that_is_none_is_refused_beside_its_fields(
-    embedded_site: Site, sent: dict[str, str], words: str
+    site: Site, sent: dict[str, str], words: str
 ) -> None:
-    answer = post(embedded_site.owner(), FEEDBACK, **phase_form(**{"tasks.protocol.name": "fixed", **sent}))
+    answer = post(site.owner(), FEEDBACK, **phase_form(**{"tasks.protocol.name": "fixed", **sent}))
     assert words in answer.text
 
 
-def test_an_example_task_is_drawn_beside_the_form(embedded_site: Site, demo_packs: dict[str, Path]) -> None:
-    owner = embedded_site.owner()
+def test_an_example_task_is_drawn_beside_the_form(site: Site, demo_packs: dict[str, Path]) -> None:
+    owner = site.owner()
     unread = owner.call("GET", f"{FEEDBACK}/example.png")  # of data that are none
     assert unread.status_code == 422 and "cannot be read" in unread.text
-    pack_id = add_pack(embedded_site.services, min(demo_packs.values())).id
-    with embedded_site.services.database.writing() as session:
-        pool = create_pool(session, slug="real", name="Real", owner_id=embedded_site.owner_id)
+    pack_id = add_pack(site.services, min(demo_packs.values())).id
+    with site.services.database.writing() as session:
+        pool = create_pool(session, slug="real", name="Real", owner_id=site.owner_id)
         row = session.get_one(Pack, pack_id)
-        made = create_pool_version(session, pool, [row], created_by=embedded_site.owner_id)
-        session.get_one(Phase, embedded_site.phase_id).versions[0].meta_train_pool_version_id = made.id
+        made = create_pool_version(session, pool, [row], created_by=site.owner_id)
+        session.get_one(Phase, site.phase_id).versions[0].meta_train_pool_version_id = made.id
     query = {"tasks.protocol.name": "fixed", "tasks.protocol.fixed.query": "3"}
     ends = [f"tasks.protocol.fixed.{name}.{end}" for name in ("ways", "shots") for end in ("low", "high")]
     wide = query | dict.fromkeys(ends, "2")

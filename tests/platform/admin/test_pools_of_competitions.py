@@ -68,8 +68,7 @@ def test_every_organizer_repairs_a_pool_of_the_competition(site: Site, tmp_path:
     assert second(site, "petra", Role.PARTICIPANT).call("GET", f"{POOLS}/hidden").status_code == 404
 
 
-def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(site: Site, tmp_path: Path) -> None:
     dana = second(site)
     make(dana, "hidden", pack_of(tmp_path, "A"), competition=SLUG)
     with site.services.database.writing() as session:
@@ -79,9 +78,8 @@ def test_who_leaves_the_organizers_loses_the_pool_also_its_maker(embedded_site: 
 
 
 def test_a_pool_that_a_phase_uses_is_seen_by_all_organizers_and_changed_by_its_own(
-    embedded_site: Site, tmp_path: Path
+    site: Site, tmp_path: Path
 ) -> None:
-    site = embedded_site
     dana, bob = second(site), site.person("bob")
     make(bob, "bobs", pack_of(tmp_path, "A"))
     assert dana.call("GET", f"{POOLS}/bobs").status_code == 404
@@ -95,8 +93,7 @@ def test_a_pool_that_a_phase_uses_is_seen_by_all_organizers_and_changed_by_its_o
     assert "Upload packs" not in dana.call("GET", "/organize/pools/bobs").text
 
 
-def test_giving_a_pool_away_is_final_for_its_maker_and_is_logged(embedded_site: Site, tmp_path: Path) -> None:
-    site = embedded_site
+def test_giving_a_pool_away_is_final_for_its_maker_and_is_logged(site: Site, tmp_path: Path) -> None:
     owner, bob = site.owner(), second(site, "bob")
     make(bob, "bobs", pack_of(tmp_path, "A"))
     given = bob.call("PUT", f"{POOLS}/bobs/competition", json={"competition": SLUG})
@@ -112,8 +109,7 @@ def test_giving_a_pool_away_is_final_for_its_maker_and_is_logged(embedded_site: 
     assert refused.status_code in (403, 404)
 
 
-def test_pools_of_an_import_belong_to_the_new_competition(embedded_site: Site) -> None:
-    site = embedded_site
+def test_pools_of_an_import_belong_to_the_new_competition(site: Site) -> None:
     owner = site.owner()
     began = owner.call(
         "POST", "/organize/import", data={"ready": "cross-domain-metadl-2022"}, follow_redirects=False
@@ -123,10 +119,8 @@ def test_pools_of_an_import_belong_to_the_new_competition(embedded_site: Site) -
     assert pools["metadl-set-1"] == "cross-domain-metadl-2022"
 
 
-def test_removing_a_dataset_leaves_the_others_and_the_last_one_stays(
-    embedded_site: Site, tmp_path: Path
-) -> None:
-    owner = embedded_site.owner()
+def test_removing_a_dataset_leaves_the_others_and_the_last_one_stays(site: Site, tmp_path: Path) -> None:
+    owner = site.owner()
     make(owner, "p", pack_of(tmp_path, "A"), pack_of(tmp_path, "B"))
     assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 200
     assert names(owner, "p") == ["B"]
@@ -159,9 +153,8 @@ def test_an_upload_that_breaks_off_goes_on_where_it_stopped(site: Site, tmp_path
 
 
 def test_packs_have_a_limit_of_their_own_and_no_upload_serves_for_another_end(
-    embedded_site: Site, tmp_path: Path
+    site: Site, tmp_path: Path
 ) -> None:
-    site = embedded_site
     owner = site.owner()
     make(owner, "p")
     most = site.services.settings.pack_max_bytes

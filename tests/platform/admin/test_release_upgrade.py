@@ -24,12 +24,12 @@ def program(folder: Path, name: str, before: str = "") -> Path:
 
 @pytest.mark.slow("starts the site four times")
 def test_an_upgrade_that_changes_a_board_is_refused(
-    embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sqlite_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = embedded_site.services.settings.home
-    worker = embedded_site.worker()
+    site, home = sqlite_site, sqlite_site.services.settings.home
+    worker = site.worker()
     for name in ("ada", "grace"):
-        embedded_site.member(name).submit()
+        site.member(name).submit()
         job = worker.claim()
         assert job is not None
         assert worker.complete(job, 0.5).is_success

@@ -83,8 +83,8 @@ def test_a_board_is_judged_from_the_results_of_its_tasks(board: Site, tmp_path: 
     assert "reports" in [act.partition(".")[0] + "s" for act in acts(board)]
 
 
-def test_kept_predictions_let_it_speak_of_other_classes(embedded_site: Site, tmp_path: Path) -> None:
-    site, worker = embedded_site, embedded_site.worker()
+def test_kept_predictions_let_it_speak_of_other_classes(site: Site, tmp_path: Path) -> None:
+    worker = site.worker()
     site.set_version(tasks=30, train_seeds=[1, 2], test_seeds=[1, 2])
     for place, (name, skill) in enumerate((("pia", 0.9), ("rob", 0.5))):
         assert site.member(name).submit().status_code == 201
@@ -163,8 +163,8 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
     assert [row["id"] for row in owner.call("GET", API).json()] == [report]
 
 
-def test_what_cannot_be_computed_is_refused_with_the_reason(embedded_site: Site, tmp_path: Path) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_what_cannot_be_computed_is_refused_with_the_reason(site: Site, tmp_path: Path) -> None:
+    owner = site.owner()
     wish = {"phase": "feedback"}
     few = owner.call("POST", API, json={**wish, "analysis": "flips"})
     assert (few.status_code, few.json()["error"]) == (409, "nothing_to_report")
@@ -209,8 +209,8 @@ def use_real_pool(site: Site, folder: Path) -> None:
         version.protocol = {"name": "fixed", "ways": 3, "shots": 3, "query": 3}
 
 
-def test_a_pool_is_looked_at_before_its_phase(embedded_site: Site, tmp_path: Path) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_pool_is_looked_at_before_its_phase(site: Site, tmp_path: Path) -> None:
+    owner = site.owner()
     site.set_phase(starts_at=now().replace(year=now().year + 1), ends_at=None)
     use_real_pool(site, tmp_path)
     for name, settings in (("audit", {}), ("diversity", {"tasks": "4", "floor_tasks": "2"})):

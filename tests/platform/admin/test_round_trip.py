@@ -14,12 +14,12 @@ from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.database import Database
 from anyshot_platform.desk.bundles.service import AddressTaken, export_competition, import_competition
 from anyshot_platform.kernel.storage import FolderStorage
-from anyshot_platform.migration import migrate
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VERSION_15
 from tests.platform.admin.zips import zipped
+from tests.platform.conftest import Databases
 
 FULL = (
     (
@@ -73,9 +73,8 @@ FULL_FILES = {
 class Site:
     """A database with one user, and a storage."""
 
-    def __init__(self, folder: Path) -> None:
-        self.database = Database(f"sqlite:///{folder}/anyshot.sqlite3")
-        migrate(self.database)
+    def __init__(self, address: str, folder: Path) -> None:
+        self.database = Database(address)
         self.storage = FolderStorage(folder / "blobs")
         with self.database.writing() as session:
             user = User(username="owner", username_key="owner")
@@ -91,8 +90,9 @@ class Site:
 
 
 @pytest.fixture
-def sites(tmp_path: Path) -> Iterator[tuple[Site, Site]]:
-    pair = Site(tmp_path / "one"), Site(tmp_path / "two")
+def sites(tmp_path: Path, databases: Databases) -> Iterator[tuple[Site, Site]]:
+    one, two = tmp_path / "one", tmp_path / "two"
+    pair = Site(databases.new(one), one), Site(databases.new(two), two)
     yield pair
     for site in pair:
         site.database.dispose()

@@ -63,9 +63,9 @@ def play(site: Site, worker: PaperWorker, team: str, runs: list[dict[str, float]
 
 
 @pytest.fixture(params=RULES)
-def played(request: pytest.FixtureRequest, embedded_site: Site) -> tuple[Site, str]:
+def played(request: pytest.FixtureRequest, site: Site) -> tuple[Site, str]:
     """The table's three teams on the board of a phase with this rule."""
-    site, rule = embedded_site, request.param
+    rule = request.param
     add_dataset(site)
     choose(site, **{"scoring.ranking": rule, "scoring.runs": "3"})
     worker = site.worker()
@@ -158,8 +158,8 @@ def see_the_report(site: Site, rule: str, order: tuple[str, ...], folder: Path) 
 
 
 @pytest.mark.parametrize("rule", ["worst_run", "dataset_ranks_mean"])
-def test_of_equal_teams_the_earlier_submission_is_first(embedded_site: Site, rule: str) -> None:
-    site, worker = embedded_site, embedded_site.worker()
+def test_of_equal_teams_the_earlier_submission_is_first(site: Site, rule: str) -> None:
+    worker = site.worker()
     choose(site, **{"scoring.ranking": rule})
     for team in ("zoe", "abe"):
         play(site, worker, team, [{"alpha": 0.5, "beta": 0.25}])
@@ -168,9 +168,9 @@ def test_of_equal_teams_the_earlier_submission_is_first(embedded_site: Site, rul
     assert shown.index(" zoe ") < shown.index(" abe ")
 
 
-def test_a_run_that_fails_on_a_dataset_has_the_worst_rank_on_it(embedded_site: Site) -> None:
+def test_a_run_that_fails_on_a_dataset_has_the_worst_rank_on_it(site: Site) -> None:
     """On alpha 1 ada, 2 bob; cyd failed there: 3. On beta 1 cyd, 2 bob, 3 ada. Averages 2, 2, 2 but for bob's gain."""
-    site, worker = embedded_site, embedded_site.worker()
+    worker = site.worker()
     add_dataset(site)
     choose(site, **{"scoring.ranking": "dataset_ranks_worst", "scoring.runs": "2"})
     play(site, worker, "ada", [{"alpha": 0.9, "beta": 0.1}] * 2)
@@ -201,9 +201,9 @@ def submit_again(site: Site, worker: PaperWorker, person: Person, *scores: float
 
 @pytest.mark.parametrize(("shows", "stands", "score"), [("last", 2, 0.25), ("best", 1, 0.75)])
 def test_the_last_or_the_best_submission_stands_on_the_board_and_enters(
-    embedded_site: Site, shows: str, stands: int, score: float
+    site: Site, shows: str, stands: int, score: float
 ) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+    owner, worker = site.owner(), site.worker()
     choose(site, **{"scoring.board_shows": shows})
     mine = submit_again(site, worker, site.member("pia"), 0.5, 0.75, 0.25)
     (row,) = site.board()["rows"]
@@ -216,17 +216,17 @@ def test_the_last_or_the_best_submission_stands_on_the_board_and_enters(
     assert [(row["submission"], row["score"]) for row in who_enters(site)] == [(mine[stands], score)]
 
 
-def test_the_board_follows_when_the_organizer_changes_what_it_shows(embedded_site: Site) -> None:
-    site, worker = embedded_site, embedded_site.worker()
+def test_the_board_follows_when_the_organizer_changes_what_it_shows(site: Site) -> None:
+    worker = site.worker()
     submit_again(site, worker, site.member("pia"), 0.75, 0.75, 0.25)
     assert site.board()["rows"][0]["submission_number"] == 3
     choose(site, **{"scoring.board_shows": "best"})
     assert site.board()["rows"][0]["submission_number"] == 1, "of equal ones the earlier is the better"
 
 
-def test_the_best_of_a_team_is_what_the_rule_ranks_first(embedded_site: Site) -> None:
+def test_the_best_of_a_team_is_what_the_rule_ranks_first(site: Site) -> None:
     """The peak has the higher mean; on two of three datasets the even one is better."""
-    site, worker = embedded_site, embedded_site.worker()
+    worker = site.worker()
     choose(site, **{"scoring.ranking": "dataset_ranks_worst", "scoring.board_shows": "best"})
     pia = site.member("pia")
     for scores in ({"a": 0.5, "b": 0.5, "c": 0.5}, {"a": 0.99, "b": 0.4, "c": 0.4}):
@@ -237,8 +237,8 @@ def test_the_best_of_a_team_is_what_the_rule_ranks_first(embedded_site: Site) ->
     assert site.board()["rows"][0]["score"] == pytest.approx(0.5)
 
 
-def test_a_gate_is_measured_by_the_rule(embedded_site: Site) -> None:
-    site, owner, worker = embedded_site, embedded_site.owner(), embedded_site.worker()
+def test_a_gate_is_measured_by_the_rule(site: Site) -> None:
+    owner, worker = site.owner(), site.worker()
     add_dataset(site)
     choose(site, **{"scoring.ranking": "worst_dataset"})
     upload = owner.upload(make_zip())

@@ -29,33 +29,33 @@ def publish(site: Site, slug: str, published: bool = True) -> None:
         session.query(Pool).filter(Pool.slug == slug).one().published_at = now() if published else None
 
 
-def test_without_a_pool_of_its_own_there_is_no_smoke_test(embedded_site: Site) -> None:
-    alice = embedded_site.member("alice")
+def test_without_a_pool_of_its_own_there_is_no_smoke_test(site: Site) -> None:
+    alice = site.member("alice")
     refused = alice.submit(smoke=True)
     assert (refused.status_code, refused.json()["error"]) == (409, "no_smoke_test")
     assert "Smoke test first" not in alice.call("GET", "/competitions/small/phases/feedback/submit").text
 
 
-def test_with_a_public_pool_it_is_offered_and_runs_on_that_pool_alone(embedded_site: Site) -> None:
-    embedded_site.offer_smoke_tests("public-data")
-    alice = embedded_site.member("alice")
+def test_with_a_public_pool_it_is_offered_and_runs_on_that_pool_alone(site: Site) -> None:
+    site.offer_smoke_tests("public-data")
+    alice = site.member("alice")
     assert "Smoke test first" in alice.call("GET", "/competitions/small/phases/feedback/submit").text
     assert alice.submit(smoke=True).status_code == 201
-    job = embedded_site.worker().claim()
+    job = site.worker().claim()
     assert job is not None
     assert {pack["name"] for pack in job["meta_train"] + job["meta_test"]} == {"public-data"}
     assert job["log_policy"] == "everything"
 
 
-def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_tested_on(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
-    publish(embedded_site, "small-pool")
+def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_tested_on(site: Site) -> None:
+    owner = site.owner()
+    publish(site, "small-pool")
     refused = save(owner, smoke={"pool": "small-pool"})
     assert refused.status_code == 422 and "shares datasets with small-pool" in refused.text
 
 
-def test_a_pool_of_other_name_with_one_hidden_pack_is_found_too(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_pool_of_other_name_with_one_hidden_pack_is_found_too(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         tested = session.get_one(Phase, site.phase_id).versions[0].meta_test
         pool = create_pool(session, slug="other", name="Other", owner_id=site.owner_id)
@@ -64,37 +64,37 @@ def test_a_pool_of_other_name_with_one_hidden_pack_is_found_too(embedded_site: S
     assert "shares datasets with small-pool" in save(owner, smoke={"pool": "other"}).text
 
 
-def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_not_public(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
-    slug = embedded_site.offer_smoke_tests()
-    embedded_site.set_phase(smoke_pool_version_id=None)
-    publish(embedded_site, slug, False)
+def test_a_phase_is_not_saved_with_a_smoke_pool_that_is_not_public(site: Site) -> None:
+    owner = site.owner()
+    slug = site.offer_smoke_tests()
+    site.set_phase(smoke_pool_version_id=None)
+    publish(site, slug, False)
     refused = save(owner, smoke={"pool": slug})
     assert refused.status_code == 422 and "is not public" in refused.text
-    publish(embedded_site, slug)
+    publish(site, slug)
     assert save(owner, smoke={"pool": slug}).status_code == 200
 
 
-def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(embedded_site: Site) -> None:
-    slug = embedded_site.offer_smoke_tests()
-    alice = embedded_site.member("alice")
+def test_a_pool_that_is_hidden_again_ends_smoke_tests_and_their_logs(site: Site) -> None:
+    slug = site.offer_smoke_tests()
+    alice = site.member("alice")
     assert alice.submit(smoke=True).status_code == 201
-    publish(embedded_site, slug, False)
-    assert embedded_site.worker().claim() is None, "the run that was queued gets no data"
+    publish(site, slug, False)
+    assert site.worker().claim() is None, "the run that was queued gets no data"
     assert alice.submit(smoke=True).json()["error"] == "no_smoke_test"
 
 
-def test_a_version_may_not_test_on_what_the_smoke_test_shows(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
-    slug = embedded_site.offer_smoke_tests()
+def test_a_version_may_not_test_on_what_the_smoke_test_shows(site: Site) -> None:
+    owner = site.owner()
+    slug = site.offer_smoke_tests()
     settings = owner.call("GET", PHASE).json()["settings"]
     settings["tasks"]["meta_test"] = slug
     refused = owner.call("POST", f"{PHASE}/versions", json={"settings": settings, "reason": "more data"})
     assert refused.status_code == 422 and "smoke test would show" in refused.text
 
 
-def test_logs_of_everything_need_public_tasks(embedded_site: Site) -> None:
-    site, owner, alice = embedded_site, embedded_site.owner(), embedded_site.member("alice")
+def test_logs_of_everything_need_public_tasks(site: Site) -> None:
+    owner, alice = site.owner(), site.member("alice")
     refused = save(owner, shown={"logs": "everything"})
     assert refused.status_code == 422 and "Logs of everything" in refused.text
     publish(site, "small-pool")

@@ -50,8 +50,8 @@ def settings_form(**changes: object) -> dict[str, object]:
 # Two organizers
 
 
-def test_two_organizers_change_two_fields_of_a_phase(embedded_site: Site) -> None:
-    site, dana = embedded_site, embedded_site.owner()
+def test_two_organizers_change_two_fields_of_a_phase(site: Site) -> None:
+    dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     read = seen(dana, FEEDBACK)
     post(otto, FEEDBACK, seen=seen(otto, FEEDBACK), **phase_form(**{"quota.per_day": "7"}))
@@ -62,8 +62,8 @@ def test_two_organizers_change_two_fields_of_a_phase(embedded_site: Site) -> Non
     assert log(site, "phase.change")[-1].after == {"title": "Feedback phase"}
 
 
-def test_two_organizers_change_one_field_of_a_phase(embedded_site: Site) -> None:
-    site, dana = embedded_site, embedded_site.owner()
+def test_two_organizers_change_one_field_of_a_phase(site: Site) -> None:
+    dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     post(dana, FEEDBACK, **phase_form())
     read = seen(dana, FEEDBACK)
@@ -81,16 +81,16 @@ def test_two_organizers_change_one_field_of_a_phase(embedded_site: Site) -> None
     assert (settings["quota"]["per_day"], settings["description"]) == (9, "By Otto")
 
 
-def test_a_save_without_a_change_leaves_no_entry(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_save_without_a_change_leaves_no_entry(site: Site) -> None:
+    owner = site.owner()
     post(owner, FEEDBACK, **phase_form())
     before = len(log(site, "phase.change"))
     post(owner, FEEDBACK, seen=seen(owner, FEEDBACK), **phase_form())
     assert len(log(site, "phase.change")) == before
 
 
-def test_what_a_form_does_not_show_is_kept(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_what_a_form_does_not_show_is_kept(site: Site) -> None:
+    owner = site.owner()
     secret = {"test_seeds": [7, 8, 9], "train_seeds": [4, 5, 6], "query_order": QueryOrder.TEST_SEEDS}
     site.set_version(**secret, protocol={"name": "within_domain", "split_seed": 12})
     within = {"tasks.protocol.name": "within_domain", "title": "Renamed"}
@@ -105,8 +105,8 @@ def test_what_a_form_does_not_show_is_kept(embedded_site: Site) -> None:
     assert (len(kept["train_seeds"]), kept["test_seeds"], kept["query_order"]) == (2, [], QueryOrder.KEY)
 
 
-def test_two_organizers_change_the_settings(embedded_site: Site) -> None:
-    site, dana = embedded_site, embedded_site.owner()
+def test_two_organizers_change_the_settings(site: Site) -> None:
+    dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     read = seen(dana, SETTINGS)
     post(otto, SETTINGS, seen=read, **settings_form(terms="Otto's terms."))
@@ -120,8 +120,8 @@ def test_two_organizers_change_the_settings(embedded_site: Site) -> None:
     assert dana.call("GET", f"{MANAGE}/settings").json()["terms"] == "Otto's terms."
 
 
-def test_two_organizers_change_a_page(embedded_site: Site) -> None:
-    site, dana = embedded_site, embedded_site.owner()
+def test_two_organizers_change_a_page(site: Site) -> None:
+    dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     made = dana.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "None."}).json()
     read = seen(dana, SETTINGS, 1)
@@ -135,8 +135,8 @@ def test_two_organizers_change_a_page(embedded_site: Site) -> None:
     assert (found["title"], found["body"]) == ("All rules", "Otto's rules")
 
 
-def test_the_api_takes_if_match(embedded_site: Site) -> None:
-    site, dana = embedded_site, embedded_site.owner()
+def test_the_api_takes_if_match(site: Site) -> None:
+    dana = site.owner()
     otto = site.member("otto", Role.ORGANIZER)
     for path, change in (
         ("/settings", lambda found: {**found, "prizes": "none"}),
@@ -158,8 +158,8 @@ def test_the_api_takes_if_match(embedded_site: Site) -> None:
 # Terms
 
 
-def test_whoever_has_not_accepted_new_terms_is_asked(embedded_site: Site) -> None:
-    owner, pia = embedded_site.owner(), embedded_site.member("pia")
+def test_whoever_has_not_accepted_new_terms_is_asked(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
     post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be kind.\n"))
     refused = pia.submit()
     assert (refused.status_code, refused.json()["error"]) == (403, "terms_changed")
@@ -178,8 +178,8 @@ def test_whoever_has_not_accepted_new_terms_is_asked(embedded_site: Site) -> Non
     assert pia.submit(make_zip(salt="more")).json()["error"] == "terms_changed"
 
 
-def test_nobody_joins_without_accepting_the_terms(embedded_site: Site) -> None:
-    owner, pia = embedded_site.owner(), embedded_site.person("pia")
+def test_nobody_joins_without_accepting_the_terms(site: Site) -> None:
+    owner, pia = site.owner(), site.person("pia")
     post(owner, SETTINGS, seen=seen(owner, SETTINGS), **settings_form(terms="Be kind."))
     join = f"/api/v1/competitions/{SLUG}/join"
     refused = pia.call("POST", join, json={})
@@ -195,8 +195,8 @@ def test_nobody_joins_without_accepting_the_terms(embedded_site: Site) -> None:
 # People
 
 
-def test_a_participant_who_becomes_an_organizer_leaves_the_ranking(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_participant_who_becomes_an_organizer_leaves_the_ranking(site: Site) -> None:
+    owner = site.owner()
     dana = site.member("dana")
     dana.submit()
     finish(site.worker(), 0.9)
@@ -213,8 +213,8 @@ def test_a_participant_who_becomes_an_organizer_leaves_the_ranking(embedded_site
 # Data
 
 
-def test_a_phase_does_not_train_on_what_it_tests(embedded_site: Site) -> None:
-    owner = embedded_site.owner()
+def test_a_phase_does_not_train_on_what_it_tests(site: Site) -> None:
+    owner = site.owner()
     leaking = phase_form(**{"tasks.meta_train": "small-pool"})
     refused = post(owner, FEEDBACK, **leaking)
     assert "share alpha: what is trained on would be tested on" in refused.text
@@ -226,8 +226,8 @@ def test_a_phase_does_not_train_on_what_it_tests(embedded_site: Site) -> None:
     assert flash(post(owner, FEEDBACK, **{**leaking, **split})) == "Saved."
 
 
-def test_hidden_data_that_are_public_elsewhere_are_refused(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_hidden_data_that_are_public_elsewhere_are_refused(site: Site) -> None:
+    owner = site.owner()
     with site.services.database.writing() as session:
         pack = session.query(Pack).filter_by(name="alpha").one()
         for slug, public in (("open", True), ("secret", False)):
@@ -239,8 +239,8 @@ def test_hidden_data_that_are_public_elsewhere_are_refused(embedded_site: Site) 
     assert "public pool open" in page(owner, BASE).text  # the live phase tests on it too
 
 
-def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(site: Site) -> None:
+    owner = site.owner()
     gamma = make_paper_pack(site.services, "gamma")
     with site.services.database.writing() as session:
         pool = session.query(Pool).filter_by(slug="small-pool").one()
@@ -250,6 +250,6 @@ def test_a_phase_keeps_its_version_of_a_pool_and_shows_it(embedded_site: Site) -
 
 
 @pytest.mark.parametrize("word", ["banana", ""])
-def test_registration_is_one_of_three(embedded_site: Site, word: str) -> None:
-    answer = post(embedded_site.owner(), SETTINGS, **settings_form(registration=word))
+def test_registration_is_one_of_three(site: Site, word: str) -> None:
+    answer = post(site.owner(), SETTINGS, **settings_form(registration=word))
     assert ("open, approval, closed is wanted" in flash(answer)) == bool(word)

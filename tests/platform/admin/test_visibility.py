@@ -31,9 +31,8 @@ STANDINGS = (
 
 
 @pytest.fixture
-def people(embedded_site: Site) -> dict[str, Person | None]:
+def people(site: Site) -> dict[str, Person | None]:
     """One of each standing."""
-    site = embedded_site
     found: dict[str, Person | None] = {"nobody": None, "owner": site.owner(), "stranger": site.person("sam")}
     statuses = {
         "member": MemberStatus.APPROVED,
@@ -78,8 +77,7 @@ def expected(standing: str, visibility: str, opens_in: int | None, state: str) -
     return {"public": (True, True), "unlisted": (True, insider), "private": (insider, insider)}[visibility]
 
 
-def test_who_sees_what_in_every_setting(embedded_site: Site, people: dict[str, Person | None]) -> None:
-    site = embedded_site
+def test_who_sees_what_in_every_setting(site: Site, people: dict[str, Person | None]) -> None:
     wrong = []
     for visibility, opens_in, state in product(Visibility, (None, -1, 1), ("published", "draft")):
         set_up(site, visibility, opens_in=opens_in, state=state)
@@ -96,9 +94,8 @@ def test_who_sees_what_in_every_setting(embedded_site: Site, people: dict[str, P
 
 
 def test_nobody_outside_learns_that_a_private_competition_exists(
-    embedded_site: Site, people: dict[str, Person | None]
+    site: Site, people: dict[str, Person | None]
 ) -> None:
-    site = embedded_site
     set_up(site, Visibility.PRIVATE)
     stranger = people["stranger"]
     assert stranger is not None
@@ -122,8 +119,7 @@ def test_nobody_outside_learns_that_a_private_competition_exists(
     assert "private" in people["member"].call("GET", PAGE).text  # pyright: ignore[reportOptionalMemberAccess]
 
 
-def test_organizers_set_it_by_form_and_api_and_publishing_says_who_sees_it(embedded_site: Site) -> None:
-    site = embedded_site
+def test_organizers_set_it_by_form_and_api_and_publishing_says_who_sees_it(site: Site) -> None:
     owner = site.owner()
     set_up(site, Visibility.PUBLIC, state="draft")
     settings = owner.call("GET", f"{API}/manage/settings").json()
@@ -142,8 +138,7 @@ def test_organizers_set_it_by_form_and_api_and_publishing_says_who_sees_it(embed
     assert "opens 2099-01-02 08:00 UTC" in owner.call("GET", PAGE).text
 
 
-def test_the_copy_for_next_year_has_all_but_people_results_and_secrets(embedded_site: Site) -> None:
-    site = embedded_site
+def test_the_copy_for_next_year_has_all_but_people_results_and_secrets(site: Site) -> None:
     owner, pia = site.owner(), site.member("pia")
     assert pia.submit().status_code == 201
     page = {"title": "Rules", "body": "Open {{ phases.feedback.dates }}."}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,8 +137,8 @@ def test_who_was_rejected_stays_out(site: Site) -> None:
     assert refused.status_code in (403, 409) and "declined" in refused.json()["message"]
 
 
-def test_members_rejected_before_the_upgrade_are_rejected_after_it(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+def test_members_rejected_before_the_upgrade_are_rejected_after_it(empty_database: str) -> None:
+    database = Database(empty_database)
     migrate(database, "0012")
     tables = MetaData()
     with database.engine.begin() as connection:

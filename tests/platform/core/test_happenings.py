@@ -13,21 +13,21 @@ from anyshot_platform.subscribers import list_subscribers
 from tests.platform.site import Site
 
 
-def test_an_event_without_subscribers_is_an_error(embedded_site: Site) -> None:
+def test_an_event_without_subscribers_is_an_error(site: Site) -> None:
     with (
-        embedded_site.services.database.writing() as session,
+        site.services.database.writing() as session,
         pytest.raises(LookupError, match="nobody subscribes to object"),
     ):
         publish(session, object())
 
 
-def test_everything_that_judging_tells_has_somebody_who_listens(embedded_site: Site) -> None:
+def test_everything_that_judging_tells_has_somebody_who_listens(site: Site) -> None:
     told = {
         kind
         for _, kind in inspect.getmembers(happenings, inspect.isclass)
         if kind.__module__ == happenings.__name__
     }
     assert ScoresChanged in told
-    listed = list_subscribers(embedded_site.services.storage)
+    listed = list_subscribers(site.services.storage)
     assert told == set(listed)
     assert all(listed.values())

@@ -46,15 +46,15 @@ class WhileOthersWrite:
 
 
 @pytest.fixture
-def alice(embedded_site: Site) -> Person:
-    return embedded_site.person("alice", password=PASSWORD)
+def alice(sqlite_site: Site) -> Person:
+    return sqlite_site.person("alice", password=PASSWORD)
 
 
 @pytest.fixture
-def hasher(embedded_site: Site, alice: Person, monkeypatch: pytest.MonkeyPatch) -> WhileOthersWrite:
-    made = WhileOthersWrite(embedded_site)
+def hasher(sqlite_site: Site, alice: Person, monkeypatch: pytest.MonkeyPatch) -> WhileOthersWrite:
+    made = WhileOthersWrite(sqlite_site)
     monkeypatch.setattr(passwords, "_hasher", made)
-    with embedded_site.services.database.writing() as session:
+    with sqlite_site.services.database.writing() as session:
         session.get_one(User, alice.id).password_hash = made.hasher.hash(PASSWORD)
     return made
 
@@ -116,9 +116,9 @@ ACTS = {
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
 def test_others_write_while_a_password_is_hashed(
-    embedded_site: Site, alice: Person, hasher: WhileOthersWrite, act: Any
+    sqlite_site: Site, alice: Person, hasher: WhileOthersWrite, act: Any
 ) -> None:
-    answered = act(embedded_site, alice)
+    answered = act(sqlite_site, alice)
     assert answered.status_code == ACTS[act], answered.text[-500:]
     assert hasher.times >= 1
-    embedded_site.client.cookies.clear()
+    sqlite_site.client.cookies.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,8 +94,8 @@ def test_what_makes_no_score_is_not_scored_again(
     assert worker.claim() is None
 
 
-def test_measurements_of_the_last_release_become_runs_for_a_gate(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path}/old.sqlite3")
+def test_measurements_of_the_last_release_become_runs_for_a_gate(empty_database: str) -> None:
+    database = Database(empty_database)
     migrate(database, "0021")
     tables = MetaData()
     with database.engine.begin() as connection:

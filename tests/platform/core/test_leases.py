@@ -8,13 +8,19 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from anyshot_platform.alerts.service import list_open
+from anyshot_platform.competitions.service import add_member
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.queue import priorities
 from anyshot_platform.queue.models import OutboxRing, Sweep
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.sweeper import (
     FORGIVEN_SECONDS,
     Sweeper,
@@ -24,7 +30,9 @@ from anyshot_platform.sweeper import (
     take_back_lost,
     take_duty,
 )
-from tests.platform.site import Site, make_zip
+from anyshot_platform.users.models import User
+from anyshot_platform.workers.places import find_place
+from tests.platform.site import PaperWorker, Site, make_small_competition, make_zip
 from tests.services.processes import wait_until
 
 
@@ -121,14 +129,14 @@ def test_a_worker_that_stops_gives_its_lease_back(site: Site) -> None:
     assert again["run_id"] == job["run_id"]
 
 
-def test_back_off_keeps_a_failed_run_away_for_a_while(embedded_site: Site) -> None:
-    settings = embedded_site.services.settings.model_copy(update={"retry_seconds": 60.0})
-    object.__setattr__(embedded_site.services, "settings", settings)
-    embedded_site.member("alice").submit()
-    worker, job = claimed(embedded_site)
+def test_back_off_keeps_a_failed_run_away_for_a_while(site: Site) -> None:
+    settings = site.services.settings.model_copy(update={"retry_seconds": 60.0})
+    object.__setattr__(site.services, "settings", settings)
+    site.member("alice").submit()
+    worker, job = claimed(site)
     worker.fail(job, "DOCKER_ERROR")
     assert worker.claim() is None
-    run = only_run(embedded_site)
+    run = only_run(site)
     assert run.available_at > now() + timedelta(seconds=50)
 
 
@@ -240,6 +248,82 @@ def test_a_team_without_a_running_evaluation_goes_first(site: Site) -> None:
     worker = site.worker()
     order = [job["submission_id"] for _ in range(3) if (job := worker.claim()) is not None]
     assert order == [first[0], second, first[1]]
+
+
+def waits(site: Site, slug: str, count: int = 3, *, smoke: bool = False, priority: int | None = None) -> str:
+    """Another competition of the site with waiting runs; its id."""
+    phase_id = make_small_competition(site.services, site.owner_id, slug=slug)
+    with site.services.database.writing() as session:
+        phase = session.get_one(Phase, phase_id)
+        phase.quota_day, phase.quota_concurrent = None, None
+        phase.priority = phase.priority if priority is None else priority
+        add_member(session, phase.competition, session.get_one(User, site.owner_id), Role.PARTICIPANT)
+        competition_id = phase.competition_id
+    owner = site.owner()
+    for number in range(count):
+        upload = owner.upload(make_zip(salt=f"{slug}{number}"))
+        path = f"/api/v1/competitions/{slug}/phases/feedback/submissions"
+        assert owner.call("POST", path, json={"upload_id": upload}).status_code == 201
+    if smoke:
+        with site.services.database.writing() as session:
+            runs = update(Run).where(Run.competition_id == competition_id)
+            session.execute(runs.values(priority=priorities.SMOKE))
+    return competition_id
+
+
+def served(site: Site, worker: PaperWorker, count: int, *, one_at_a_time: bool) -> list[str]:
+    """The competitions of the runs that a worker claims."""
+    claimed = []
+    for _ in range(count):
+        job = worker.claim()
+        assert job is not None
+        with site.services.database.reading() as session:
+            claimed.append(session.get_one(Run, job["run_id"]).competition_id)
+        if one_at_a_time:
+            worker.complete(job, 0.5)
+    return claimed
+
+
+@pytest.mark.parametrize("one_at_a_time", [True, False])
+@pytest.mark.parametrize("smoke", [True, False])
+def test_no_competition_starves_another(site: Site, smoke: bool, one_at_a_time: bool) -> None:
+    """Not by the most that its organizers may ask for, not by many runs, not by smoke tests."""
+    greedy = waits(site, "greedy", 5, smoke=smoke, priority=priorities.ORGANIZERS_MOST)
+    modest = waits(site, "modest", 2, priority=0)
+    order = served(site, site.worker(), 4, one_at_a_time=one_at_a_time)
+    assert order.count(greedy) == order.count(modest) == 2
+
+
+def test_a_smoke_test_goes_out_of_turn(site: Site) -> None:
+    """Somebody waits for it, and it takes seconds."""
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    worker = site.worker()
+    waits(site, "first", 3)
+    served(site, worker, 1, one_at_a_time=False)
+    waits(site, "other", 3)
+    smoke = waits(site, "tried", 1, smoke=True)
+    assert served(site, worker, 1, one_at_a_time=False) == [smoke]
+
+
+def test_a_place_in_the_queue_counts_turns(site: Site) -> None:
+    """Ten runs of another competition are one run ahead of the first of this one."""
+    waits(site, "greedy", 10, priority=priorities.ORGANIZERS_MOST)
+    alice = site.member("alice")
+    alice.submit()
+    with site.services.database.reading() as session:
+        own = session.scalars(select(Run).join(Run.submission).where(Submission.user_id == alice.id)).one()
+        place = find_place(session, own)
+    assert place is not None and place.ahead == 1
+
+
+def test_no_phase_goes_before_finals_and_smoke_tests(site: Site) -> None:
+    """Organizers are told the most that they may ask for, whichever way they ask."""
+    owner, path = site.owner(), "/api/v1/competitions/small/manage/phases/feedback"
+    settings = owner.call("GET", path).json()["settings"]
+    answer = owner.call("PUT", path, json={**settings, "priority": priorities.ORGANIZERS_MOST + 1})
+    assert answer.status_code == 422
+    assert str(priorities.ORGANIZERS_MOST) in answer.text
+    assert priorities.ORGANIZERS_MOST < priorities.FINAL < priorities.SMOKE
 
 
 def test_a_worker_gets_only_what_fits_it(site: Site) -> None:

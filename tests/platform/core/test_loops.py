@@ -161,8 +161,7 @@ def test_a_mail_server_that_is_away_counts_against_no_email(site: Site) -> None:
     assert mails.send_due_emails(services) == 1
 
 
-def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(embedded_site: Site) -> None:
-    site = embedded_site
+def test_what_is_set_aside_is_tried_again_from_the_page_and_the_shell(site: Site) -> None:
     with site.services.database.writing() as session:
         for subject in ("one", "two"):
             session.add(Trouble(duty="lease", subject=subject, attempts=8, error="boom", set_aside_at=now()))

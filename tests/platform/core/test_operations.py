@@ -74,10 +74,10 @@ def test_log_lines_are_kept_once_and_shown_under_the_policy(site: Site) -> None:
     assert alice.call("GET", log, params={"after": seen[-1]["id"]}).json() == []
 
 
-def test_the_log_is_capped(embedded_site: Site) -> None:
-    settings = embedded_site.services.settings.model_copy(update={"events_max_lines": 10})
-    object.__setattr__(embedded_site.services, "settings", settings)
-    alice, worker = embedded_site.member("alice"), embedded_site.worker()
+def test_the_log_is_capped(site: Site) -> None:
+    settings = site.services.settings.model_copy(update={"events_max_lines": 10})
+    object.__setattr__(site.services, "settings", settings)
+    alice, worker = site.member("alice"), site.worker()
     shown = alice.submit().json()
     job = worker.claim()
     assert job is not None
@@ -184,8 +184,7 @@ def test_the_whole_way_with_s3(request: pytest.FixtureRequest, postgres_services
         assert site.board()["rows"][0]["score"] == 0.5
 
 
-def test_a_signed_address_works_for_its_file_and_time_only(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_signed_address_works_for_its_file_and_time_only(site: Site) -> None:
     site.member("alice").submit()
     job = site.worker().claim()
     assert job is not None
@@ -357,9 +356,9 @@ def test_webhooks_do_not_reach_inside(url: str) -> None:
         resolve(url, private_allowed=False)
 
 
-def test_emails_are_files_in_the_embedded_set_up(embedded_site: Site) -> None:
-    services = embedded_site.services
-    alice, worker = embedded_site.member("alice"), embedded_site.worker()
+def test_emails_are_files_in_the_embedded_set_up(site: Site) -> None:
+    services = site.services
+    alice, worker = site.member("alice"), site.worker()
     shown = alice.submit().json()
     job = worker.claim()
     assert job is not None
@@ -370,25 +369,25 @@ def test_emails_are_files_in_the_embedded_set_up(embedded_site: Site) -> None:
     assert "alice@example.org" in text and f"http://testserver/submissions/{shown['id']}" in text
 
 
-def test_the_broker_may_be_away(embedded_site: Site) -> None:
-    services = embedded_site.services
+def test_the_broker_may_be_away(site: Site) -> None:
+    services = site.services
     dead = services.settings.model_copy(update={"broker_url": "redis://127.0.0.1:1/0"})
     doorbell = Doorbell(dead)
     dispatched = threading.Event()
     dispatcher = Dispatcher(services.database, "test", dispatched.set)
     dispatcher.start()
-    embedded_site.member("alice").submit()
+    site.member("alice").submit()
     assert dispatched.wait(60)
     dispatcher.stop()
     send_due_rings(services.database, doorbell)
     doorbell.close()
-    assert embedded_site.worker().claim() is not None
+    assert site.worker().claim() is not None
 
 
-def test_the_doorbell_rings_over_redis(embedded_site: Site, redis_url: str) -> None:
+def test_the_doorbell_rings_over_redis(site: Site, redis_url: str) -> None:
     import redis
 
-    doorbell = Doorbell(embedded_site.services.settings.model_copy(update={"broker_url": redis_url}))
+    doorbell = Doorbell(site.services.settings.model_copy(update={"broker_url": redis_url}))
     assert doorbell.ring("0" * 32, "gpu")
     doorbell.close()
     client = redis.Redis.from_url(redis_url)
@@ -416,8 +415,8 @@ def _secret(text: str) -> object:
     return SecretStr(text)
 
 
-def test_a_resumable_upload(embedded_site: Site) -> None:
-    alice = embedded_site.member("alice")
+def test_a_resumable_upload(site: Site) -> None:
+    alice = site.member("alice")
     content = make_zip(
         {"model.py": b"class MyMetaLearner: pass\nclass MyLearner: pass\n", "w.bin": b"w" * 5000}
     )
@@ -436,20 +435,20 @@ def test_a_resumable_upload(embedded_site: Site) -> None:
     assert too_much.status_code == 413
 
 
-def test_an_upload_beyond_the_limit_is_refused_at_once(embedded_site: Site) -> None:
-    alice = embedded_site.member("alice")
+def test_an_upload_beyond_the_limit_is_refused_at_once(site: Site) -> None:
+    alice = site.member("alice")
     refused = alice.call("POST", "/api/v1/uploads", json={"filename": "x.zip", "size": 2 << 30})
     assert (refused.status_code, refused.json()["error"]) == (413, "too_large")
 
 
-def test_only_trusted_zips_without_a_sandbox(embedded_site: Site) -> None:
+def test_only_trusted_zips_without_a_sandbox(site: Site) -> None:
     import hashlib
 
     trusted = make_zip(salt="trusted")
     digests = (hashlib.sha256(trusted).hexdigest(),)
-    settings = embedded_site.services.settings.model_copy(update={"trusted_digests": digests})
-    object.__setattr__(embedded_site.services, "settings", settings)
-    alice = embedded_site.member("alice")
+    settings = site.services.settings.model_copy(update={"trusted_digests": digests})
+    object.__setattr__(site.services, "settings", settings)
+    alice = site.member("alice")
     assert alice.submit(make_zip(salt="other")).json()["error"] == "not_trusted"
     assert alice.submit(trusted).status_code == 201
 
@@ -486,13 +485,13 @@ def test_json_logs_carry_what_is_known() -> None:
     )
 
 
-def test_no_quota_means_no_quota(embedded_site: Site) -> None:
+def test_no_quota_means_no_quota(site: Site) -> None:
     """An explicit None stays None, and a phase that says nothing has the usual quotas."""
     from anyshot_platform.phases.models import Phase
 
     shared = {"competition_id": "", "name": "x", "starts_at": now()}
-    with embedded_site.services.database.writing() as session:
-        shared["competition_id"] = embedded_site.competition(session).id
+    with site.services.database.writing() as session:
+        shared["competition_id"] = site.competition(session).id
         free = Phase(**shared, slug="free", quota_day=None, quota_phase=None, quota_concurrent=None)
         usual = Phase(**shared, slug="usual")
         session.add_all([free, usual])

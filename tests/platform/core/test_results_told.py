@@ -37,8 +37,7 @@ def _mails(site: Site, name: str) -> Sequence[Email]:
         ).all()
 
 
-def test_a_mail_carries_score_interval_rank_and_competition(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_mail_carries_score_interval_rank_and_competition(site: Site) -> None:
     _score(site, _member(site, "bob"), 0.75)
     _score(site, _member(site, "alice"), 0.5)
     (mail,) = _mails(site, "alice")
@@ -50,8 +49,8 @@ def test_a_mail_carries_score_interval_rank_and_competition(embedded_site: Site)
     assert "rank 2 of 2" in note.body
 
 
-def test_a_mail_about_a_failure_has_its_reason(embedded_site: Site) -> None:
-    site, alice = embedded_site, _member(embedded_site, "alice")
+def test_a_mail_about_a_failure_has_its_reason(site: Site) -> None:
+    alice = _member(site, "alice")
     alice.submit()
     worker = site.worker()
     job = worker.claim()
@@ -60,8 +59,8 @@ def test_a_mail_about_a_failure_has_its_reason(embedded_site: Site) -> None:
     assert mail.subject == "Submission 1 (submission.zip) failed" and "ValueError: seven" in mail.body
 
 
-def test_a_smoke_test_is_not_called_scored(embedded_site: Site) -> None:
-    site, alice = embedded_site, _member(embedded_site, "alice")
+def test_a_smoke_test_is_not_called_scored(site: Site) -> None:
+    alice = _member(site, "alice")
     site.offer_smoke_tests()
     site.set_phase(smoke_tasks=3)
     _score(site, alice, 0.25, smoke=True)
@@ -79,10 +78,8 @@ def test_a_smoke_test_is_not_called_scored(embedded_site: Site) -> None:
         ({"needs_publishing": True}, "Submission 1 (submission.zip) is scored"),
     ],
 )
-def test_a_mail_tells_no_more_than_the_page(
-    embedded_site: Site, hidden: dict[str, object], words: str
-) -> None:
-    embedded_site.set_phase(**hidden)
-    _score(embedded_site, _member(embedded_site, "alice"), 0.5)
-    (mail,) = _mails(embedded_site, "alice")
+def test_a_mail_tells_no_more_than_the_page(site: Site, hidden: dict[str, object], words: str) -> None:
+    site.set_phase(**hidden)
+    _score(site, _member(site, "alice"), 0.5)
+    (mail,) = _mails(site, "alice")
     assert mail.subject == words and "rank" not in mail.body and (words[-5:] in mail.body)

@@ -157,8 +157,8 @@ def test_codes_are_not_guessed(site: Site) -> None:
     assert statuses == [401] * limit + [429]
 
 
-def test_the_secret_is_not_in_the_database(embedded_site: Site) -> None:
-    site = embedded_site
+def test_the_secret_is_not_in_the_database(sqlite_site: Site) -> None:
+    site = sqlite_site
     alice = site.person("alice")
     secret, recovery = enrol(site, alice)
     home = site.services.settings.home

@@ -164,19 +164,17 @@ def add_leagues(site: Site, way: Pages) -> None:
 
 @pytest.fixture(params=[Pages, Commands])
 def way(
-    request: pytest.FixtureRequest, embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Pages]:
     """The pages, or the command line."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    with opened(request.param, embedded_site, tmp_path, SLUG) as made:
+    with opened(request.param, site, tmp_path, SLUG) as made:
         yield made
 
 
 @pytest.mark.slow("seven submissions, five datasets each, three times in the final: 125 parts of runs")
-def test_the_whole_competition(
-    embedded_site: Site, way: Pages, packs: dict[str, list[Path]], tmp_path: Path
-) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_the_whole_competition(site: Site, way: Pages, packs: dict[str, list[Path]], tmp_path: Path) -> None:
+    owner = site.owner()
     worker = make_worker(site, tmp_path, lambda job: known(site, job))
     people = {name: site.person(name) for name in {method.split()[0] for method in PLAN} | {"ben", "lea"}}
     make_pools(site, packs)

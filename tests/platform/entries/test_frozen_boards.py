@@ -16,11 +16,6 @@ MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
 
 @pytest.fixture
-def site(embedded_site: Site) -> Site:
-    return embedded_site
-
-
-@pytest.fixture
 def worker(site: Site) -> PaperWorker:
     return site.worker()
 

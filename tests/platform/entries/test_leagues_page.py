@@ -29,10 +29,10 @@ BACK = "Back to the phase&#39;s rule"
 
 
 @pytest.fixture
-def address(embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def address(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The site on loopback, for the command line."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    with served(embedded_site.app, free_port()) as where:
+    with served(site.app, free_port()) as where:
         yield where
 
 
@@ -48,8 +48,8 @@ def offered(text: str) -> list[tuple[str, str]]:
     return re.findall(r'<option value="(\w+)"(?: selected)?>(no\. \d+: [\d.]+)', " ".join(text.split()))
 
 
-def test_a_team_chooses_from_its_scored_submissions_and_goes_back(embedded_site: Site) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_a_team_chooses_from_its_scored_submissions_and_goes_back(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
     first = scored(worker, ada, 0.6)
     last = scored(worker, ada, 0.2)
     scored(worker, ada, 0.4, leagues=["scratch"])
@@ -71,8 +71,8 @@ def test_a_team_chooses_from_its_scored_submissions_and_goes_back(embedded_site:
     assert BACK not in page(ada, PAGE).text
 
 
-def test_what_an_upload_would_do_is_said_while_one_can_come(embedded_site: Site) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_what_an_upload_would_do_is_said_while_one_can_come(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
     scored(worker, ada, 0.6)
     assert "A new submission in this league replaces it" in page(ada, PAGE).text
     with site.services.database.writing() as session:
@@ -80,8 +80,8 @@ def test_what_an_upload_would_do_is_said_while_one_can_come(embedded_site: Site)
     assert "A new submission" not in page(ada, PAGE).text
 
 
-def test_what_cannot_count_is_not_offered_and_refused_in_words(embedded_site: Site) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_what_cannot_count_is_not_offered_and_refused_in_words(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
     bad = scored(worker, ada, 0.9)
     good = scored(worker, ada, 0.2)
     site.set_phase(team_chooses=True)
@@ -105,10 +105,8 @@ def test_what_cannot_count_is_not_offered_and_refused_in_words(embedded_site: Si
         (BoardShows.LAST_ABOVE_GATE, "replaces it if it beats the gate."),
     ],
 )
-def test_before_an_upload_its_page_says_what_it_replaces(
-    embedded_site: Site, shows: BoardShows, does: str
-) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_before_an_upload_its_page_says_what_it_replaces(site: Site, shows: BoardShows, does: str) -> None:
+    worker, ada = site.worker(), site.member("ada")
     scored(worker, site.member("eve"), 0.7)
     assert "counts here now" not in page(ada, UPLOAD).text
     scored(worker, ada, 0.5)
@@ -124,8 +122,8 @@ def first_id(person: Person) -> str:
     return person.call("GET", "/api/v1/competitions/small/phases/feedback/entries").json()[0]["submission"]
 
 
-def test_hidden_scores_and_boards_are_hidden_there_too(embedded_site: Site) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_hidden_scores_and_boards_are_hidden_there_too(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
     scored(worker, ada, 0.512)
     site.set_phase(team_chooses=True, scores_visible=False, board_audience=Audience.ORGANIZERS)
     for path in (PAGE, UPLOAD):
@@ -135,8 +133,8 @@ def test_hidden_scores_and_boards_are_hidden_there_too(embedded_site: Site) -> N
     assert (entry["score"], entry["rank"], entry["choices"][0]["score"]) == (None, None, None)
 
 
-def test_the_command_line_says_the_same(embedded_site: Site, address: str, tmp_path: Path) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_the_command_line_says_the_same(site: Site, address: str, tmp_path: Path) -> None:
+    worker, ada = site.worker(), site.member("ada")
     first = scored(worker, ada, 0.6)
     scored(worker, ada, 0.2)
     site.set_phase(team_chooses=True)
@@ -152,8 +150,8 @@ def test_the_command_line_says_the_same(embedded_site: Site, address: str, tmp_p
     assert said.index("Your entry in") < said.index("/3 is queued")
 
 
-def test_a_score_costs_as_many_queries_with_many_leagues_as_with_one(embedded_site: Site) -> None:
-    site, worker, ada = embedded_site, embedded_site.worker(), embedded_site.member("ada")
+def test_a_score_costs_as_many_queries_with_many_leagues_as_with_one(site: Site) -> None:
+    worker, ada = site.worker(), site.member("ada")
     wanted = [f"asking-{number}" for number in range(8)]
     for slug in wanted:
         add_league(site, slug, every_member_qualifies=True)

@@ -33,11 +33,11 @@ PEOPLE = f"/api/v1/competitions/{SLUG}/manage/people"
 
 
 @pytest.fixture
-def site(embedded_site: Site) -> Site:
+def site(site: Site) -> Site:
     """The competition has teams of three."""
-    with embedded_site.services.database.writing() as session:
-        embedded_site.competition(session).team_size = 3
-    return embedded_site
+    with site.services.database.writing() as session:
+        site.competition(session).team_size = 3
+    return site
 
 
 def team_up(captain: Person, other: Person, *, accepted: bool = True) -> None:

@@ -38,8 +38,8 @@ def ids(owner: Person, team: str, league: str) -> str:
     return found[0]["id"]
 
 
-def test_the_list_has_every_entry_with_its_state_and_history(embedded_site: Site) -> None:
-    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+def test_the_list_has_every_entry_with_its_state_and_history(site: Site) -> None:
+    worker, owner = site.worker(), site.owner()
     women(site)
     ada, bob = site.member("ada"), site.member("bob")
     scored(worker, ada, 0.5, leagues=["free", "women"])
@@ -59,8 +59,8 @@ def test_the_list_has_every_entry_with_its_state_and_history(embedded_site: Site
     assert page(ada, PAGE).status_code == 403
 
 
-def test_acts_of_the_list_are_about_the_team_where_the_league_asks(embedded_site: Site) -> None:
-    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+def test_acts_of_the_list_are_about_the_team_where_the_league_asks(site: Site) -> None:
+    worker, owner = site.worker(), site.owner()
     women(site)
     ada = site.member("ada")
     scored(worker, ada, 0.5, leagues=["women"])
@@ -78,8 +78,8 @@ def test_acts_of_the_list_are_about_the_team_where_the_league_asks(embedded_site
     assert (names(site, "women"), rows(owner)) == ([], [("ada", "Women", "refused")])
 
 
-def test_elsewhere_they_are_about_the_submission_and_are_undone(embedded_site: Site) -> None:
-    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+def test_elsewhere_they_are_about_the_submission_and_are_undone(site: Site) -> None:
+    worker, owner = site.worker(), site.owner()
     ada = site.member("ada")
     scored(worker, ada, 0.5, leagues=["scratch", "free"])
     scratch, free = ids(owner, "ada", "scratch"), ids(owner, "ada", "free")
@@ -99,17 +99,17 @@ def test_elsewhere_they_are_about_the_submission_and_are_undone(embedded_site: S
 
 
 @pytest.mark.parametrize("deed", ["refuse", "disqualify"])
-def test_a_team_is_not_put_out_without_a_reason(embedded_site: Site, deed: str) -> None:
-    owner, ada = embedded_site.owner(), embedded_site.member("ada")
-    scored(embedded_site.worker(), ada, 0.5, leagues=["free"])
+def test_a_team_is_not_put_out_without_a_reason(site: Site, deed: str) -> None:
+    owner, ada = site.owner(), site.member("ada")
+    scored(site.worker(), ada, 0.5, leagues=["free"])
     said = {"ids": [ids(owner, "ada", "free")], "deed": deed, "reason": "  "}
     refused = owner.call("POST", f"{API}/acts", json=said)
     assert (refused.status_code, refused.json()["message"]) == (422, "Give the reason: the team sees it.")
-    assert names(embedded_site, "free") == [("ada", 0.5)]
+    assert names(site, "free") == [("ada", 0.5)]
 
 
-def test_entries_of_another_competition_are_not_ones_own_to_judge(embedded_site: Site) -> None:
-    site, bob = embedded_site, embedded_site.person("bob")
+def test_entries_of_another_competition_are_not_ones_own_to_judge(site: Site) -> None:
+    bob = site.person("bob")
     scored(site.worker(), site.member("ada"), 0.5, leagues=["free"])
     assert post(bob, "/organize/new", title="Bobs", slug="bobs").status_code == 303
     entry = ids(site.owner(), "ada", "free")
@@ -120,10 +120,10 @@ def test_entries_of_another_competition_are_not_ones_own_to_judge(embedded_site:
 
 
 def test_the_command_line_lists_and_acts_alike(
-    embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    site, worker, owner = embedded_site, embedded_site.worker(), embedded_site.owner()
+    worker, owner = site.worker(), site.owner()
     women(site)
     ada = site.member("ada")
     scored(worker, ada, 0.5, leagues=["women"])

@@ -62,9 +62,9 @@ def test_gates_leagues_and_prizes_of_2022() -> None:
 
 
 @pytest.fixture
-def olga(embedded_site: Site) -> Person:
+def olga(site: Site) -> Person:
     """The owner of the competition of 2022, imported by the page."""
-    olga = embedded_site.owner()
+    olga = site.owner()
     assert post(olga, "/organize/import", ready=PAPERS[0]).status_code == 200
     return olga
 
@@ -74,7 +74,7 @@ API = "/api/v1/competitions/cross-domain-metadl-2022/manage/baselines"
 WORDS = "“MetaDelta++, pretrained” is not run: it starts from the pretrained weights resnet18.pt"
 
 
-def test_without_the_weights_the_row_says_so_and_nothing_runs(embedded_site: Site, olga: Person) -> None:
+def test_without_the_weights_the_row_says_so_and_nothing_runs(site: Site, olga: Person) -> None:
     shown = page(olga, MANAGE).text
     assert WORDS in shown and shown.count("is not run") == 6
     for deed in ("run", "measure"):
@@ -83,16 +83,16 @@ def test_without_the_weights_the_row_says_so_and_nothing_runs(embedded_site: Sit
     assert (refused.status_code, WORDS in refused.json()["message"]) == (409, True)
     rows = {row["key"]: row["not_run"] for row in olga.call("GET", API).json()}
     assert (WORDS in rows["metadelta-pretrained"], rows["metadelta"]) == (True, "")
-    with embedded_site.services.database.reading() as session:
+    with site.services.database.reading() as session:
         assert session.query(Submission).count() == 0
 
 
 @pytest.mark.parametrize(("league", "number"), [("free-style", 6), ("meta-learning", 0)])
 def test_the_public_board_names_the_baselines_that_are_not_run(
-    embedded_site: Site, olga: Person, league: str, number: int
+    site: Site, olga: Person, league: str, number: int
 ) -> None:
-    open_it(embedded_site, PAPERS[0])
-    visitor, where = embedded_site.person("vera"), "/competitions/cross-domain-metadl-2022"
+    open_it(site, PAPERS[0])
+    visitor, where = site.person("vera"), "/competitions/cross-domain-metadl-2022"
     shown = page(visitor, f"{where}/leaderboard?phase=feedback&league={league}").text
     board = f"/api/v1{where}/phases/feedback/leaderboard?league={league}"
     words = visitor.call("GET", board).json()["baselines_not_run"]
@@ -121,13 +121,13 @@ def test_the_phases_of_2021() -> None:
     }
 
 
-def test_with_the_weights_they_go_into_the_zip(embedded_site: Site, olga: Person, tmp_path: Path) -> None:
+def test_with_the_weights_they_go_into_the_zip(site: Site, olga: Person, tmp_path: Path) -> None:
     for name in ("resnet18.pt", "ours.pt"):
         (tmp_path / name).write_bytes(b"weights")
-    services = embedded_site.services
+    services = site.services
     settings = services.settings.model_copy(update={"weights_folder": tmp_path})
     services = replace(services, settings=settings)
-    embedded_site.app.state.services = services
+    site.app.state.services = services
     assert "is not run" not in page(olga, MANAGE).text
     with services.database.writing() as session:
         row = session.query(Baseline).filter_by(slug="metadelta-pretrained").one()
@@ -164,10 +164,10 @@ def test_a_baseline_cannot_promise_weights_that_it_does_not_name() -> None:
     ],
 )
 def test_a_baseline_runs_with_any_settings_that_it_has_and_says_which_it_lacks(
-    embedded_site: Site, olga: Person, name: str, words: str
+    site: Site, olga: Person, name: str, words: str
 ) -> None:
     spec = BaselineSpec(key="a", title="A", builtin="prototypical-networks", settings=name)
-    with embedded_site.services.database.writing() as session:
+    with site.services.database.writing() as session:
         row = session.query(Baseline).filter_by(slug="prototypical-networks").one()
         row.settings, row.digest = spec.settings, None
     told = next(row for row in olga.call("GET", API).json() if row["key"] == "prototypical-networks")[

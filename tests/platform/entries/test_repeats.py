@@ -30,11 +30,6 @@ __all__ = ["final"]
 OURS, THEIRS = "TASK_SERVER_BUG", "RUNTIME_ERROR"
 
 
-@pytest.fixture
-def site(embedded_site: Site) -> Site:
-    return embedded_site
-
-
 @dataclass
 class Played:
     """A launched final of two runs, of ada and of whoever else was named."""

@@ -18,8 +18,8 @@ CLOSED = "“Feedback” is closed: what was withdrawn stays withdrawn."
 
 
 @pytest.fixture
-def worker(embedded_site: Site) -> PaperWorker:
-    return embedded_site.worker()
+def worker(site: Site) -> PaperWorker:
+    return site.worker()
 
 
 def withdraw(person: Person, submission: str) -> None:
@@ -32,30 +32,30 @@ def states(person: Person) -> list[tuple[str, int, str]]:
 
 
 def test_while_the_phase_is_open_an_earlier_one_moves_up_and_it_can_be_put_back(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
-    ada = embedded_site.member("ada")
+    ada = site.member("ada")
     scored(worker, ada, 0.9)
     last = scored(worker, ada, 0.2)
     asked = page(ada, f"/submissions/{last}/withdraw").text
     assert "You can put it back while the phase is open." in asked and FOR_GOOD not in asked
     assert post(ada, f"/submissions/{last}/withdraw").status_code == 303
-    assert names(embedded_site, "free") == [("ada", 0.9)]
+    assert names(site, "free") == [("ada", 0.9)]
     assert "Put it back" in page(ada, f"/submissions/{last}").text
     assert post(ada, f"/submissions/{last}/restore").status_code == 303
-    assert names(embedded_site, "free") == [("ada", 0.2)]
+    assert names(site, "free") == [("ada", 0.2)]
     withdraw(ada, last)
     back = ada.call("POST", f"/api/v1/submissions/{last}/restore")
     assert (back.status_code, back.json()["withdrawn"]) == (200, False)
-    assert names(embedded_site, "free") == [("ada", 0.2)]
+    assert names(site, "free") == [("ada", 0.2)]
 
 
 @pytest.mark.parametrize("how", ["by the clock", "by hand"])
 def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(
-    embedded_site: Site, worker: PaperWorker, how: str
+    site: Site, worker: PaperWorker, how: str
 ) -> None:
     """Else a team would look at its scores and turn `the last counts` into `the best counts`."""
-    site, ada = embedded_site, embedded_site.member("ada")
+    ada = site.member("ada")
     scored(worker, ada, 0.9)
     last = scored(worker, ada, 0.2)
     if how == "by hand":
@@ -82,9 +82,9 @@ def page_of_refusal(person: Person, submission: str) -> str:
 
 
 def test_closing_once_more_does_not_move_the_close_behind_a_withdrawal(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
-    site, ada = embedded_site, embedded_site.member("ada")
+    ada = site.member("ada")
     site.set_phase(ends_at=None)
     scored(worker, ada, 0.9)
     last = scored(worker, ada, 0.2)
@@ -99,10 +99,8 @@ def test_closing_once_more_does_not_move_the_close_behind_a_withdrawal(
     assert names(site, "free") == []
 
 
-def test_withdrawing_before_and_restoring_after_the_close_is_refused(
-    embedded_site: Site, worker: PaperWorker
-) -> None:
-    site, ada = embedded_site, embedded_site.member("ada")
+def test_withdrawing_before_and_restoring_after_the_close_is_refused(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
     scored(worker, ada, 0.2)
     best = scored(worker, ada, 0.9)
     withdraw(ada, best)
@@ -122,8 +120,8 @@ def test_what_was_withdrawn_after_the_close_enters_no_final(final: Site) -> None
     assert not row["enters"] and "withdrew" in " ".join(row["reasons"]), row
 
 
-def test_a_phase_that_opens_again_gives_the_choice_back(embedded_site: Site, worker: PaperWorker) -> None:
-    site, ada = embedded_site, embedded_site.member("ada")
+def test_a_phase_that_opens_again_gives_the_choice_back(site: Site, worker: PaperWorker) -> None:
+    ada = site.member("ada")
     last = scored(worker, ada, 0.2)
     end_feedback(site)
     withdraw(ada, last)
@@ -133,10 +131,10 @@ def test_a_phase_that_opens_again_gives_the_choice_back(embedded_site: Site, wor
 
 
 def test_after_the_close_a_team_cannot_cancel_what_it_uploaded_in_time(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
     """Else it would look at how the last one runs, and let an earlier one stand: the choice ends with the phase."""
-    site, ada = embedded_site, embedded_site.member("ada")
+    ada = site.member("ada")
     scored(worker, ada, 0.9)
     last = ada.submit(make_zip(salt="last")).json()["id"]
     job = worker.claim()
@@ -156,19 +154,19 @@ def test_after_the_close_a_team_cannot_cancel_what_it_uploaded_in_time(
 
 
 def test_while_the_phase_is_open_a_team_cancels_and_the_earlier_one_stands(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
-    ada = embedded_site.member("ada")
+    ada = site.member("ada")
     scored(worker, ada, 0.9)
     last = ada.submit(make_zip(salt="last")).json()["id"]
     assert ada.call("POST", f"/api/v1/submissions/{last}/cancel").json()["status"] == "cancelled"
-    assert names(embedded_site, "free") == [("ada", 0.9)]
+    assert names(site, "free") == [("ada", 0.9)]
 
 
 def test_after_the_close_organizers_cancel_what_hangs_and_teams_their_smoke_tests(
-    embedded_site: Site, worker: PaperWorker
+    site: Site, worker: PaperWorker
 ) -> None:
-    site, ada = embedded_site, embedded_site.member("ada")
+    ada = site.member("ada")
     site.offer_smoke_tests()
     last, smoke = (ada.submit(make_zip(salt=str(test)), smoke=test).json()["id"] for test in (False, True))
     end_feedback(site)

@@ -19,8 +19,9 @@ from anyshot_platform.leaderboards.memo import forget_all
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
-from tests.platform.conftest import make_settings
+from tests.platform.conftest import Databases, make_settings, postgres_database
 from tests.platform.web.scene import Scene, make_scene
+from tests.services.databases import PostgresServer
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -51,38 +52,64 @@ def _no_finding_of_another_copy() -> None:
     forget_all()
 
 
+@dataclass(frozen=True)
+class MadeScene:
+    """The scene as it is copied for each test: making it takes seconds, copying none."""
+
+    home: Path
+    template: str
+    scene: Scene
+
+
 @pytest.fixture(scope="session")
-def made_scene(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> tuple[Path, Scene]:
-    """The scene in a folder of its own, to be copied: making it takes seconds, copying none."""
-    home = tmp_path_factory.mktemp("scene")
-    shutil.copy(migrated_sqlite, home / "anyshot.sqlite3")
-    services = make_services(make_settings(home))
+def scene_on_sqlite(tmp_path_factory: pytest.TempPathFactory, migrated_sqlite: Path) -> MadeScene:
+    """The scene in a file."""
+    home, template = tmp_path_factory.mktemp("scene"), tmp_path_factory.mktemp("template") / "scene.sqlite3"
+    shutil.copy(migrated_sqlite, template)
+    services = make_services(make_settings(home, database_url=f"sqlite:///{template}"))
     with services.database.writing() as session:
         scene = make_scene(session, services.storage)
     with services.database.engine.connect() as connection:
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     services.database.dispose()
-    return home, scene
+    return MadeScene(home, str(template), scene)
+
+
+@pytest.fixture(scope="session")
+def scene_on_postgres(
+    tmp_path_factory: pytest.TempPathFactory, postgres_server: PostgresServer, migrated_postgres: str
+) -> Iterator[MadeScene]:
+    """The scene in a database of the run's server."""
+    home = tmp_path_factory.mktemp("scene")
+    with postgres_database(postgres_server, migrated_postgres) as url:
+        services = make_services(make_settings(home, database_url=url))
+        with services.database.writing() as session:
+            scene = make_scene(session, services.storage)
+        services.database.dispose()
+        yield MadeScene(home, url.rsplit("/", 1)[1], scene)
 
 
 @pytest.fixture
-def scene_services(tmp_path: Path, made_scene: tuple[Path, Scene]) -> Iterator[Services]:
+def made_scene(request: pytest.FixtureRequest, database_kind: str) -> MadeScene:
+    """The scene in the test's kind of database."""
+    return request.getfixturevalue(f"scene_on_{database_kind}")
+
+
+@pytest.fixture
+def scene_services(tmp_path: Path, databases: Databases, made_scene: MadeScene) -> Services:
     """Services on a fresh copy of the scene; its port is free."""
-    home = tmp_path / "home"
-    shutil.copytree(made_scene[0], home)
-    port = free_port()
-    services = make_services(make_settings(home, base_url=f"http://127.0.0.1:{port}", port=port))
-    yield services
-    services.database.dispose()
+    home, port = tmp_path / "home", free_port()
+    shutil.copytree(made_scene.home, home)
+    return databases.services(home, made_scene.template, base_url=f"http://127.0.0.1:{port}", port=port)
 
 
 @pytest.fixture
-def live(scene_services: Services, made_scene: tuple[Path, Scene]) -> Iterator[LiveSite]:
+def live(scene_services: Services, made_scene: MadeScene) -> Iterator[LiveSite]:
     """The scene, served."""
     settings = scene_services.settings
     with served(create_app(settings, scene_services), settings.port):
-        yield LiveSite(settings.base_url, scene_services, made_scene[1])
+        yield LiveSite(settings.base_url, scene_services, made_scene.scene)
 
 
 @dataclass
@@ -127,6 +154,6 @@ def visitor(scene_services: Services) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def scene(made_scene: tuple[Path, Scene]) -> Scene:
+def scene(made_scene: MadeScene) -> Scene:
     """What is on the site."""
-    return made_scene[1]
+    return made_scene.scene

@@ -50,28 +50,28 @@ def _send(site: Site, person: Person, action: str, **fields: str) -> Response:
     return answer
 
 
-def test_a_smoke_test_ends_with_score_time_and_what_the_phase_would_take(embedded_site: Site) -> None:
-    alice = embedded_site.member("alice")
-    embedded_site.set_version(run_seconds=60.0)
-    shown = _smoked(embedded_site, alice)
+def test_a_smoke_test_ends_with_score_time_and_what_the_phase_would_take(site: Site) -> None:
+    alice = site.member("alice")
+    site.set_version(run_seconds=60.0)
+    shown = _smoked(site, alice)
     assert shown["smoke"]["score"] == 0.4 and shown["smoke"]["tasks"] == 2 and shown["smoke"]["fits"] is True
     assert (
         "(2.0 s a task) the 10 tasks of the phase take 20 s of the budget of 1 min"
         in shown["smoke"]["projection"]
     )
-    page = _page(embedded_site, alice, f"/submissions/{shown['id']}")
+    page = _page(site, alice, f"/submissions/{shown['id']}")
     assert "Your code works" in page and "0.400" in page and "3.0 GiB" in page
     assert "leaves 40 s for meta-training" in page and "Submit this zip for scoring" in page
 
 
-def test_a_smoke_test_that_is_too_slow_for_the_phase_says_so(embedded_site: Site) -> None:
-    embedded_site.set_version(run_seconds=60.0)
-    shown = _smoked(embedded_site, embedded_site.member("alice"), seconds=14.0)
+def test_a_smoke_test_that_is_too_slow_for_the_phase_says_so(site: Site) -> None:
+    site.set_version(run_seconds=60.0)
+    shown = _smoked(site, site.member("alice"), seconds=14.0)
     assert shown["smoke"]["fits"] is False and "more than the budget" in shown["smoke"]["projection"]
 
 
-def test_the_button_of_a_smoke_test_submits_that_very_zip_without_an_upload(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_the_button_of_a_smoke_test_submits_that_very_zip_without_an_upload(site: Site) -> None:
+    alice = site.member("alice")
     shown = _smoked(site, alice)
     page = _page(site, alice, f"/submissions/{shown['id']}")
     form = page[page.index('<form method="post" action="/competitions/small/phases/feedback/submit"') :]
@@ -89,8 +89,7 @@ def test_the_button_of_a_smoke_test_submits_that_very_zip_without_an_upload(embe
         assert session.scalar(select(func.count()).select_from(Upload)) == before
 
 
-def test_a_zip_is_taken_again_by_its_digest_for_its_own_team_alone(embedded_site: Site) -> None:
-    site = embedded_site
+def test_a_zip_is_taken_again_by_its_digest_for_its_own_team_alone(site: Site) -> None:
     alice, bob = site.member("alice"), site.member("bob")
     digest = alice.submit().json()["digest"]
     again = alice.call("POST", _PATH, json={"digest": digest, "comment": "once more"})
@@ -104,24 +103,24 @@ def test_a_zip_is_taken_again_by_its_digest_for_its_own_team_alone(embedded_site
         assert session.scalar(select(func.count()).select_from(Submission)) == 2
 
 
-def test_a_zip_that_is_taken_again_costs_quota_and_meets_every_rule(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_a_zip_that_is_taken_again_costs_quota_and_meets_every_rule(site: Site) -> None:
+    alice = site.member("alice")
     site.set_phase(quota_day=1)
     digest = alice.submit().json()["digest"]
     refused = alice.call("POST", _PATH, json={"digest": digest})
     assert (refused.status_code, refused.json()["error"]) == (429, "quota_used_up")
 
 
-def test_a_submission_lists_all_runs_of_its_zip(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_a_submission_lists_all_runs_of_its_zip(site: Site) -> None:
+    alice = site.member("alice")
     shown = _smoked(site, alice)
     second = alice.call("POST", _PATH, json={"digest": shown["digest"]}).json()
     page = _page(site, alice, f"/submissions/{shown['id']}")
     assert "2 submissions of this zip" in page and f'href="/submissions/{second["id"]}"' in page
 
 
-def test_the_form_shows_the_zip_that_is_here_already(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_the_form_shows_the_zip_that_is_here_already(site: Site) -> None:
+    alice = site.member("alice")
     shown = _smoked(site, alice)
     form = f"/competitions/{SLUG}/phases/feedback/submit?again="
     page = _page(site, alice, form + shown["digest"])
@@ -131,8 +130,8 @@ def test_the_form_shows_the_zip_that_is_here_already(embedded_site: Site) -> Non
     assert 'type="file"' in unknown and 'name="again"' not in unknown
 
 
-def test_only_the_team_is_offered_to_submit_again(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_only_the_team_is_offered_to_submit_again(site: Site) -> None:
+    alice = site.member("alice")
     shown = _smoked(site, alice)
     page = _page(site, site.owner(), f"/submissions/{shown['id']}")
     assert "Your code works" in page and "Submit this zip" not in page

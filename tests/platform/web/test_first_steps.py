@@ -17,8 +17,7 @@ def _steps(site: Site, person: Person | None) -> dict[str, bool]:
     return {" ".join(title.split()): state == "done" for state, title in found}
 
 
-def test_the_steps_tick_themselves_off_until_the_first_score(embedded_site: Site) -> None:
-    site = embedded_site
+def test_the_steps_tick_themselves_off_until_the_first_score(site: Site) -> None:
     site.offer_smoke_tests()
     site.set_phase(smoke_tasks=2)
     alice, worker = site.member("alice"), site.worker()
@@ -36,8 +35,8 @@ def test_the_steps_tick_themselves_off_until_the_first_score(embedded_site: Site
     assert _steps(site, alice) == {}
 
 
-def test_only_participants_of_an_open_phase_get_the_list(embedded_site: Site) -> None:
-    site, alice = embedded_site, embedded_site.member("alice")
+def test_only_participants_of_an_open_phase_get_the_list(site: Site) -> None:
+    alice = site.member("alice")
     assert _steps(site, None) == {} and _steps(site, site.person("paul")) == {}
     assert "Pass a smoke test" not in _steps(site, alice)
     site.set_phase(accepts_uploads=False)

@@ -58,19 +58,17 @@ CASES = {
 
 
 @pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest, embedded_site: Site) -> tuple[Site, Case, list[Person], list[str]]:
+def case(request: pytest.FixtureRequest, site: Site) -> tuple[Site, Case, list[Person], list[str]]:
     made = CASES[request.param]
-    embedded_site.set_version(tasks=len(made.upper))
-    embedded_site.set_phase(tasks_visible=True)
-    worker, people, ids = embedded_site.worker(), [], []
+    site.set_version(tasks=len(made.upper))
+    site.set_phase(tasks_visible=True)
+    worker, people, ids = site.worker(), [], []
     for name, found in (("ada", made.upper), ("bob", made.lower)):
-        people.append(embedded_site.member(name))
+        people.append(site.member(name))
         assert people[-1].submit().status_code == 201
         ids.append(finish_with_table(worker, found))
-    assert [embedded_site.submission(one).status for one in ids] == ["finished"] * 2, (
-        "results that can be true"
-    )
-    return embedded_site, made, people, ids
+    assert [site.submission(one).status for one in ids] == ["finished"] * 2, "results that can be true"
+    return site, made, people, ids
 
 
 def test_every_exit_says_the_same_of_a_pair(case: tuple[Site, Case, list[Person], list[str]]) -> None:

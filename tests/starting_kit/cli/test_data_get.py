@@ -22,16 +22,13 @@ from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixt
     call,
     folder,
     logged_in,
-    migrated_sqlite,
-    site,
-    sqlite_services,
 )
 
 NAMES = ("BIRDS", "LEAVES", "SIGNS")
 
 
 @pytest.fixture
-def packs(site: Site, tmp_path: Path) -> dict[str, Path]:  # noqa: F811
+def packs(site: Site, tmp_path: Path) -> dict[str, Path]:
     """Three public training datasets, two hidden ones to test on."""
     made = {}
     for place, name in enumerate((*NAMES, "SECRET-A", "SECRET-B")):
@@ -57,7 +54,7 @@ def packs(site: Site, tmp_path: Path) -> dict[str, Path]:  # noqa: F811
 
 
 def test_the_public_data_come_with_split_and_checksums_and_a_dry_run_takes_them(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
     packs: dict[str, Path],
@@ -101,7 +98,7 @@ class MyLearner:
 
 
 def test_a_broken_download_goes_on_and_a_damaged_file_is_fetched_again(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
     packs: dict[str, Path],
@@ -122,7 +119,7 @@ def test_a_broken_download_goes_on_and_a_damaged_file_is_fetched_again(
     assert (part.status_code, part.content) == (206, content[5000:5010])
 
 
-def test_hidden_data_have_no_name_no_picture_and_no_download(site: Site, packs: dict[str, Path]) -> None:  # noqa: F811
+def test_hidden_data_have_no_name_no_picture_and_no_download(site: Site, packs: dict[str, Path]) -> None:
     """Not on the page, not in the JSON, not by a digest that somebody knows."""
     pia, owner = site.member("pia"), site.owner()
     page = pia.call("GET", f"/competitions/{SLUG}/data").text
@@ -140,7 +137,7 @@ def test_hidden_data_have_no_name_no_picture_and_no_download(site: Site, packs: 
 
 
 def test_the_tab_shows_licence_checksum_classes_and_picture_of_what_is_public(
-    site: Site,  # noqa: F811
+    site: Site,
     packs: dict[str, Path],
 ) -> None:
     pia = site.member("pia")
@@ -170,7 +167,7 @@ def test_nothing_public_is_said_and_is_a_failure(site: Site, address: str, folde
 
 
 def test_the_command_that_repeats_a_run_gets_the_competitions_data_first(
-    site: Site,  # noqa: F811
+    site: Site,
     packs: dict[str, Path],
 ) -> None:
     pia, worker = site.member("pia"), site.worker()

@@ -17,14 +17,11 @@ from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixt
     address,
     call,
     folder,
-    migrated_sqlite,
-    site,
-    sqlite_services,
 )
 
 
 def test_a_competition_is_steered_from_a_script(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
     tmp_path: Path,
@@ -82,7 +79,7 @@ def test_a_competition_is_steered_from_a_script(
 
 
 def test_logging_in_can_give_the_right_to_organize(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
 ) -> None:
@@ -98,7 +95,7 @@ def test_logging_in_can_give_the_right_to_organize(
 
 
 def test_a_pool_is_filled_mended_and_given_from_a_script(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
     tmp_path: Path,
@@ -122,7 +119,7 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
 
 
 def test_a_competition_is_copied_and_its_values_are_listed_from_a_script(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
 ) -> None:
@@ -148,7 +145,7 @@ def test_a_participant_steers_nothing(site: Site, address: str) -> None:  # noqa
 
 
 def test_texts_and_records_are_kept_from_a_script(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
     tmp_path: Path,

@@ -16,16 +16,9 @@ from anyshot_core.command import main
 from anyshot_platform.submissions.models import Upload
 from anyshot_starting_kit.cli.account import account_file, read_account
 from tests.core.bundle.archives import MODEL
-from tests.platform.conftest import migrated_sqlite, sqlite_services  # noqa: F401 - fixtures
 from tests.platform.site import PASSWORD, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
-
-
-@pytest.fixture
-def site(sqlite_services) -> Iterator[Site]:  # noqa: F811
-    with Site(sqlite_services) as made:
-        yield made
 
 
 @pytest.fixture

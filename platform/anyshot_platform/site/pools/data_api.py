@@ -6,15 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, Field
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import Response
 
-from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.pools.data_view import PoolShown, data_of, find_public_pack, suggested_split
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import signed_in_as, visible_competition
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/data", tags=["data"])
@@ -69,16 +68,7 @@ def download_pack(
 ) -> Response:
     """A public dataset as a pack; `Range` goes on with a download that broke off."""
     pack = find_public_pack(session, access.competition, digest)
-    direct = services.storage.direct_url(digest, services.settings.blob_url_seconds)
-    if direct is not None:
-        return RedirectResponse(direct, status_code=303)
-    if not isinstance(services.storage, FolderStorage) or not services.storage.exists(digest):
-        raise NotFound("The pack's file is not kept any more.")
-    return FileResponse(
-        services.storage.path(digest),
-        filename=f"{pack.name}.anyshot-pack",
-        media_type="application/octet-stream",
-    )
+    return send_stored(services, digest, f"{pack.name}.anyshot-pack")
 
 
 def _show(pool: PoolShown) -> PoolDataOut:

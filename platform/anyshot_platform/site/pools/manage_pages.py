@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
@@ -35,6 +33,7 @@ from anyshot_platform.site.shell.act_frame import perform
 from anyshot_platform.site.shell.manage_frame import act
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -245,15 +244,7 @@ def download_pack(
     """The pack's file: of a public pool for everybody who is signed in, else for its owner."""
     pack = _pack_of(session, viewer, slug, pack_id)
     _note_hidden(session, services, viewer, slug, pack)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{pack.name}.anyshot-pack"',
-        "Content-Length": str(pack.size),
-    }
-    return StreamingResponse(
-        _read_in_parts(services.storage.open(pack.digest)),
-        media_type="application/octet-stream",
-        headers=headers,
-    )
+    return send_stored(services, pack.digest, f"{pack.name}.anyshot-pack")
 
 
 def _note_hidden(session: Session, services: Services, viewer: Viewer, slug: str, pack: Pack) -> None:
@@ -262,10 +253,3 @@ def _note_hidden(session: Session, services: Services, viewer: Viewer, slug: str
     if pool.published_at is None:
         where, subject = competitions_using(session, pool), ("pool", pool.id)
         note_read(services.database, viewer.user_id, "hidden_data", subject, where, pool=slug, pack=pack.name)
-
-
-def _read_in_parts(stream: BinaryIO) -> Iterator[bytes]:
-    """The bytes of an open file, which is closed at the end."""
-    with stream:
-        while part := stream.read(1 << 20):
-            yield part

@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from sqlalchemy.orm import Session
+from starlette.responses import Response
 
 from anyshot_core.wire.reports import ReportSummary
-from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.desk.phases.checks import open_protocol
 from anyshot_platform.desk.reports import service
 from anyshot_platform.desk.reports.catalogue import KINDS, find_kind
@@ -23,7 +22,7 @@ from anyshot_platform.reports.records import Earlier, StoredParameters
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
-from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/reports", tags=["organizing: reports"])
@@ -92,18 +91,18 @@ def show_report(access: AsReviewer, session: SessionDep, report_id: ReportParam)
     return _show_detail(session, service.find_report(session, access.competition, report_id))
 
 
-@router.get("/{report_id}/files/{name}", response_class=StreamingResponse)
+@router.get("/{report_id}/files/{name}", response_class=Response)
 def download_file(
     access: AsReviewer,
     session: SessionDep,
     services: ServicesDep,
     report_id: ReportParam,
     name: Annotated[str, Path(max_length=64, description=", ".join(service.FILES))],
-) -> StreamingResponse:
+) -> Response:
     """The page, the numbers, the rows or the log of a finished report."""
     report = service.find_report(session, access.competition, report_id)
     file = service.find_file(session, report, name)
-    return StreamingResponse(read_chunks(open_stored(services, file.digest)), media_type=service.FILES[name])
+    return send_stored(services, file.digest, None, service.FILES[name])
 
 
 @router.post("/{report_id}/cancel")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
 from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.report import section_of
-from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.desk.reports import service
 from anyshot_platform.desk.reports.catalogue import KINDS, find_kind
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
@@ -25,6 +23,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
 from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -132,11 +131,7 @@ def download_file(
         raise NotFound("There is no such file.")
     file = service.find_file(session, report, name)
     target = f"{access.competition.slug}-{report.phase.slug}-{report.analysis}-{name}"
-    return StreamingResponse(
-        read_chunks(open_stored(services, file.digest)),
-        media_type=service.FILES[name],
-        headers={"Content-Disposition": f'attachment; filename="{target}"'},
-    )
+    return send_stored(services, file.digest, target, service.FILES[name])
 
 
 @router.post("/{report_id}/{deed}")

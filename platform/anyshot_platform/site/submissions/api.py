@@ -6,15 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi import Path as PathParam
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import Response
 
-from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.intake import service, withdrawing
 from anyshot_platform.intake.again import known_zip
 from anyshot_platform.phases.service import find_phase, require_open
-from anyshot_platform.services import Services
 from anyshot_platform.sight.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -28,7 +26,6 @@ from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import (
     find_artifact,
     note_reading,
-    open_stored,
     send_everything,
 )
 from anyshot_platform.site.submissions.schemas import (
@@ -58,6 +55,7 @@ from anyshot_platform.web.access import (
     submission_owner,
     submission_reader,
 )
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1", tags=["submissions"])
@@ -262,7 +260,7 @@ def download_archive(found: Reader, services: ServicesDep) -> Response:
     """The zip itself: its team's and the reviewers'."""
     submission = found.submission
     note_reading(services, found, "code")
-    return _send(services, submission.digest, f"submission-{submission.number}.zip")
+    return send_stored(services, submission.digest, f"submission-{submission.number}.zip")
 
 
 @router.get("/submissions/{submission_id}/everything", response_class=Response)
@@ -283,19 +281,7 @@ def download_artifact(
     """A file that a run left."""
     artifact = find_artifact(session, found, run_id, name)
     note_reading(services, found, name)
-    return _send(services, artifact.digest, f"{run_id}-{name}")
-
-
-def _send(services: Services, digest: str, filename: str) -> Response:
-    direct = services.storage.direct_url(digest, services.settings.blob_url_seconds)
-    if direct is not None:
-        return RedirectResponse(direct, status_code=303)
-    file = open_stored(services, digest)
-    return StreamingResponse(
-        read_chunks(file),
-        media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{filename}"'},
-    )
+    return send_stored(services, artifact.digest, f"{run_id}-{name}")
 
 
 def _allowance(allowance: Allowance) -> AllowanceOut:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import StreamingResponse
 from starlette.responses import Response
 
-from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.desk.submissions.published import find_published, list_published
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.heads import read_head
-from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.web.access import visible_competition
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -37,12 +35,8 @@ def show_code(request: Request, access: Visitor, session: SessionDep) -> Respons
 @router.get("/{submission_id}.zip")
 def download_code(
     access: Visitor, session: SessionDep, services: ServicesDep, submission_id: str
-) -> StreamingResponse:
+) -> Response:
     """One submission's zip."""
     found = find_published(session, access.competition, submission_id)
     name = f"{access.competition.slug}-{found.phase.slug}-{found.submission.id}.zip"
-    return StreamingResponse(
-        read_chunks(open_stored(services, found.submission.digest)),
-        media_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return send_stored(services, found.submission.digest, name, "application/zip")

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
-from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions import taking_home
@@ -16,11 +15,11 @@ from anyshot_platform.site.submissions.downloads import (
     attached,
     find_artifact,
     note_reading,
-    open_stored,
     send_everything,
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.web.access import submission_reader
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/submissions/{submission_id}", include_in_schema=False)
@@ -43,10 +42,9 @@ def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -
     runs = read_runs(session, found.submission, find_version(session, found.submission))
     if not runs:
         raise NotFound("There is no such file.")
-    file = open_stored(services, find_artifact(session, found, runs[0].id, "logger.zip").digest)
-    return StreamingResponse(
-        read_chunks(file), media_type="application/zip", headers=attached(found, "logger.zip")
-    )
+    file = find_artifact(session, found, runs[0].id, "logger.zip")
+    name = f"submission-{found.submission.number}-logger.zip"
+    return send_stored(services, file.digest, name, "application/zip")
 
 
 @router.get("/tasks.csv")

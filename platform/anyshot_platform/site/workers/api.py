@@ -11,7 +11,7 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as PathParam
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 
 from anyshot_core.wire.older import write_job
 from anyshot_core.wire.verdicts import Verdict
@@ -25,8 +25,8 @@ from anyshot_core.wire.worker_api import (
     HeartbeatReply,
     Release,
 )
-from anyshot_platform.artifacts.service import check_signature, keep_file, read_chunks
-from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.artifacts.service import check_signature, keep_file
+from anyshot_platform.errors import Invalid
 from anyshot_platform.events.service import keep_events
 from anyshot_platform.judging import leases, results
 from anyshot_platform.judging.kinds import NotAssignable, make_job
@@ -34,6 +34,7 @@ from anyshot_platform.judging.releases import is_too_old, refuse, return_unreada
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.uploads import TooLarge
 from anyshot_platform.web.access import WorkerTokenDep, public
+from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/worker/v1", tags=["workers"])
@@ -179,12 +180,4 @@ def fetch_blob(
 ) -> Response:
     """A stored file, for those who hold a signed address."""
     check_signature(services, digest, expires, signature)
-    try:
-        file = services.storage.open(digest)
-    except FileNotFoundError as error:
-        raise NotFound("This file is no longer kept.") from error
-    return StreamingResponse(
-        read_chunks(file),
-        media_type="application/octet-stream",
-        headers={"cache-control": "private, max-age=3600"},
-    )
+    return send_stored(services, digest, None, headers={"cache-control": "private, max-age=3600"})

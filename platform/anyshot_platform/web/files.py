@@ -1,0 +1,30 @@
+"""Sends a stored file: from here in the parts that `Range` asks for, or by a signed address of the storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import FileResponse, RedirectResponse, Response
+
+from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.storage import FolderStorage
+from anyshot_platform.services import Services
+
+BINARY = "application/octet-stream"
+
+
+def send_stored(
+    services: Services,
+    digest: str,
+    name: str | None,
+    media_type: str = BINARY,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A file to be kept under a name, or to be shown where it has none; raises `NotFound` if it is no longer kept."""
+    storage = services.storage
+    direct = storage.direct_url(digest, services.settings.blob_url_seconds, name, media_type)
+    if direct is not None:
+        return RedirectResponse(direct, status_code=303)
+    if not isinstance(storage, FolderStorage) or not storage.exists(digest):
+        raise NotFound("This file is no longer kept.")
+    return FileResponse(storage.path(digest), filename=name, media_type=media_type, headers=headers)

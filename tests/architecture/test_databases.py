@@ -1,0 +1,70 @@
+"""Tests run on PostgreSQL, and a slice of them on SQLite; those that are about SQLite say why."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.platform import conftest
+from tests.services.rotation import pytest_collection_modifyitems
+
+TESTS = Path(__file__).parents[1]
+OF_SQLITE = re.compile(
+    r"sqlite_site|sqlite:///|sqlite3\.connect|migrated_sqlite|\bmake_settings\([^)]*None, None\)"
+)
+ON_SQLITE = {
+    "architecture/test_databases.py": "this list",
+    "contract/conftest.py": "passes the fixtures on",
+    "end_to_end/site.py": "gives the embedded settings a PostgreSQL",
+    "end_to_end/test_live_log_and_cancel.py": "the demo, as it is installed",
+    "end_to_end/test_upload_to_leaderboard.py": "the site as it is installed, beside the distributed one",
+    "packages/test_first_row.py": "the site as it is installed from the wheels",
+    "platform/admin/test_commands.py": "where the commands put the file",
+    "platform/admin/test_release_upgrade.py": "starts two releases one after the other on the embedded site",
+    "platform/conftest.py": "makes both",
+    "platform/core/test_hashing.py": "its one writer's lock",
+    "platform/core/test_second_factor.py": "the bytes of its file",
+    "platform/core/test_secrets.py": "rows of the first release, which had SQLite alone",
+    "platform/web/conftest.py": "makes both",
+    "starting_kit/cli/conftest.py": "passes the fixtures on",
+}
+
+
+def test_whoever_runs_on_sqlite_says_why() -> None:
+    found = {
+        str(path.relative_to(TESTS))
+        for path in TESTS.rglob("*.py")
+        if "mutants" not in path.parts and OF_SQLITE.search(path.read_text())
+    }
+    assert found == set(ON_SQLITE)
+
+
+@pytest.mark.skipif("ANYSHOT_TEST_DATABASE" in os.environ, reason="one kind of database was asked for")
+def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a hundred tests on SQLite each landing runs some, sixteen landings all, and `make test-all` all at once."""
+    postgres, sqlite = conftest._databases()
+    assert (postgres.values, postgres.marks, sqlite.values) == (("postgres",), (), ("sqlite",))
+    marks = {mark.name: mark for mark in sqlite.marks}
+
+    def run(rotate: str) -> set[str]:
+        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
+        items = [
+            SimpleNamespace(
+                nodeid=f"test_{number}[sqlite]",
+                iter_markers=lambda name: [marks[name]] if name in marks else [],
+                get_closest_marker=marks.get,
+            )
+            for number in range(100)
+        ]
+        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+        return {item.nodeid for item in items}
+
+    assert len(run("all")) == 100
+    slices = [run(f"{number}/4") for number in range(16)]
+    assert all(0 < len(part) < 25 for part in slices)
+    assert set().union(*slices) == run("all")

@@ -1,0 +1,82 @@
+"""A stored file is sent in one way, wherever it is asked for: whole, or the part that a broken download lacks."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+import anyshot_platform
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.database import now
+from anyshot_platform.pools.models import Pack, Pool
+from tests.platform.site import Site, make_zip
+
+
+@pytest.fixture
+def files(site: Site) -> dict[str, bytes]:
+    """Addresses of stored files that alice may have, with what they hold."""
+    alice, worker = site.member("alice"), site.worker()
+    submission = alice.submit(make_zip(salt="stored")).json()["id"]
+    job = worker.claim()
+    assert job is not None
+    tables = b"tables of a logger"
+    assert worker.put(job, "logger.zip", tables).status_code == 204
+    kept = {"name": "logger.zip", "digest": hashlib.sha256(tables).hexdigest(), "size": len(tables)}
+    assert worker.complete(job, 0.5, artifacts=[kept]).status_code == 204
+    with site.services.database.writing() as session:
+        pool = session.scalars(select(Pool).where(Pool.slug == "small-train")).one()
+        pool.published_at = now()
+        pack = session.scalars(select(Pack).where(Pack.name == "small-training")).one()
+    api = f"/api/v1/submissions/{submission}"
+    data = b"a pack named small-training"
+    return {
+        f"{api}/archive": make_zip(salt="stored"),
+        f"{api}/runs/{job['run_id']}/artifacts/logger.zip": tables,
+        f"/submissions/{submission}/logger.zip": tables,
+        f"/organize/pools/small-train/packs/{pack.id}/download": data,
+        f"/api/v1/competitions/small/data/{pack.digest}/pack": data,
+        job["submission"]["url"]: make_zip(salt="stored"),
+    }
+
+
+def test_a_broken_download_goes_on_wherever_it_began(site: Site, files: dict[str, bytes]) -> None:
+    reviewer = site.member("rita", Role.REVIEWER)
+    for address, content in files.items():
+        whole = reviewer.call("GET", address)
+        assert (whole.status_code, whole.content) == (200, content), address
+        assert whole.headers["accept-ranges"] == "bytes", address
+        part = reviewer.call("GET", address, headers={"range": f"bytes=3-{len(content)}"})
+        assert (part.status_code, part.content) == (206, content[3:]), address
+        beyond = reviewer.call("GET", address, headers={"range": "bytes=99999-"})
+        assert beyond.status_code == 416, address
+
+
+def test_a_file_that_is_no_longer_kept_is_not_found(site: Site, files: dict[str, bytes]) -> None:
+    owner = site.owner()
+    for digest, _ in list(site.services.storage.digests()):
+        site.services.storage.delete(digest)
+    for address in files:
+        assert owner.call("GET", address).status_code == 404, address
+
+
+def test_nobody_else_streams_a_stored_file() -> None:
+    folder = Path(anyshot_platform.__file__).parent
+    users = {
+        str(path.relative_to(folder)) for path in folder.rglob("*.py") if "read_chunks(" in path.read_text()
+    }
+    assert users == {
+        "artifacts/service.py",
+        "site/submissions/downloads.py",
+    }  # one made zip, not a stored file
+
+
+def test_asking_whether_a_site_is_ready_leaves_no_line_in_its_log(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    assert site.client.get("/ready").json()["database"] is not None
+    assert [record.getMessage() for record in caplog.records if "alembic" in record.name] == []

@@ -1,0 +1,10 @@
+"""The site of the platform's own tests, for the commands that speak with one."""
+
+from tests.platform.conftest import (  # noqa: F401 - fixtures
+    database_kind,
+    databases,
+    migrated_postgres,
+    migrated_sqlite,
+    services,
+    site,
+)
