@@ -107,8 +107,7 @@ def _submissions(session: Session, competition: Competition) -> Iterator[tuple[S
             .where(Submission.id.in_(ids[first : first + 2000]))
             .order_by(*in_order)
         )
-        for submission, phase, team, user in rows:
-            yield submission, phase, team, user
+        yield from rows
 
 
 def list_submissions(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:

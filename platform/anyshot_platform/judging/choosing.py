@@ -104,7 +104,7 @@ def _turns(session: Session, hardware_class: str, moment: datetime) -> list[_Tur
     waiting = _waiting(session, hardware_class, moment)
     here = (Run.hardware_class == hardware_class, Run.competition_id.in_(waiting), Run.state.in_(_RUNNING))
     counts = select(Run.competition_id, func.count(Run.id)).where(*here).group_by(Run.competition_id)
-    running = {row[0]: row[1] for row in session.execute(counts)} if len(waiting) > 1 else {}
+    running = dict(session.execute(counts).all()) if len(waiting) > 1 else {}
     never, turns = datetime.min.replace(tzinfo=moment.tzinfo), []
     for one in waiting:
         claims = select(Run.claimed_at, Run.priority).where(
