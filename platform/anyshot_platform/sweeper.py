@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
 from anyshot_platform.desk.pools.organizing import pools_to_publish, publish_if_over
+from anyshot_platform.desk.rehearsals.playing import go_on, underway
 from anyshot_platform.judging.leases import lose
 from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
@@ -126,6 +127,12 @@ def _do_all(services: Services, duties: Mapping[str, Callable[[Services], int]])
 def _watch(services: Services) -> int:
     with services.database.writing() as session:
         return watch_conditions(session, services.settings)
+
+
+def _rehearse(services: Services) -> int:
+    with services.database.reading() as session:
+        waiting = underway(session)
+    return each(services, "rehearsal", waiting, lambda rehearsal_id: go_on(services, rehearsal_id))
 
 
 def _publish(services: Services) -> int:
@@ -254,6 +261,7 @@ SWEEPS: dict[str, Callable[[Services], int]] = {
     "rung": ring_again,
     "alerts": _watch,
     "published": _publish,
+    "rehearsals": _rehearse,
 }
 HOUSEKEEPING: dict[str, Callable[[Services], int]] = {
     "uploads": forget_old_uploads,

@@ -95,3 +95,19 @@ class Membership(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
     user: Mapped[User] = relationship()
+
+
+class Rehearsal(Base):
+    """A competition that is played once with its baselines, in a hidden copy of it."""
+
+    __tablename__ = "rehearsals"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), index=True)
+    copy_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), index=True)
+    actor_id: Mapped[str] = mapped_column(ForeignKey("users.id"))
+    tasks: Mapped[int]  # at most so many a run
+    teams: Mapped[int]  # for how many teams the forecast is
+    story: Mapped[str] = mapped_column(Text, default="")  # what happened, a sentence a line
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    ended_at: Mapped[datetime | None]

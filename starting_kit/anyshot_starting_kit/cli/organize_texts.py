@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
 _File = click.Path(exists=True, dir_okay=False, path_type=Path)
+_ASK_EVERY = 5.0  # seconds
 STATES = ("draft", "published", "archived")
 
 
@@ -74,6 +76,60 @@ def clone(client: Client, competition: str, new: str, title: str, start: str | N
     click.echo(f"{made['slug']} is a draft.")
     for notice in made["notices"]:
         click.echo(notice)
+
+
+@click.command()
+@click.argument("competition")
+@click.option(
+    "--tasks", default=10, show_default=True, type=click.IntRange(1, 1000), help="Tasks a run, at most."
+)
+@click.option(
+    "--teams", default=30, show_default=True, type=click.IntRange(1), help="Teams that the forecast is for."
+)
+@click.option("--show", "only_show", is_flag=True, help="Start none: print the checklist and the newest one.")
+@click.option("--no-wait", is_flag=True, help="Do not wait for its end.")
+@consent_options
+@connection_options
+def rehearse(
+    client: Client, competition: str, tasks: int, teams: int, only_show: bool, no_wait: bool, **said: Any
+) -> None:
+    """Play COMPETITION with its baselines in a hidden copy, through all phases, and forecast what it will need.
+
+    Prints what happened as it happens, then machine hours, waiting times and disk for --teams teams.
+    """
+    if not only_show:
+        wishes = {"tasks": tasks, "teams": teams}
+        ask_first(
+            lambda more: client.organize("POST", competition, "/rehearsals", {**wishes, **more}), **said
+        )
+    told = 0
+    while True:
+        found = client.organize("GET", competition, "/rehearsals")
+        newest = (
+            found["rehearsals"][0] if found["rehearsals"] else {"story": [], "ended_at": "", "forecast": []}
+        )
+        for line in newest["story"][told:]:
+            click.echo(line)
+        told = len(newest["story"])
+        if only_show or no_wait or newest["ended_at"]:
+            break
+        time.sleep(_ASK_EVERY)
+    _say_forecast(newest)
+    for check in found["checklist"]:
+        click.echo(
+            f"[{'x' if check['done'] else ' '}] {check['title']}{'' if check['done'] else ': ' + check['words']}"
+        )
+
+
+def _say_forecast(rehearsal: dict[str, Any]) -> None:
+    """What each phase would need."""
+    for phase in rehearsal["forecast"]:
+        click.echo(
+            f"{phase['phase']}: {phase['submissions']:,} submissions of {rehearsal['teams']:,} teams, "
+            f"{phase['typical']:,.0f} s each ({phase['cheapest']:,.0f} to {phase['dearest']:,.0f}), "
+            f"{phase['hours']:,.1f} to {phase['most_hours']:,.1f} machine hours, {phase['bytes'] / 1e9:,.2f} GB. "
+            f"{phase['words']}"
+        )
 
 
 @click.command()
@@ -168,4 +224,4 @@ def baseline(
         click.echo(f"{row['key']:24} {row['name']:32} {', '.join(row['leagues'])}".rstrip())
 
 
-COMMANDS = (about, page, values, clone, state, announce, webhooks, audit, baseline)
+COMMANDS = (about, page, values, clone, rehearse, state, announce, webhooks, audit, baseline)

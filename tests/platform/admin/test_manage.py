@@ -42,6 +42,7 @@ PAGES = (
     "/announcements",
     "/webhooks",
     "/exports",
+    "/rehearsals",
     "/audit",
 )
 ADMIN_PAGES = ("", "/users", "/competitions", "/workers", "/storage", "/webhooks", "/audit")

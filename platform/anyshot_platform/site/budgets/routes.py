@@ -30,6 +30,8 @@ SPENDING: dict[str, tuple[str, ...]] = {
     "POST /organize/new": _BEGIN,
     f"POST {_IN}/manage/clone": _BEGIN,
     f"POST {_API}{_IN}/manage/clone": _BEGIN,
+    f"POST {_IN}/manage/rehearsals": _BEGIN,
+    f"POST {_API}{_IN}/manage/rehearsals": _BEGIN,
     f"POST {_API}/pools": ("pools",),
     "POST /organize/pools": ("pools",),
     f"PUT {_API}/pools/{{pool_slug}}/packs": _PACK,

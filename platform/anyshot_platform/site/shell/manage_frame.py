@@ -38,6 +38,7 @@ _ITEMS = (
     ("reports", "Reports", "/reports", "chart-column"),
     ("announcements", "Announcements", "/announcements", "megaphone"),
     ("webhooks", "Webhooks", "/webhooks", "link"),
+    ("rehearsals", "Rehearsal", "/rehearsals", "play"),
     ("exports", "Exports", "/exports", "download"),
     ("audit", "Audit log", "/audit", "list"),
 )

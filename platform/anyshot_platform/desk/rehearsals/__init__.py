@@ -1,0 +1,1 @@
+"""A whole competition, played with its baselines in a hidden copy."""

@@ -1,0 +1,1 @@
+"""Rehearsals: page and JSON."""

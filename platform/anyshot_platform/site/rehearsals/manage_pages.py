@@ -1,0 +1,68 @@
+"""The organizers' page of rehearsals, with the checklist before a publication."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Request
+from starlette.responses import Response
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.desk.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, is_copy, list_rehearsals
+from anyshot_platform.desk.rehearsals.checklist import checklist
+from anyshot_platform.desk.rehearsals.forecast import forecast
+from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.numbers import small_number
+from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
+from anyshot_platform.web.access import may_organize
+from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/rehearsals", include_in_schema=False)
+
+
+@router.get("")
+def show_rehearsals(
+    request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep
+) -> Response:
+    """The checklist, the form that starts a rehearsal, what came of earlier ones."""
+    gone = services.settings.worker_gone_seconds
+    return render_manage(
+        request,
+        session,
+        access,
+        "rehearsals.html",
+        "rehearsals",
+        heading="Rehearsal",
+        checks=checklist(session, services.settings, access.competition),
+        copy_of_another=is_copy(session, access.competition),
+        rehearsals=[
+            (row, session.get_one(Competition, row.copy_id), forecast(session, row, gone))
+            for row in list_rehearsals(session, access.competition)
+        ],
+        most=(MOST_TASKS, MOST_TEAMS),
+    )
+
+
+@router.post("", dependencies=[Depends(may_organize)])
+def rehearse(
+    request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
+    """Begin a rehearsal."""
+    options = {
+        "services": services,
+        "viewer": access.viewer,
+        "tasks": _number(form, "tasks", MOST_TASKS),
+        "teams": _number(form, "teams", MOST_TEAMS),
+    }
+    deed = Deed(access.viewer.id, form.text("reason"), options)
+    return perform(
+        request, session, form, REHEARSE, access.competition, deed, manage_path(access, "/rehearsals")
+    )
+
+
+def _number(form: SentForm, name: str, most: int) -> int:
+    found = small_number(form.text(name))
+    if found is None or not 1 <= found <= most:
+        raise Invalid(f"A number from 1 to {most:,} is wanted for {name}.", field=name)
+    return found

@@ -1,0 +1,122 @@
+"""Rehearsals over JSON, with the checklist before a publication."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.desk.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, list_rehearsals
+from anyshot_platform.desk.rehearsals.checklist import checklist
+from anyshot_platform.desk.rehearsals.forecast import forecast
+from anyshot_platform.services import Services
+from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.web.access import may_organize
+from anyshot_platform.web.services import ServicesDep, SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/rehearsals", tags=["organizing: rehearsals"])
+
+
+class RehearseIn(ConsentIn):
+    """On how many tasks a run is rehearsed, and for how many teams the forecast is."""
+
+    tasks: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 10
+    teams: Annotated[int, Field(ge=1, le=MOST_TEAMS)] = 30
+
+
+class ForecastOut(BaseModel):
+    """What a phase would take, if every team uses its whole quota."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    phase: str
+    key: str
+    tasks: int
+    measured: int = Field(description="submissions of the rehearsal that it is calculated from")
+    cheapest: float = Field(description="seconds of a machine for one submission with all tasks")
+    typical: float
+    dearest: float
+    submissions: int
+    hours: float = Field(description="machine hours, if all submissions are like the typical one")
+    most_hours: float = Field(description="if all are like the dearest one")
+    hardware: str
+    workers: int
+    busy: float | None = Field(description="share of the workers' time that the uploads of a day take")
+    wait_hours: float | None
+    bytes: int
+    words: str
+
+
+class RehearsalOut(BaseModel):
+    """A rehearsal: what happened, and what follows for the competition."""
+
+    id: str
+    copy_slug: str
+    tasks: int
+    teams: int
+    created_at: datetime
+    ended_at: datetime | None
+    story: list[str]
+    forecast: list[ForecastOut]
+
+
+class CheckOut(BaseModel):
+    """A point of the checklist; `place` is the organizers' page where it is put right."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    title: str
+    done: bool
+    words: str
+    place: str
+
+
+class RehearsalsOut(BaseModel):
+    """The checklist before a publication, and the rehearsals, newest first."""
+
+    checklist: list[CheckOut]
+    rehearsals: list[RehearsalOut]
+
+
+@router.get("")
+def show_rehearsals(access: AsReviewer, session: SessionDep, services: ServicesDep) -> RehearsalsOut:
+    """What to look at before the competition is published, and its rehearsals."""
+    points = checklist(session, services.settings, access.competition)
+    rows = list_rehearsals(session, access.competition)
+    return RehearsalsOut(
+        checklist=[CheckOut.model_validate(point) for point in points],
+        rehearsals=[_show(session, services, row) for row in rows],
+    )
+
+
+@router.post("", status_code=201, dependencies=[Depends(may_organize)])
+def rehearse(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, body: RehearseIn
+) -> RehearsalOut:
+    """Play the competition with its baselines in a hidden copy; one that is under way is shown instead."""
+    options = {"services": services, "viewer": access.viewer, "tasks": body.tasks, "teams": body.teams}
+    deed = Deed(access.viewer.id, body.reason, options)
+    carry_out(session, REHEARSE, access.competition, deed, body.consent())
+    session.flush()
+    return _show(session, services, list_rehearsals(session, access.competition)[0])
+
+
+def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:
+    found = forecast(session, row, services.settings.worker_gone_seconds)
+    return RehearsalOut(
+        id=row.id,
+        copy_slug=session.get_one(Competition, row.copy_id).slug,
+        tasks=row.tasks,
+        teams=row.teams,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+        story=row.story.splitlines(),
+        forecast=[ForecastOut.model_validate(one) for one in found],
+    )

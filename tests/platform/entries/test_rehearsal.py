@@ -1,0 +1,151 @@
+"""A rehearsal: one command plays the competition of 2022 with its baselines, from the import to published results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.notifications.models import Notification
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.sweeper import sweep
+from anyshot_starting_kit.cli import organize_texts
+from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.entries.playing import Commands, opened
+from tests.platform.entries.test_competition_2022 import SLUG, make_pools
+from tests.platform.site import SLUG as SMALL
+from tests.platform.site import PaperWorker, Site, make_zip
+from tests.services.known_answers import make_worker, scoring, write_coloured_pack
+
+MANAGE = f"/api/v1/competitions/{SMALL}/manage"
+
+
+@pytest.mark.slow("six baselines in two phases, 24 runs by a real worker")
+def test_one_command_plays_the_competition_of_2022_to_published_results(
+    embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    names = ("metadl-set-0", "metadl-set-1", "metadl-set-2")
+    make_pools(
+        site, {name: write_coloured_pack(tmp_path, name, 20, 40, salt) for salt, name in enumerate(names)}
+    )
+    worker = make_worker(site, tmp_path, lambda job: scoring(0.5, 2))
+
+    def time_passes(seconds: float) -> None:
+        sweep(site.services)
+        worker.work()
+
+    monkeypatch.setattr(organize_texts.time, "sleep", time_passes)
+    with opened(Commands, site, tmp_path, SLUG) as way:
+        assert isinstance(way, Commands)
+        way.bring_in(owner, f"{now() + timedelta(days=20):%Y-%m-%d}")
+        assert owner.call("POST", "/api/v1/pools/metadl-set-0-and-1/combine").status_code == 201
+        with site.services.database.writing() as session:  # this site's worker has no GPU
+            for version in session.query(PhaseVersion):
+                version.hardware_class, version.gpus = "cpu", 0
+        said = way.run(owner, "organize", "rehearse", SLUG, "--tasks", "2", "--teams", "120")
+    assert said.startswith("ok "), said
+    assert "All phases were played." in said
+    assert "published: Free-style" in said
+    assert "submissions of 120 teams" in said
+    assert "[x] Rehearsal" in said
+    with site.services.database.reading() as session:
+        copy = session.query(Competition).filter(Competition.slug == f"{SLUG}-rehearsal").one()
+        original = session.query(Competition).filter(Competition.slug == SLUG).one()
+        assert original.state == CompetitionState.DRAFT
+        assert session.query(Submission).filter_by(competition_id=original.id).count() == 0
+        runs = session.query(Run).filter(Run.competition_id == copy.id).all()
+        assert {run.tasks_total for run in runs} == {2}
+        told = [row.title for row in session.query(Notification)]
+    assert told == [f"{copy.title}: results of Final phase", f"The rehearsal of {original.title} has ended"]
+    final = f"/competitions/{SLUG}-rehearsal/leaderboard?phase=final"
+    assert owner.call("GET", final).status_code == 200
+    assert site.person("sam").call("GET", final).status_code == 404  # nobody else sees the copy
+
+
+@pytest.fixture
+def ready(embedded_site: Site) -> Site:
+    """The small competition with a baseline of its own."""
+    with_file = embedded_site.owner().upload(make_zip(salt="a baseline"))
+    added = embedded_site.owner().call(
+        "POST", f"{MANAGE}/baselines", json={"name": "Simple", "upload_id": with_file, "leagues": ["free"]}
+    )
+    assert added.status_code == 201, added.text
+    return embedded_site
+
+
+def play(site: Site, worker: PaperWorker, ends: Callable[[PaperWorker, dict], object]) -> None:
+    """Let the rehearsal go on until nothing happens any more."""
+    for _ in range(10):
+        sweep(site.services)
+        while (job := worker.claim()) is not None:
+            ends(worker, job)
+
+
+def test_a_rehearsal_says_what_the_competition_will_need(ready: Site) -> None:
+    site, owner = ready, ready.owner()
+    started = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 50})
+    assert started.status_code == 201, started.text
+    again = owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 50})
+    assert again.json()["id"] == started.json()["id"]  # one at a time
+    worker = site.worker()
+    sweep(site.services)
+    job = worker.claim()
+    assert job is not None and job["tasks"] == 2
+    used = {"participant_seconds": 50.0, "meta_train_seconds": 30.0, "meta_test_seconds": 20.0}
+    assert worker.complete(job, 0.5, usage=used).status_code == 204
+    with site.services.database.writing() as session:
+        run = session.get_one(Run, job["run_id"])
+        run.claimed_at = run.finished_at - timedelta(seconds=60)  # 10 s of ours
+    play(site, worker, lambda *_: None)
+    found = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"][0]
+    assert found["ended_at"] is not None
+    (phase,) = found["forecast"]
+    # 60 s with 2 tasks, of which 20 are testing; the phase has 10 tasks: 40 + 5 * 20.
+    assert phase["typical"] == pytest.approx(140, abs=0.1)
+    # 31 days, 3 a day: 93 uploads of each team, below the quota of 100.
+    assert phase["submissions"] == 50 * 93
+    assert phase["hours"] == pytest.approx(50 * 93 * 140 / 3600, rel=0.01)
+    assert phase["busy"] == pytest.approx(50 * 3 * 140 / 86_400, rel=0.01)
+    assert phase["wait_hours"] == pytest.approx(50 * 3 * 140 / 3600, rel=0.01)
+    shown = " ".join(page(owner, f"{BASE}/rehearsals").text.split())
+    assert "Forecast for 50 teams" in shown and "All phases were played." in shown
+    assert "1 × cpu: all uploads of one day are scored within 5.8 h." in shown
+
+
+def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:
+    site, owner = ready, ready.owner()
+    worker = site.worker()
+    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has begun."
+    play(site, worker, lambda worker, job: worker.fail(job, "RUNTIME_ERROR"))
+    (row,) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
+    assert "Feedback: Simple has no score (failed)." in row["story"]
+    assert row["forecast"] == [] and row["ended_at"] is not None
+    assert flash(post(owner, f"{BASE}/rehearsals", tasks="2", teams="5")) == "The rehearsal has begun."
+    rows = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
+    assert len(rows) == 2 and rows[0]["copy_slug"] != row["copy_slug"]
+    copy = rows[0]["copy_slug"]
+    assert post(owner, f"/competitions/{copy}/manage/delete", confirm=copy).status_code == 303
+    sweep(site.services)
+    (newest, _) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
+    assert newest["story"] == ["The copy was deleted: the rehearsal ended there."]
+
+
+def test_what_is_not_ready_is_not_rehearsed(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    refused = owner.call("POST", f"{MANAGE}/rehearsals", json={})
+    assert refused.status_code == 409 and "There is no baseline that could play." in refused.json()["message"]
+    site.set_version(protocol={})
+    refused = owner.call("POST", f"{MANAGE}/rehearsals", json={})
+    assert "Feedback has no task protocol." in refused.json()["message"]
+    checks = {row["title"]: row for row in owner.call("GET", f"{MANAGE}/rehearsals").json()["checklist"]}
+    assert not checks["Everything that scores need is there"]["done"]
+    assert checks["Dates"]["done"] and not checks["Rehearsal"]["done"]
