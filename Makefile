@@ -62,6 +62,9 @@ coverage: $(READY)  ## Measure branch coverage of scoring and of the modules tha
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)
 	@$(BIN)/python -m tests.mutants $(NAME)
 
+record: $(READY)  ## Write anew what real workers and the real platform say to each other (tests/contract/recorded)
+	@ANYSHOT_RECORD=1 $(BIN)/python -m pytest -q tests/contract && $(BIN)/python -m pytest -q tests/contract/test_recorded.py
+
 compose: $(READY)  ## Bring docker-compose.yml up on images of Debian's packages and send a submission through it
 	@ANYSHOT_COMPOSE=1 $(BIN)/python -m pytest tests/end_to_end/test_compose.py $(ARGS)
 
@@ -120,4 +123,4 @@ reproduce: $(READY)  ## Compare with a paper: NAME=hellinger|svcca|gaussians|ini
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache
 
-.PHONY: help setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean
+.PHONY: help setup demo test test-fast test-all hostile fuzz hostile-site coverage mutants record compose bench gpu gpu-carried lint structure format docs pins hashes release migration image reproduce clean

@@ -52,6 +52,7 @@ HOMES = {
         "platform/anyshot_platform/leagues/evidence.py",
         "platform/anyshot_platform/leaderboards/frozen.py",
         "platform/anyshot_platform/intake/withdrawing.py",
+        "platform/anyshot_platform/intake/handing_in.py",
         "platform/anyshot_platform/baselines/gates.py",
         "platform/anyshot_platform/desk/phases/finals.py",
     },

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anyshot_platform.services import Services
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
+from tests.contract.recording import Recorder, put, write
 from tests.contract.stage import Stage
 from tests.platform.conftest import (  # noqa: F401 - fixtures
     database_kind,
@@ -34,13 +37,28 @@ def trusted_sandboxes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sand
     made.close()
 
 
+@pytest.fixture(scope="session")
+def heard() -> Iterator[dict[str, Any]]:
+    """All that was said in this session; `make record` keeps it."""
+    messages: dict[str, Any] = {}
+    yield messages
+    if "ANYSHOT_RECORD" in os.environ:
+        write(messages)
+
+
 @pytest.fixture
 def stage(
+    heard: dict[str, Any],
     services: Services,  # noqa: F811
     demo_packs: dict[str, Path],
     trusted_sandboxes: Sandboxes,
     tmp_path: Path,
 ) -> Iterator[Stage]:
-    """A site with real datasets and a phase of six tasks."""
-    with Stage(services, demo_packs, trusted_sandboxes, tmp_path) as made:
+    """A site with real datasets and a phase of six tasks; what is said there has to be what was recorded."""
+    recorder = Recorder()
+    with Stage(services, demo_packs, trusted_sandboxes, tmp_path, recorder) as made:
         yield made
+    for name, message in recorder.heard.items():
+        put(heard, name, message)
+    if "ANYSHOT_RECORD" not in os.environ:
+        assert not recorder.problems, f"{recorder.problems}: if this is meant, `make record`"

@@ -27,6 +27,7 @@ from anyshot_worker.client import WorkerClient
 from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace
+from tests.contract.recording import Recorder
 from tests.platform.site import Person, Site
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
 
@@ -37,8 +38,8 @@ PROTOCOL = {"name": "any_way_any_shot", "ways": [2, 5], "shots": [1, 3], "query"
 class Wire(httpx.BaseTransport):
     """Hands a worker's requests to the platform's application; `exchanges` remembers what was said."""
 
-    def __init__(self, app: TestClient) -> None:
-        self._app = app
+    def __init__(self, app: TestClient, recorder: Recorder | None = None) -> None:
+        self._app, self._recorder = app, recorder
         self.exchanges: list[tuple[httpx.Request, httpx.Response]] = []
 
     @property
@@ -58,6 +59,9 @@ class Wire(httpx.BaseTransport):
         headers = [(name, text) for name, text in answer.headers.items() if name != "content-encoding"]
         response = httpx.Response(answer.status_code, headers=headers, content=answer.content)
         self.exchanges.append((request, response))
+        if self._recorder is not None:
+            path = request.url.path
+            self._recorder.hear(request.method, path, content, answer.status_code, answer.content)
         return response
 
 
@@ -83,8 +87,14 @@ class Stage:
     """A site with real datasets, its people, and workers."""
 
     def __init__(
-        self, services: Services, packs: dict[str, Path], sandboxes: Sandboxes, folder: Path
+        self,
+        services: Services,
+        packs: dict[str, Path],
+        sandboxes: Sandboxes,
+        folder: Path,
+        recorder: Recorder | None = None,
     ) -> None:
+        self.recorder = recorder
         self.site, self.packs, self.sandboxes, self.folder = Site(services), packs, sandboxes, folder
 
     def __enter__(self) -> Stage:
@@ -121,7 +131,7 @@ class Stage:
         """A worker with a token of its own; another `wire` may change what is said."""
         with self.site.services.database.writing() as session:
             token = create_worker_token(session, name)
-        wire = wire or Wire(self.site.client)
+        wire = wire or Wire(self.site.client, self.recorder)
         client = WorkerClient("http://testserver", token, patience=5.0, transport=wire)
         workspace = Workspace(self.folder / name, 1 << 30, client)
         site = WorkerSite(name, client, workspace, self.sandboxes, threading.Event())

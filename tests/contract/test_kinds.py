@@ -26,6 +26,13 @@ MANAGE = "/api/v1/competitions/small/manage"
 GUESSING = COUNTING.replace("np.arange(len(query)) % self.ways", "np.zeros(len(query), int)")
 
 
+@pytest.fixture(autouse=True)
+def whole_messages(stage: Stage) -> None:
+    """Where all goes well, everything is said that was recorded."""
+    if stage.recorder is not None:
+        stage.recorder.whole = True
+
+
 def ask(stage: Stage, method: str, path: str, body: Any = None, status: int = 200) -> Any:
     """An organizer's request."""
     answer = stage.site.owner().call(method, MANAGE + path, json=body)

@@ -150,7 +150,7 @@ def test_what_a_later_site_adds_does_not_hurt(stage: Stage) -> None:
 def test_a_job_that_cannot_be_read_goes_to_another_worker_and_costs_nothing(stage: Stage) -> None:
     alice = stage.site.member("alice")
     shown = alice.submit(stage.baseline("random")).json()
-    wire = NewSite(stage.site.client)
+    wire = NewSite(stage.site.client, stage.recorder)
     wire.kind = "of_a_later_release"
     behind = stage.worker("behind", wire)
     behind.work()
@@ -175,10 +175,7 @@ def test_a_job_that_nobody_can_read_is_given_up_as_our_failure(
         worker = site.worker(f"behind-{number}")
         job = worker.claim()
         assert job is not None
-        given_back = worker.call(
-            "POST", f"/runs/{job['run_id']}/release", json={"epoch": job["epoch"], "unreadable": "kind"}
-        )
-        assert given_back.status_code == 204
+        assert worker.release(job, unreadable="kind").status_code == 204
     assert site.worker("other").claim() is None
     failed = alice.call("GET", f"/api/v1/submissions/{shown['id']}").json()
     assert (failed["status"], failed["cause"], failed["counts_quota"]) == ("failed", "infrastructure", False)

@@ -1,11 +1,11 @@
-"""A site with a small competition, its people, and a worker on paper."""
+"""A site with a small competition, its people, and a worker that plays what real ones were recorded saying."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +16,6 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.accounts.service import create_token, create_user
 from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.service import keep_file
@@ -35,6 +34,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_scoring.summary import Group, RunSummary
+from tests.contract.recording import name_of_end, play, recorded
 
 PASSWORD = "a passphrase for tests"
 MODEL = b"class MyMetaLearner: pass\nclass MyLearner: pass\n"
@@ -51,10 +51,11 @@ def make_zip(files: dict[str, bytes] | None = None, *, salt: str = "") -> bytes:
 
 
 def summary(mean: float, tasks: int, datasets: dict[str, float] | None = None) -> dict[str, Any]:
-    """A run's summary as a worker sends it."""
+    """A recorded summary with these numbers; of what the tests give no numbers for, there is no group."""
     by_dataset = (datasets or {"alpha": mean}).items()
-    found = RunSummary(
-        metric="normalized_accuracy",
+    found = RunSummary.from_dict(recorded("complete-evaluate")["summary"])
+    changed = replace(
+        found,
         mean=mean,
         half_width=0.02,
         tasks=tasks,
@@ -63,10 +64,8 @@ def summary(mean: float, tasks: int, datasets: dict[str, float] | None = None) -
         by_ways=(),
         by_shots=(),
         metrics=(),
-        fit_seconds=1.0,
-        predict_seconds=1.0,
     )
-    return found.to_dict()
+    return changed.to_dict()
 
 
 @dataclass
@@ -106,7 +105,10 @@ class Person:
 
 @dataclass
 class PaperWorker:
-    """Speaks the worker API, evaluates nothing."""
+    """Evaluates nothing: says what real workers were recorded saying, about its own runs and with other numbers.
+
+    `call` sends whatever it is given; everything else is checked by the wire's models before it is sent.
+    """
 
     client: TestClient
     token: str
@@ -114,6 +116,8 @@ class PaperWorker:
     hardware_class: str = "cpu"
     images: tuple[str, ...] = ()
     analyses: bool = True
+    gpus: tuple[str, ...] = ()
+    memory_bytes: int = 64 << 30
 
     def call(self, method: str, path: str, **options: Any) -> Response:
         """A worker API request."""
@@ -122,16 +126,33 @@ class PaperWorker:
 
     def claim(self, run_id: str | None = None) -> dict[str, Any] | None:
         """Claim a run; None if there is nothing."""
-        worker = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
-        worker["analyses"] = self.analyses
-        answer = self.call("POST", "/claim", json={"worker": worker, "run_id": run_id})
+        known = recorded("claim")["worker"]
+        own = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
+        machine = {"cores": 16, "memory_bytes": self.memory_bytes, "gpus": list(self.gpus)}
+        box = {"sandbox": "docker", "sandbox_reduced": False}
+        worker = known | own | machine | box | {"analyses": self.analyses}
+        answer = self.call("POST", "/claim", json=play("claim", worker=worker, run_id=run_id))
         assert answer.status_code in (200, 204), answer.text
         return answer.json() if answer.status_code == 200 else None
 
     def beat(self, job: dict[str, Any], stage: str = "meta_testing", **progress: Any) -> Response:
         """A heartbeat."""
-        body = {"epoch": job["epoch"], "progress": {"stage": stage, **progress}}
+        known = recorded("heartbeat")["progress"]
+        told = {**dict.fromkeys(known, 0), "stage": stage, **progress}
+        body = play("heartbeat", epoch=job["epoch"], progress=told)
         return self.call("POST", f"/runs/{job['run_id']}/heartbeat", json=body)
+
+    def tell(self, job: dict[str, Any], *lines: dict[str, Any]) -> Response:
+        """Lines of a run's log; each gives what of the recorded line is other."""
+        (known, *_) = recorded("events")["events"]
+        body = play("events", epoch=job["epoch"], events=[known | line for line in lines])
+        return self.call("POST", f"/runs/{job['run_id']}/events", json=body)
+
+    def release(self, job: dict[str, Any], unreadable: str = "") -> Response:
+        """Give a run back, because the worker stops or cannot read the job."""
+        changes = {"epoch": job["epoch"]} | ({"unreadable": unreadable} if unreadable else {})
+        body = play("release-unreadable" if unreadable else "release", **changes)
+        return self.call("POST", f"/runs/{job['run_id']}/release", json=body)
 
     def put(self, job: dict[str, Any], name: str, content: bytes) -> Response:
         """Upload an artifact."""
@@ -146,19 +167,24 @@ class PaperWorker:
     def complete(self, job: dict[str, Any], mean: float, **changes: Any) -> Response:
         """Hand in a result without artifacts."""
         start, stop = job["shard"] or (0, job["tasks"])
-        body = {
-            "epoch": job["epoch"],
-            "summary": summary(mean, stop - start),
-            "artifacts": [],
-            "evidence": Evidence(complete=True).model_dump(),
-            **changes,
-        }
+        name = name_of_end("complete", job, {})
+        known = {"summary": summary(mean, stop - start), "artifacts": [], **changes}
+        body = play(name, epoch=job["epoch"], **self._of_machine(name, job, known))
         return self.call("POST", f"/runs/{job['run_id']}/complete", json=body)
 
     def fail(self, job: dict[str, Any], verdict: str, message: str = "it failed", **more: Any) -> Response:
         """Hand in a failure."""
-        body = {"epoch": job["epoch"], "verdict": verdict, "message": message, **more}
+        known = {"message": message, "detail": "", "artifacts": [], **more}
+        name = f"fail-{verdict}"
+        body = play(name, epoch=job["epoch"], **self._of_machine(name, job, known))
         return self.call("POST", f"/runs/{job['run_id']}/fail", json=body)
+
+    def _of_machine(self, name: str, job: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+        """What was used, and on what: as it was recorded, but for what a test gives."""
+        message = recorded(name)
+        told = {"worker": self.name, "protocol_digest": job.get("fingerprint", "")}
+        provenance = message["provenance"] | told | changes.get("provenance", {})
+        return changes | {"usage": message["usage"] | changes.get("usage", {}), "provenance": provenance}
 
 
 _APPS: list[FastAPI] = []

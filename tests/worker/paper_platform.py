@@ -1,13 +1,20 @@
-"""A platform on paper: what a worker's client sees of one, kept in memory, so that an attempt can be watched."""
+"""A platform on paper: what a worker's client sees of one, kept in memory, so that an attempt can be watched.
+
+Its jobs and answers are those that the real platform was recorded giving, with other data.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from anyshot_core.wire.jobs import Job
+from pydantic_core import to_jsonable_python
+
+from anyshot_core.wire.jobs import Job, JobKind, read_assignment
 from anyshot_core.wire.worker_api import (
     ArtifactRef,
     BlobRef,
@@ -19,6 +26,7 @@ from anyshot_core.wire.worker_api import (
     WorkerInfo,
 )
 from anyshot_worker.client import StaleEpoch, digest_of
+from tests.contract.recording import play, recorded
 
 
 @dataclass
@@ -42,6 +50,23 @@ class PaperPlatform:
         self.blobs[digest] = path
         return BlobRef(digest=digest, size=path.stat().st_size, url=f"/blobs/{digest}")
 
+    def job(self, kind: JobKind, **changes: Any) -> Any:
+        """A job as the real platform was recorded handing it out, of run `run`; `changes` are its data."""
+        known = {
+            "run_id": "run",
+            "epoch": 1,
+            "attempt": 1,
+            "submission_id": "s",
+            "train_seed": 93,
+            "test_seed": 93,
+            "shard": None,
+            "dataset": None,
+            "keep_learner": False,
+        }
+        known = {name: value for name, value in known.items() if name in recorded(f"job-{kind}")}
+        plain = to_jsonable_python(known | changes)
+        return read_assignment(json.dumps(play(f"job-{kind}", **plain)).encode())
+
     def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Job | None:
         del worker, run_id
         return self.queue.pop(0) if self.queue else None
@@ -52,7 +77,7 @@ class PaperPlatform:
     def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
         self._fence(run_id, epoch)
         self.progress.append(progress)
-        return HeartbeatReply(cancel=self.cancel, lease_seconds=30)
+        return HeartbeatReply.model_validate(play("reply", cancel=self.cancel))
 
     def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:
         self._fence(run_id, epoch)

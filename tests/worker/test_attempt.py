@@ -66,14 +66,6 @@ class Stage:
 
     def assignment(self, bundle: Path, kind: type[jobs.Tested] = Evaluate, **changes: Any) -> jobs.Tested:
         values: dict[str, Any] = {
-            "run_id": "run",
-            "epoch": 1,
-            "attempt": 1,
-            "competition": "demo",
-            "phase": "feedback",
-            "submission_id": "s",
-            "train_seed": 93,
-            "test_seed": 93,
             "submission": self.platform.keep(bundle),
             "meta_train": self.refs(TRAIN),
             "meta_test": self.refs(TEST),
@@ -83,7 +75,7 @@ class Stage:
             "fingerprint": "f1" * 32,
             "budget": Budget(run_seconds=60),
         }
-        return kind(**(values | changes))
+        return self.platform.job(kind.model_fields["kind"].default, **(values | changes))
 
     def refs(self, names: tuple[str, ...]) -> list[PackRef]:
         return [PackRef(name=n, domain="d-" + n[:3], blob=self.platform.keep(self.packs[n])) for n in names]

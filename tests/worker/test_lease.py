@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from anyshot_core.wire.jobs import Job
-from anyshot_core.wire.worker_api import HeartbeatReply, Progress, Stage
+from anyshot_core.wire.worker_api import HeartbeatReply, Progress
 from anyshot_worker import lease as lease_module
 from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
 from anyshot_worker.lease import Lease, StopReason
+from tests.contract.recording import job, play, recorded
 
 
 class Platform:
@@ -30,7 +30,14 @@ class Platform:
         return answer
 
 
-FINE = HeartbeatReply(cancel=False, lease_seconds=30)
+FINE, CANCEL = (HeartbeatReply.model_validate(play("reply", cancel=cancel)) for cancel in (False, True))
+
+
+def at(stage: str, tasks_done: int) -> Progress:
+    """Where an attempt stands, as real workers tell it."""
+    return Progress.model_validate(
+        recorded("heartbeat")["progress"] | {"stage": stage, "tasks_done": tasks_done}
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +48,7 @@ def quick_beats(monkeypatch: pytest.MonkeyPatch) -> None:
 def lease_on(
     platform: Platform, draining: threading.Event | None = None, lease_seconds: float = 30.0
 ) -> Lease:
-    assignment = Job(run_id="r", epoch=3, attempt=1, competition="c", phase="p", lease_seconds=lease_seconds)
+    assignment = job("evaluate", run_id="r", epoch=3, lease_seconds=lease_seconds)
     return Lease(cast(WorkerClient, platform), assignment, draining or threading.Event())
 
 
@@ -55,7 +62,7 @@ def wait_for_stop(lease: Lease) -> StopReason | None:
 def test_beats_carry_the_newest_progress_and_end_with_the_attempt() -> None:
     platform = Platform(FINE)
     with lease_on(platform) as lease:
-        lease.report(Progress(stage=Stage.META_TESTING, tasks_done=5))
+        lease.report(at("meta_testing", 5))
         while not any(beat.tasks_done == 5 for beat in platform.beats):
             time.sleep(0.005)
         assert lease.stop_reason is None
@@ -65,7 +72,7 @@ def test_beats_carry_the_newest_progress_and_end_with_the_attempt() -> None:
 
 
 def test_a_cancel_arrives_with_the_reply() -> None:
-    with lease_on(Platform(FINE, HeartbeatReply(cancel=True, lease_seconds=30))) as lease:
+    with lease_on(Platform(FINE, CANCEL)) as lease:
         assert wait_for_stop(lease) is StopReason.CANCELLED
 
 

@@ -12,7 +12,7 @@ import pytest
 from anyshot_core.data.pack import Pack
 from anyshot_core.protocols.task import dataset_in_turn
 from anyshot_core.results import read_results
-from anyshot_core.wire.jobs import Budget, Evaluate, PackRef
+from anyshot_core.wire.jobs import Budget, Evaluate, JobKind, PackRef
 from anyshot_worker.attempt import Site
 from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
@@ -51,14 +51,6 @@ def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **
         return [PackRef(name=name, domain="d", blob=platform.keep(packs[name])) for name in names]
 
     values: dict[str, Any] = {
-        "run_id": "run",
-        "epoch": 1,
-        "attempt": 1,
-        "competition": "within",
-        "phase": "feedback",
-        "submission_id": "s",
-        "train_seed": 93,
-        "test_seed": 93,
         "submission": platform.keep(bundle),
         "meta_train": refs(TEST),
         "meta_test": refs(TEST),
@@ -68,7 +60,7 @@ def assignment(platform: PaperPlatform, packs: dict[str, Path], bundle: Path, **
         "fingerprint": "f1" * 32,
         "budget": Budget(run_seconds=60),
     }
-    return Evaluate(**(values | changes))
+    return platform.job(JobKind.EVALUATE, **(values | changes))
 
 
 def bundle_of(folder: Path, text: str) -> Path:

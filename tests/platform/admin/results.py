@@ -15,7 +15,6 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from anyshot_core.results import write_predictions, write_results
-from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
@@ -24,6 +23,7 @@ from anyshot_worker.carry_out import carry_out
 from anyshot_worker.client import WorkerClient
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace
+from tests.contract.recording import worker_info
 from tests.platform.site import PaperWorker, Site
 from tests.scoring.simulated import draw_run_by_class
 
@@ -122,7 +122,7 @@ def work_off(site: Site, folder: Path) -> int:
     workspace = Workspace(folder / "workspace", 1 << 30, client)
     place = WorkerSite("real", client, workspace, cast(Sandboxes, None), threading.Event())
     taken = 0
-    while (assignment := client.claim(WorkerInfo(name="real"))) is not None:
+    while (assignment := client.claim(worker_info(name="real", images=[], gpus=[]))) is not None:
         carry_out(assignment, place)
         taken += 1
     return taken

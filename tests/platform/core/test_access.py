@@ -256,11 +256,10 @@ def test_workers_end_no_runs_of_others(site: Site) -> None:
     holder, thief = site.worker("one"), site.worker("two")
     job = holder.claim()
     assert job is not None
-    run, held = f"/runs/{job['run_id']}", {"epoch": job["epoch"]}
     for answer in (
         thief.beat(job),
-        thief.call("POST", f"{run}/release", json=held),
-        thief.call("POST", f"{run}/events", json={**held, "events": []}),
+        thief.release(job),
+        thief.tell(job),
         thief.put(job, "log.txt", b"mine"),
         thief.fail(job, "RUNTIME_ERROR"),
         thief.complete(job, 1.0),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.phases.states import BoardShows
+from tests.contract.recording import recorded
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
-CLEAN = Evidence(complete=True).model_dump()
-WEIGHTS = Evidence(complete=True, known=["torchvision resnet18 (ImageNet)"]).model_dump()
+CLEAN, WEIGHTS = recorded("evidence-clean"), recorded("evidence-known")
 
 
 def ask(person: Person, method: str, path: str, body: Any = None) -> Any:

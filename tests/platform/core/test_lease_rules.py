@@ -72,15 +72,15 @@ def test_a_cancelled_run_whose_worker_stops_is_not_queued_again(site: Site, work
     assert job is not None
     alice = site.submission(job["submission_id"])
     change_runs(site, cancel_requested_at=now())
-    released = worker.call("POST", f"/runs/{job['run_id']}/release", json={"epoch": job["epoch"]})
-    assert released.status_code == 204
+    assert worker.release(job).status_code == 204
     assert worker.claim() is None
     assert site.submission(alice.id).status == "cancelled"
 
 
 def test_a_paused_worker_gets_nothing(site: Site, worker: PaperWorker) -> None:
-    other = site.worker("another")
-    other.call("POST", "/claim", json={"worker": {"name": "another", "hardware_class": "none"}})
+    other = site.worker("another", hardware_class="none")
+    assert other.claim() is None
+    other.hardware_class = "cpu"
     with site.services.database.writing() as session:
         session.execute(update(Worker).values(paused_at=now()))
     assert other.claim() is None
@@ -106,6 +106,7 @@ def test_a_run_waits_for_a_worker_that_fits_it(
 
 def test_a_run_waits_for_a_worker_with_its_memory(site: Site, worker: PaperWorker) -> None:
     change_runs(site, memory_bytes=2 << 30)
-    small, large = ({"name": "paper", "hardware_class": "cpu", "memory_bytes": m << 30} for m in (1, 4))
-    assert worker.call("POST", "/claim", json={"worker": small}).status_code == 204
-    assert worker.call("POST", "/claim", json={"worker": large}).status_code == 200
+    worker.memory_bytes = 1 << 30
+    assert worker.claim() is None
+    worker.memory_bytes = 4 << 30
+    assert worker.claim() is not None

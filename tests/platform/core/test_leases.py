@@ -74,8 +74,8 @@ def test_a_lost_lease_goes_to_another_worker_and_the_old_one_is_refused(site: Si
         dead.complete(old, 0.99),
         dead.fail(old, "RUNTIME_ERROR"),
         dead.put(old, "log.txt", b"late"),
-        dead.call("POST", f"/runs/{old['run_id']}/events", json={"epoch": old["epoch"], "events": []}),
-        dead.call("POST", f"/runs/{old['run_id']}/release", json={"epoch": old["epoch"]}),
+        dead.tell(old),
+        dead.release(old),
     ]
     assert {(answer.status_code, answer.json()["error"]) for answer in late} == {(409, "stale_epoch")}
     alive, new = claimed(site, "alive")
@@ -121,8 +121,7 @@ def test_a_run_that_takes_workers_down_is_quarantined(site: Site) -> None:
 def test_a_worker_that_stops_gives_its_lease_back(site: Site) -> None:
     site.member("alice").submit()
     worker, job = claimed(site)
-    body = {"epoch": job["epoch"]}
-    assert worker.call("POST", f"/runs/{job['run_id']}/release", json=body).status_code == 204
+    assert worker.release(job).status_code == 204
     run = only_run(site)
     assert (run.state, run.infrastructure_failures) == (RunState.QUEUED, 0)
     _, again = claimed(site, "another")
@@ -333,9 +332,8 @@ def test_a_worker_gets_only_what_fits_it(site: Site) -> None:
     assert site.worker("g", hardware_class="gpu").claim() is None
     worker = site.worker("i", hardware_class="gpu", images=("torch-2022",))
     assert worker.claim() is None  # no GPU
-    info = {"name": "full", "hardware_class": "gpu", "images": ["torch-2022"], "gpus": ["T4"]}
-    answer = worker.call("POST", "/claim", json={"worker": info})
-    assert answer.status_code == 200
+    full = site.worker("full", hardware_class="gpu", images=("torch-2022",), gpus=("T4",))
+    assert full.claim() is not None
 
 
 def test_bulk_work_leaves_a_slot(site: Site) -> None:

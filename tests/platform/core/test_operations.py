@@ -54,15 +54,13 @@ def test_log_lines_are_kept_once_and_shown_under_the_policy(site: Site) -> None:
     shown = alice.submit().json()
     job = worker.claim()
     assert job is not None
-    path = f"/runs/{job['run_id']}/events"
     lines = [
         line(0, "training\x00"),
         line(1, "testing", "meta_testing"),
         line(2, "ours", "meta_testing", "platform"),
     ]
     for _ in range(2):
-        answer = worker.call("POST", path, json={"epoch": job["epoch"], "events": lines})
-        assert answer.status_code == 204
+        assert worker.tell(job, *lines).status_code == 204
     log = f"/api/v1/submissions/{shown['id']}/log"
     seen = alice.call("GET", log).json()
     assert [entry["text"] for entry in seen] == ["training\ufffd", "ours"]
@@ -82,7 +80,7 @@ def test_the_log_is_capped(site: Site) -> None:
     job = worker.claim()
     assert job is not None
     lines = [line(seq, "x" * 10_000) for seq in range(50)]
-    worker.call("POST", f"/runs/{job['run_id']}/events", json={"epoch": job["epoch"], "events": lines})
+    worker.tell(job, *lines)
     seen = alice.call("GET", f"/api/v1/submissions/{shown['id']}/log").json()
     assert len(seen) == 10 and all(len(entry["text"]) == 4000 for entry in seen)
 
@@ -93,7 +91,7 @@ def test_the_stream_resumes_where_it_broke_off(site: Site) -> None:
     job = worker.claim()
     assert job is not None
     lines = [line(seq, f"line {seq}") for seq in range(700)]
-    worker.call("POST", f"/runs/{job['run_id']}/events", json={"epoch": job["epoch"], "events": lines})
+    worker.tell(job, *lines)
     worker.complete(job, 0.5)
     path = f"/api/v1/submissions/{shown['id']}/stream"
     events = parse(alice.call("GET", path).text)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
-from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.runs.models import Attempt
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.submissions.models import Submission
+from tests.contract.recording import play, recorded
 from tests.platform.site import MODEL, Site, make_zip
 
 
@@ -218,18 +218,17 @@ def test_a_smoke_test_costs_no_quota_and_stays_off_the_board(site: Site) -> None
 
 def test_the_meta_learning_league_looks_at_the_evidence(site: Site) -> None:
     worker = site.worker()
-    clean = Evidence(complete=True)
     found = {
-        "alice": clean,
-        "bob": clean.model_copy(update={"known": ["vgg16"]}),
-        "eve": Evidence(),
+        "alice": recorded("evidence-clean"),
+        "bob": recorded("evidence-known"),
+        "eve": recorded("evidence-unended"),
         "zoe": None,
     }
     for name, evidence in found.items():
         assert site.member(name).submit(leagues=["scratch", "free"]).status_code == 201
         job = worker.claim()
         assert job is not None
-        worker.complete(job, 0.5, evidence=evidence and evidence.model_dump())
+        worker.complete(job, 0.5, evidence=evidence)
     assert [row["team"] for row in site.board("scratch")["rows"]] == ["alice"]
     assert {row["team"] for row in site.board("free")["rows"]} == set(found)
 
@@ -238,11 +237,12 @@ def test_what_one_of_several_runs_finds_holds_and_an_organizers_decision_too(sit
     site.set_version(train_seeds=[1, 2, 3], test_seeds=[4, 5, 6])
     alice, worker = site.member("alice"), site.worker()
     shown = alice.submit(leagues=["scratch"]).json()
-    found = [Evidence(complete=True), Evidence(problem="no memory"), Evidence(complete=True)]
+    clean, unended = recorded("evidence-clean"), play("evidence-unended", problem="no memory")
+    found = [clean, unended, clean]
     for evidence in found:
         job = worker.claim()
         assert job is not None
-        worker.complete(job, 0.5, evidence=evidence.model_dump())
+        worker.complete(job, 0.5, evidence=evidence)
     assert site.board("scratch")["rows"] == []
     decision = {"entries": [{"submission": shown["id"], "league": "scratch"}], "admit": True}
     path = "/api/v1/competitions/small/manage/leagues/entries"

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.results import write_predictions, write_results
 from anyshot_core.wire.verdicts import Verdict
-from anyshot_core.wire.worker_api import Provenance, Stage, Usage
+from anyshot_core.wire.worker_api import Complete, Stage
 from anyshot_platform.accounts.service import create_user
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Artifact, Blob
@@ -44,6 +44,7 @@ from anyshot_platform.users.models import User
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
+from tests.contract.recording import recorded
 
 PASSWORD = "three small foxes"
 DATASETS = tuple(
@@ -455,6 +456,7 @@ def add_events(session: Session, run: Run, lines: list[tuple[str, str]]) -> None
 
 def _ada_submissions(session: Session, scene: Scene) -> None:
     times = {"prepare": 2.1, "sandbox_start": 1.7, "transport": 14.8, "scoring": 0.6, "upload": 0.4}
+    done = Complete.model_validate(recorded("complete-evaluate"))
     usage = {
         "participant_seconds": 8040.0,
         "meta_train_seconds": 6600.0,
@@ -536,7 +538,8 @@ def _ada_submissions(session: Session, scene: Scene) -> None:
         submission, run = add_submission(session, scene, **values)
         scene.submissions[name] = submission
         run.claimed_at = run.queued_at + timedelta(seconds=41)
-        run.provenance, run.usage = Provenance(**provenance), Usage(**usage)
+        run.provenance = done.provenance.model_copy(update=provenance)
+        run.usage = done.usage.model_copy(update=usage)
         if run.state in ENDED:
             run.finished_at = run.queued_at + timedelta(seconds=8130)
         if name in ("finished", "older"):

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
+from tests.contract.recording import play, recorded
 from tests.platform.site import summary
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import TASKS
@@ -94,7 +95,7 @@ def test_without_scripts_the_same_form_submits(
 
 def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriver.Chrome) -> None:
     """Queue, stages, progress, log lines and the end, without a reload by hand; then the row on the board."""
-    from anyshot_core.wire.worker_api import Event, Stage
+    from anyshot_core.wire.worker_api import Events
     from anyshot_platform.events.service import keep_events
     from anyshot_platform.judging.scores import combine_scores, record_score
     from anyshot_platform.runs.states import RunState
@@ -115,16 +116,10 @@ def test_live_page_follows_the_run_to_its_score(live: LiveSite, browser: webdriv
     change(RunState.CLAIMED, epoch=1)
     change(RunState.META_TRAINING, seconds_used=3.0)
     until(browser, lambda b: "Meta-training: your code learns" in text_of(b))
-    lines = [
-        Event(
-            seq=seq,
-            at=1.8e9,
-            stream="stdout",
-            stage=Stage.META_TRAINING,
-            text=f"epoch {seq} <script>alert(1)</script>",
-        )
-        for seq in range(300)
-    ]
+    (line, *_) = recorded("events")["events"]
+    line |= {"at": 1.8e9, "stream": "stdout", "stage": "meta_training"}
+    told = [line | {"seq": seq, "text": f"epoch {seq} <script>alert(1)</script>"} for seq in range(300)]
+    lines = Events.model_validate(play("events", events=told)).events
     with live.services.database.writing() as session:
         run = session.scalars(select(Run).where(Run.submission_id == submission_id)).one()
         keep_events(session, live.services.settings, run, lines)

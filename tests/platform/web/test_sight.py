@@ -6,7 +6,7 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -44,6 +44,7 @@ from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
+from tests.platform.core.test_access import ROUTES
 from tests.platform.web.scene import DATASETS, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
@@ -85,6 +86,8 @@ EXITS: dict[str, dict[str, str]] = {
         "own submissions": "/submissions",
         "team's submissions": "/competitions/C/submissions",
         "API's list": "/api/v1/competitions/C/submissions?everyone=true",
+        "API's list of a team": "/api/v1/competitions/C/submissions",
+        "API's own list": "/api/v1/submissions",
         "entries": "/competitions/C/leagues",
         "API's entries": "/api/v1/competitions/C/phases/feedback/entries",
         "upload": "/competitions/C/phases/feedback/submit",
@@ -98,6 +101,7 @@ EXITS: dict[str, dict[str, str]] = {
         "API's results": "/api/v1/competitions/C/phases/feedback/results",
         "results as CSV": "/competitions/C/results/feedback/free-style.csv",
         "results as LaTeX": "/competitions/C/results/feedback/free-style.tex",
+        "API's table": "/api/v1/competitions/C/phases/feedback/results/free-style/table",
         "certificate": "/competitions/C/results/feedback/free-style/certificates/T.pdf",
     },
     "code": {
@@ -158,6 +162,8 @@ file of the log            | team   | team   | team        | team   | team   | t
 home                       | member | -      | -           | member | member | member    | member       | -
 own submissions            | member | -      | -           | member | member | member    | member       | -
 team's submissions         | member | -      | -           | member | member | member    | member       | -
+API's own list             | member | -      | -           | member | member | member    | member       | -
+API's list of a team       | member | -      | -           | member | member | member    | member       | -
 API's list                 | team   | staff  | staff       | team   | team   | team      | team         | -
 entries                    | member | -      | -           | member | -      | -         | -            | -
 API's entries              | member | -      | -           | member | -      | -         | -            | -
@@ -169,6 +175,7 @@ history                    | all    | staff  | staff       | -      | -      | -
 results                    | all    | staff  | staff       | -      | -      | -         | -            | -
 API's results              | all    | staff  | staff       | -      | -      | -         | -            | -
 results as CSV             | all    | staff  | staff       | -      | -      | -         | -            | -
+API's table                | all    | staff  | staff       | -      | -      | -         | -            | -
 results as LaTeX           | all    | staff  | staff       | -      | -      | -         | -            | -
 certificate                | team   | staff  | -           | -      | -      | team      | team         | team
 code                       | all    | staff  | -           | all    | -      | -         | -            | -
@@ -484,3 +491,37 @@ def test_a_dataset_that_left_the_pool_stays_hidden(stage: Stage) -> None:
 
 def test_the_table_names_every_exit_and_state() -> None:
     assert set(_expected()) == {(exit_, state) for exit_ in PATHS for state in STATES}
+
+
+# What a route's address names, where the exits above have no letter for it.
+NAMED = {
+    "slug": "C",
+    "submission_id": "S",
+    "run_id": "R",
+    "team_id": "T",
+    "phase_slug": "feedback",
+    "league_slug": "free-style",
+    "name": "results",
+    "form": "csv",
+    "number": "1",
+    "path": "participants",
+}
+
+
+def _routes() -> set[str]:
+    """The addresses of all routes that are read, their parameters named."""
+    read = (route.path for route in ROUTES if "GET" in (route.methods or ()))
+    return {re.sub(r"{(\w+)(?::\w+)?}", lambda match: NAMED.get(match[1], match[1]), path) for path in read}
+
+
+def _givers(stage: Stage, paths: Iterable[str], role: str) -> list[str]:
+    """The addresses at which somebody reads the submission's figure."""
+    figures = {str(SCORE), f"{SCORE:.3f}", str(HALF_WIDTH), f"{HALF_WIDTH:.3f}"}
+    return sorted(path for path in paths if any(figure in stage.text(role, path) for figure in figures))
+
+
+@pytest.mark.parametrize("role", ["other", "member"])
+def test_no_route_but_the_exits_of_the_table_gives_a_figure(stage: Stage, role: str) -> None:
+    """Every route of the site is asked, also one that is added tomorrow; while the figure may be seen."""
+    assert _givers(stage, _routes() - set(PATHS.values()), role) == []
+    assert _givers(stage, ["/submissions/S"], "member"), "the figure is looked for as it is written"

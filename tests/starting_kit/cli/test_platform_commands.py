@@ -122,9 +122,7 @@ def test_log_and_cancel(site: Site, address: str, folder: Path) -> None:
         {"seq": n, "at": time.time(), "stream": "stdout", "stage": "meta_training", "text": f"line {n}"}
         for n in range(3)
     ]
-    assert worker.call(
-        "POST", f"/runs/{job['run_id']}/events", json={"epoch": job["epoch"], "events": events}
-    ).is_success
+    assert worker.tell(job, *events).is_success
     result = call("log")
     assert [line.split("| ")[1] for line in result.output.splitlines()] == ["line 0", "line 1", "line 2"]
     cancelled = call("cancel")

@@ -6,20 +6,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Request
 from fastapi import Path as PathParam
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.intake import service, withdrawing
-from anyshot_platform.intake.again import known_zip
-from anyshot_platform.phases.service import find_phase, require_open
+from anyshot_platform.intake.handing_in import Door, Source, hand_in
+from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.access import (
     CompetitionAccess,
     SubmissionAccess,
-    find_access,
-    find_competition,
     require_own,
-    require_visible,
 )
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions import views
@@ -44,13 +42,13 @@ from anyshot_platform.site.submissions.schemas import (
 from anyshot_platform.site.submissions.taking_home import write_everything
 from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.submissions import uploads
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import annotate
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import (
     competition_role,
-    require_scope,
     signed_in_as,
     submission_owner,
     submission_reader,
@@ -115,7 +113,6 @@ def check_upload(upload_id: UploadParam, viewer: Submitter, services: ServicesDe
 
 @router.post("/competitions/{slug}/phases/{phase_slug}/submissions", status_code=201)
 def submit(
-    request: Request,
     slug: SlugPart,
     phase_slug: SlugPart,
     body: SubmitIn,
@@ -123,36 +120,20 @@ def submit(
     services: ServicesDep,
 ) -> SubmissionDetail:
     """Submit a complete upload, which is checked first, or by its digest a zip that was submitted before."""
-    with services.database.reading() as session:
-        access = _require_may_submit(request, session, viewer, slug, phase_slug)
-        archive = known_zip(session, services, access.membership, body.digest) if body.digest else None
-    if archive is None:
-        with uploads.sealed_upload(services, viewer.id, body.upload_id or "") as (upload, path, digest):
-            archive = service.store_zip(services, path, upload.filename, digest)
     wishes = service.Wishes(
         comment=body.comment, leagues=tuple(body.leagues), fact_sheet=body.fact_sheet, smoke=body.smoke
     )
-    with services.database.writing() as session:
-        if body.upload_id:
-            uploads.use_up(session, body.upload_id)
-        access = _require_may_submit(request, session, viewer, slug, phase_slug)
-        phase = find_phase(session, access.competition, phase_slug)
-        submission = service.submit(session, access.competition, phase, access.membership, archive, wishes)
-        shown = views.show_detail(session, Sight(submission, access.sight_of(phase)))
-    if body.upload_id:
-        uploads.drop_upload(services, body.upload_id)
-    return shown
+    return hand_in(
+        services,
+        Door(viewer, slug, phase_slug),
+        Source(upload_id=body.upload_id or "", digest=body.digest or ""),
+        wish=lambda _: wishes,
+        show=_show_submitted,
+    )
 
 
-def _require_may_submit(
-    request: Request, session: SessionDep, viewer: Viewer, slug: str, phase_slug: str
-) -> CompetitionAccess:
-    access = find_access(session, viewer, find_competition(session, slug))
-    require_visible(access)
-    require_scope(request, viewer, Scope.SUBMIT)
-    require_participant(access.membership)
-    require_open(find_phase(session, access.competition, phase_slug))
-    return access
+def _show_submitted(session: Session, submission: Submission, access: CompetitionAccess) -> SubmissionDetail:
+    return views.show_detail(session, Sight(submission, access.sight_of(submission.phase)))
 
 
 @router.get("/competitions/{slug}/phases/{phase_slug}/quota")

@@ -13,14 +13,15 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
 from anyshot_platform.errors import Invalid, PlatformError
-from anyshot_platform.intake.again import find_uses, known_zip
-from anyshot_platform.intake.service import Wishes, store_zip, submit
+from anyshot_platform.intake.again import find_uses
+from anyshot_platform.intake.handing_in import Door, Source, hand_in, look_in
+from anyshot_platform.intake.service import Wishes
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, require_open
 from anyshot_platform.services import Services
-from anyshot_platform.sight.access import CompetitionAccess, find_access, find_competition, require_visible
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.site.entries.shown import EntryOut, show_entries
 from anyshot_platform.site.shell.heads import read_head
@@ -28,7 +29,7 @@ from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.uploads import begin_upload, drop_upload, sealed_upload, upload_path, use_up
+from anyshot_platform.submissions.uploads import begin_upload, upload_path
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role
 from anyshot_platform.web.rendering import redirect, render
@@ -191,57 +192,34 @@ def send_submission(
     sent: Annotated[FormData, Depends(read_sent_form)],
     kind: Annotated[str, Form(max_length=16)] = "entry",
 ) -> Response:
-    """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it.
-
-    No transaction is open while the zip is checked and stored.
-    """
-    upload_id, again = str(sent.get("upload_id", ""))[:32], str(sent.get("again", ""))[:64]
+    """Take the zip (uploaded in parts before, with this form, or for an earlier submission), check it and queue it."""
+    source = Source(digest=str(sent.get("again", ""))[:64])
     try:
-        if not upload_id and not again:
-            upload_id = _keep_file(services, viewer.id, sent.get("file"))
-        with services.database.reading() as session:
-            access = _participant(session, viewer, slug)
-            require_open(find_phase(session, access.competition, phase_slug))
-            archive = known_zip(session, services, access.membership, again) if again else None
-        if archive is None:
-            with sealed_upload(services, viewer.id, upload_id) as (upload, path, digest):
-                archive = store_zip(services, path, upload.filename, digest)
-        with services.database.writing() as session:
-            if not again:
-                use_up(session, upload_id)
-            access = _participant(session, viewer, slug)
-            phase = find_phase(session, access.competition, phase_slug)
-            wishes = _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition))
-            if sent.get("leagues_shown") and not wishes.leagues and not wishes.smoke:
-                raise Invalid("Tick at least one league that this submission enters.", field="leagues")
-            submission = submit(session, access.competition, phase, access.membership, archive, wishes)
-            target = f"/submissions/{submission.id}"
+        if not source.digest:
+            uploaded = str(sent.get("upload_id", ""))[:32]
+            source = Source(upload_id=uploaded or _keep_file(services, viewer.id, sent.get("file")))
+        target = hand_in(
+            services,
+            Door(viewer, slug, phase_slug),
+            source,
+            wish=lambda access: _wishes(sent, smoke=kind == "smoke", questions=_asked(access.competition)),
+            show=lambda _, submission, __: f"/submissions/{submission.id}",
+        )
     except PlatformError as error:
         with services.database.reading() as session:
-            access = _participant(session, viewer, slug)
-            phase = find_phase(session, access.competition, phase_slug)
-            keep = upload_id if "checks" not in error.details else ""
+            access = look_in(session, viewer, slug)
             return _show_form(
                 request,
                 access,
                 session,
                 services,
-                phase,
+                find_phase(session, access.competition, phase_slug),
                 problem=error,
-                upload_id=keep,
-                again=again,
+                upload_id=source.upload_id if "checks" not in error.details else "",
+                again=source.digest,
                 sent=sent,
             )
-    if not again:
-        drop_upload(services, upload_id)
     return redirect(target)
-
-
-def _participant(session: SessionDep, viewer: Viewer, slug: str) -> CompetitionAccess:
-    access = find_access(session, viewer, find_competition(session, slug))
-    require_visible(access)
-    require_participant(access.membership)
-    return access
 
 
 def _keep_file(services: Services, user_id: str, file: object) -> str:
@@ -257,10 +235,14 @@ def _keep_file(services: Services, user_id: str, file: object) -> str:
 
 
 def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:
+    """What comes with the zip; raises `Invalid` where leagues were offered and none is ticked."""
     answers = {str(q["key"]): str(sent.get(f"fact_{q['key']}", ""))[:10_000] for q in questions}
+    leagues = tuple(str(value)[:64] for value in sent.getlist("league")[:50])
+    if sent.get("leagues_shown") and not leagues and not smoke:
+        raise Invalid("Tick at least one league that this submission enters.", field="leagues")
     return Wishes(
         comment=str(sent.get("comment", "")).strip()[:500],
-        leagues=tuple(str(value)[:64] for value in sent.getlist("league")[:50]),
+        leagues=leagues,
         fact_sheet={key: text for key, text in answers.items() if text},
         smoke=smoke,
     )

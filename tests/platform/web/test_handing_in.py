@@ -1,0 +1,147 @@
+"""A zip is handed in by one way: form and API take, refuse and use up the same, uploaded or known by its digest."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from httpx2 import Response
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.intake import handing_in
+from anyshot_platform.submissions import uploads
+from anyshot_platform.submissions.models import Submission, Upload
+from tests.platform.site import SLUG, Person, Site, make_zip
+from tests.platform.web.test_again import _PATH as API
+from tests.platform.web.test_again import _send
+
+FORM = f"/competitions/{SLUG}/phases/feedback/submit"
+DOORS = ("form", "API")
+SOURCES = ("upload", "digest")
+
+
+def hand_in(site: Site, person: Person, door: str, source: str, given: str) -> Response:
+    """Knock at a door with an upload's id or a zip's digest."""
+    if door == "API":
+        return person.call("POST", API, json={"upload_id" if source == "upload" else "digest": given})
+    return _send(site, person, FORM, **{"upload_id" if source == "upload" else "again": given})
+
+
+def told(answer: Response) -> str:
+    """What a person reads, of a page or of an answer of the API."""
+    return " ".join(html.unescape(re.sub("<[^>]+>", " ", answer.text)).split())
+
+
+def handed_in(site: Site) -> list[str]:
+    """The digests of all submissions."""
+    with site.services.database.reading() as session:
+        return [row.digest for row in session.query(Submission).order_by(Submission.number)]
+
+
+def change_member(site: Site, person: Person, **values: object) -> None:
+    with site.services.database.writing() as session:
+        for name, value in values.items():
+            setattr(session.query(Membership).filter_by(user_id=person.id).one(), name, value)
+
+
+def ban(site: Site, person: Person) -> None:
+    change_member(site, person, status=MemberStatus.BANNED)
+
+
+REFUSALS: dict[str, tuple[Callable[[Site, Person], None], int, str]] = {
+    "closed": (lambda site, _: site.set_phase(ends_at=now() - timedelta(hours=1)), 409, "closed"),
+    "no member": (ban, 403, "banned"),
+    "no quota left": (lambda site, _: site.set_phase(quota_day=1), 429, "submission"),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("why", REFUSALS)
+def test_both_doors_refuse_the_same_in_the_same_words(
+    site: Site, why: str, door: str, source: str
+) -> None:
+    alice = site.member("alice")
+    arrange, status, words = REFUSALS[why]
+    digest = alice.submit().json()["digest"]
+    given = alice.upload(make_zip(salt="another")) if source == "upload" else digest
+    arrange(site, alice)
+    reference = alice.call("POST", API, json={"digest": digest})
+    answer = hand_in(site, alice, door, source, given)
+    assert (answer.status_code, handed_in(site)) == (status, [digest]), answer.text[:500]
+    assert words in told(reference) and reference.json()["message"] in told(answer)
+    if source == "upload":
+        assert alice.call("GET", f"/api/v1/uploads/{given}").is_success, "what was refused can be sent again"
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("door", DOORS)
+def test_who_is_banned_while_the_zip_is_read_hands_in_nothing(
+    site: Site, monkeypatch: pytest.MonkeyPatch, door: str, source: str
+) -> None:
+    alice = site.member("alice")
+    digest = alice.submit().json()["digest"]
+    given = alice.upload(make_zip(salt="another")) if source == "upload" else digest
+    fetch = handing_in._fetch
+
+    def slowly(*arguments: object) -> object:
+        found = fetch(*arguments)  # pyright: ignore[reportArgumentType]
+        ban(site, alice)
+        return found
+
+    monkeypatch.setattr(handing_in, "_fetch", slowly)
+    answer = hand_in(site, alice, door, source, given)
+    assert (answer.status_code, handed_in(site)) == (403, [digest])
+    assert "banned" in told(answer)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_who_may_not_submit_has_no_zip_read(
+    site: Site, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    """Checking a zip costs a process and seconds."""
+    alice = site.member("alice")
+    upload = alice.upload(make_zip())
+    ban(site, alice)
+    monkeypatch.setattr(handing_in, "store_zip", lambda *_: pytest.fail("the zip was read"))
+    assert hand_in(site, alice, door, "upload", upload).status_code == 403
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_upload_becomes_one_submission_and_its_file_goes(site: Site, door: str) -> None:
+    alice = site.member("alice")
+    upload = alice.upload(make_zip())
+    assert hand_in(site, alice, door, "upload", upload).status_code in (201, 303)
+    assert hand_in(site, alice, DOORS[door == "form"], "upload", upload).status_code == 404
+    assert len(handed_in(site)) == 1
+    assert not list(site.services.settings.upload_folder.glob(f"{upload}*"))
+
+
+def test_one_upload_that_is_sent_twice_at_once_becomes_one_submission(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second request has read the zip before the first was through."""
+    alice = site.member("alice")
+    upload = alice.upload(make_zip())
+    sealed, others = uploads.sealed_upload, []
+
+    @contextmanager
+    def in_the_meantime(*arguments: Any) -> Any:
+        with sealed(*arguments) as found:
+            yield found
+        if not others:
+            others.append("begun")
+            others.append(hand_in(site, alice, "API", "upload", upload).status_code)
+
+    monkeypatch.setattr(handing_in, "sealed_upload", in_the_meantime)
+    assert hand_in(site, alice, "API", "upload", upload).status_code == 404
+    assert others == ["begun", 201] and len(handed_in(site)) == 1
+    with site.services.database.reading() as session:
+        assert session.query(Upload).filter(Upload.used_at.is_not(None)).count() == 1
