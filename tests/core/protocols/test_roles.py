@@ -41,12 +41,13 @@ def packs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     folder, made = tmp_path_factory.mktemp("roles"), []
     for seed, domain in enumerate(("Plants", "Vehicles")):
         source = write_dataset(folder / domain.upper(), classes=14, images=14, seed=seed)
-        _annotate(source, domain, np.random.default_rng(seed))
+        annotate(source, domain, np.random.default_rng(seed))
         made.append(pack_dataset(source, folder / f"{domain}.anyshot-pack").path)
     return tuple(made)
 
 
-def _annotate(source: Path, domain: str, random: np.random.Generator) -> None:
+def annotate(source: Path, domain: str, random: np.random.Generator) -> None:
+    """Give each image a writer and attributes, and the dataset its domain."""
     rows = list(csv.reader((source / "labels.csv").read_text().splitlines()))
     extra = [["WRITER", *ATTRIBUTES]]
     extra += [[f"w{random.integers(WRITERS)}", *(int(x) for x in random.random(4) < 0.7)] for _ in rows[1:]]
