@@ -65,9 +65,7 @@ REFUSALS: dict[str, tuple[Callable[[Site, Person], None], int, str]] = {
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("why", REFUSALS)
-def test_both_doors_refuse_the_same_in_the_same_words(
-    site: Site, why: str, door: str, source: str
-) -> None:
+def test_both_doors_refuse_the_same_in_the_same_words(site: Site, why: str, door: str, source: str) -> None:
     alice = site.member("alice")
     arrange, status, words = REFUSALS[why]
     digest = alice.submit().json()["digest"]
@@ -103,9 +101,7 @@ def test_who_is_banned_while_the_zip_is_read_hands_in_nothing(
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_who_may_not_submit_has_no_zip_read(
-    site: Site, monkeypatch: pytest.MonkeyPatch, door: str
-) -> None:
+def test_who_may_not_submit_has_no_zip_read(site: Site, monkeypatch: pytest.MonkeyPatch, door: str) -> None:
     """Checking a zip costs a process and seconds."""
     alice = site.member("alice")
     upload = alice.upload(make_zip())
