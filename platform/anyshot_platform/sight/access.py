@@ -74,8 +74,13 @@ def find_roles(session: Session, viewer: Viewer, competitions: Iterable[str]) ->
 
 def organized_ids(viewer: Viewer) -> Select[str]:
     """The ids of the competitions that the viewer organizes, as a query."""
+    return organized_by(viewer.owner_id or "")
+
+
+def organized_by(user_id: str) -> Select[str]:
+    """The ids of the competitions that somebody organizes, as a query."""
     return select(Membership.competition_id).where(
-        Membership.user_id == (viewer.owner_id or ""),
+        Membership.user_id == user_id,
         Membership.status == MemberStatus.APPROVED,
         Membership.role.in_([Role.OWNER, Role.ORGANIZER]),
     )

@@ -7,12 +7,14 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.desk.pools.overlaps import all_packs, phases_that_show
-from anyshot_platform.desk.pools.uses import competitions_using, phases_testing_on, uses_of
+from anyshot_platform.desk.pools.uses import competitions_using, first_use, phases_testing_on
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.sight.access import listed_for
+from anyshot_platform.users.viewer import Viewer
 
 
 def _target(session: Session, pool: Pool) -> Target:
@@ -24,15 +26,11 @@ def _newest(session: Session, pool: Pool) -> PoolVersion | None:
     return next((version for version in session.scalars(query) if version.entries), None)
 
 
-def _tests(session: Session, pool: Pool, phase: Phase) -> str:
-    """Whose secret it is, named where the owner of the pool can know of it."""
-    competition = session.get_one(Competition, phase.competition_id)
-    own = (competition.title, phase.name) in {(title, name) for title, name, _ in uses_of(session, pool)}
-    public = competition.state != CompetitionState.DRAFT
-    whose = f"“{phase.name}” of “{competition.title}”" if own or public else "A phase in preparation"
-    return (
-        f"{whose} has not ended and tests on datasets of this pool: publishing it would give its labels away."
-    )
+def _named(session: Session, phase: Phase, actor_id: str) -> str:
+    """A phase and its competition, where lists show that to the actor."""
+    shown = (Competition.id == phase.competition_id, listed_for(Viewer(user_id=actor_id)))
+    title = session.scalar(select(Competition.title).where(*shown))
+    return f"“{phase.name}” of “{title}”" if title else "A phase of a competition that you do not see"
 
 
 def _look_publish(session: Session, pool: Pool, deed: Deed) -> Findings:
@@ -43,7 +41,11 @@ def _look_publish(session: Session, pool: Pool, deed: Deed) -> Findings:
         return Findings(refused=["The pool has no packs yet."])
     images = sum(entry.pack.images for entry in version.entries)
     return Findings(
-        refused=[_tests(session, pool, phase) for phase in phases_testing_on(session, pool)]
+        refused=[
+            f"{_named(session, phase, deed.actor_id)} has not ended and tests on datasets of this pool: publishing it "
+            "would give its labels away."
+            for phase in phases_testing_on(session, pool)
+        ]
         + [
             f"“{phase.name}” has not ended and tests on the same images: {shared.words}"
             for phase, shared in phases_that_show(session, pool, all_packs(session, pool))
@@ -75,8 +77,8 @@ def _hide(session: Session, pool: Pool, deed: Deed) -> Done:
 def _look_delete(session: Session, pool: Pool, deed: Deed) -> Findings:
     if pool.deleted_at is not None:
         return Findings(done="The pool is deleted already.")
-    uses = uses_of(session, pool)
-    return Findings(refused=[f"{phase} of {title} uses this pool." for title, phase, _ in uses[:1]])
+    phase = first_use(session, pool)
+    return Findings(refused=[f"{_named(session, phase, deed.actor_id)} uses this pool."] if phase else [])
 
 
 def _delete(session: Session, pool: Pool, deed: Deed) -> Done:

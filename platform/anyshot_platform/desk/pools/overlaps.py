@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, or_, select
+from sqlalchemy import ColumnElement, and_, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.data.fingerprints import Overlap
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.pools.uses import ASSIGNED, competitions_using, is_over, tests
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.desk.pools.uses import ASSIGNED, competitions_using, is_over, of_whose_it_is, tests
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.images import fingerprints_of, overlap_of
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.sight.pools import readable
+from anyshot_platform.users.viewer import Viewer
 
 EXAMPLES = 3
 Placed = tuple[Pack, str]  # a pack, and the short name of a pool that holds it
@@ -116,8 +117,11 @@ class Comparison:
     shared: tuple[Shared, ...]
 
 
-def compare_pool(session: Session, pool: Pool, version: PoolVersion) -> Comparison:
-    """A version of a pool, compared within itself, with all public data, and with what its competitions use."""
+def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> Comparison:
+    """A version of a pool, compared within itself, with all public data, and with what its competitions use.
+
+    Of the latter with what the viewer may look into: who lent a pool organizes none of those that use it.
+    """
     own = [entry.pack for entry in version.entries]
     used = (
         select(PoolVersion.id)
@@ -126,7 +130,8 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion) -> Comparis
         .where(Phase.competition_id.in_(competitions_using(session, pool)), Phase.deleted_at.is_(None))
     )
     known = {pack.id for pack in own}
-    others = _placed(session, or_(Pool.published_at.is_not(None), PoolVersion.id.in_(used)))
+    seen = and_(PoolVersion.id.in_(used), readable(viewer))
+    others = _placed(session, or_(Pool.published_at.is_not(None), seen))
     others = [(pack, slug) for pack, slug in others if pack.id not in known]
     inside = [
         shared
@@ -138,26 +143,14 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion) -> Comparis
 
 
 def phases_that_show(session: Session, pool: Pool, packs: Sequence[Pack]) -> list[tuple[Phase, Shared]]:
-    """The phases that have not ended and test on images of these packs, in competitions of those whose pool it is.
-
-    Those of others are not looked at: the answer would tell strangers which images are tested on.
-    """
-    if pool.competition_id is not None:
-        own = Competition.id == pool.competition_id
-    else:
-        organized = select(Membership.competition_id).where(
-            Membership.user_id == pool.owner_id,
-            Membership.status == MemberStatus.APPROVED,
-            Membership.role.in_([Role.OWNER, Role.ORGANIZER]),
-        )
-        own = Competition.id.in_(organized)
+    """The phases that have not ended and test on images of these packs, in competitions of those whose pool it is."""
     rows = session.execute(
         select(Phase, PhaseVersion.meta_test_pool_version_id, Pool.slug)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PoolVersion, PoolVersion.id == PhaseVersion.meta_test_pool_version_id)
         .join(Pool, Pool.id == PoolVersion.pool_id)
-        .where(own, tests(), Pool.published_at.is_(None), Pool.id != pool.id)
+        .where(of_whose_it_is(pool), tests(), Pool.published_at.is_(None), Pool.id != pool.id)
     )
     return [
         (phase, shared)

@@ -12,7 +12,9 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.phases.states import PhaseStatus, VersionState
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.sight.access import listed_for, organized_by
 from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.users.viewer import Viewer
 
 # A version of a pool that a version of a phase trains or tests on.
 ASSIGNED = or_(
@@ -21,17 +23,40 @@ ASSIGNED = or_(
 )
 
 
-def uses_of(session: Session, pool: Pool) -> list[tuple[str, str, int]]:
-    """Where a pool is assigned: (competition, phase, version of the pool)."""
+def uses_of(session: Session, pool: Pool, viewer: Viewer) -> list[tuple[str, str, int]]:
+    """Where a pool is assigned, as far as lists show it to the viewer: (competition, phase, version of the pool)."""
     rows = session.execute(
         select(Competition.title, Phase.name, PoolVersion.number)
         .join(Phase, Phase.competition_id == Competition.id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(PoolVersion, ASSIGNED)
-        .where(PoolVersion.pool_id == pool.id)
+        .where(PoolVersion.pool_id == pool.id, listed_for(viewer))
         .distinct()
     )
     return [(title, phase, number) for title, phase, number in rows]
+
+
+def first_use(session: Session, pool: Pool) -> Phase | None:
+    """A phase that uses the pool; a deleted one, which can be restored, does so too."""
+    using = select(Phase).join(PhaseVersion, PhaseVersion.phase_id == Phase.id).join(PoolVersion, ASSIGNED)
+    return session.scalars(using.where(PoolVersion.pool_id == pool.id).limit(1)).first()
+
+
+def owner_of(session: Session, pool: Pool, viewer: Viewer) -> Competition | None:
+    """The competition that a pool belongs to; None where it belongs to a person, or lists do not show it."""
+    return session.scalars(
+        select(Competition).where(Competition.id == pool.competition_id, listed_for(viewer))
+    ).one_or_none()
+
+
+def of_whose_it_is(pool: Pool) -> ColumnElement[bool]:
+    """The competitions of those whose pool it is, as a condition.
+
+    What others test on is not looked at where somebody publishes: the answer would tell strangers what it is.
+    """
+    if pool.competition_id is not None:
+        return Competition.id == pool.competition_id
+    return Competition.id.in_(organized_by(pool.owner_id))
 
 
 def competitions_using(session: Session, pool: Pool) -> list[str]:
@@ -59,9 +84,10 @@ def phases_using(session: Session, pool: Pool) -> Sequence[Phase]:
 
 
 def phases_testing_on(session: Session, pool: Pool, added: Sequence[Pack] = ()) -> Sequence[Phase]:
-    """The phases that have not ended and test on a dataset of the pool, by this pool or by another that holds it.
+    """The phases that have not ended and test on a dataset of the pool.
 
-    `added` are datasets that are about to be put in.
+    By this pool, or in a competition of those whose pool it is by another that holds it. `added` are datasets that are
+    about to be put in.
     """
     held = (
         select(PoolPack.pack_id)
@@ -74,7 +100,12 @@ def phases_testing_on(session: Session, pool: Pool, added: Sequence[Pack] = ()) 
         .join(Competition, Competition.id == Phase.competition_id)
         .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
         .join(PoolPack, PoolPack.pool_version_id == PhaseVersion.meta_test_pool_version_id)
-        .where(PoolPack.pack_id.in_(named) if named else PoolPack.pack_id.in_(held), tests())
+        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .where(
+            PoolPack.pack_id.in_(named) if named else PoolPack.pack_id.in_(held),
+            or_(PoolVersion.pool_id == pool.id, of_whose_it_is(pool)),
+            tests(),
+        )
         .distinct()
     )
     return [phase for phase in session.scalars(tested) if not is_over(phase)]

@@ -18,6 +18,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
 from anyshot_platform.desk.pools.overlaps import compare_pool
+from anyshot_platform.desk.pools.uses import owner_of
 from anyshot_platform.errors import Invalid
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
@@ -154,7 +155,7 @@ class PublishIn(ConsentIn):
 @router.get("")
 def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
     """The viewer's pools and the public ones."""
-    return [_show(session, pool) for pool in organizing.list_pools(session, viewer)]
+    return [_show(session, pool, viewer) for pool in organizing.list_pools(session, viewer)]
 
 
 @router.post("", status_code=201)
@@ -170,7 +171,7 @@ def add_pool(
         description=body.description,
         competition_id=_own_competition(session, viewer, body.competition).id if body.competition else None,
     )
-    return _show_detail(session, pool)
+    return _show_detail(session, pool, viewer)
 
 
 def _own_competition(session: Session, viewer: Viewer, slug: str) -> Competition:
@@ -182,7 +183,7 @@ def _own_competition(session: Session, viewer: Viewer, slug: str) -> Competition
 @router.get("/{pool_slug}")
 def show_pool(session: SessionDep, viewer: Looker, pool_slug: PoolParam) -> PoolDetail:
     """A pool that is the viewer's own or public."""
-    return _show_detail(session, organizing.find_pool(session, viewer, pool_slug))
+    return _show_detail(session, organizing.find_pool(session, viewer, pool_slug), viewer)
 
 
 @router.put(
@@ -250,7 +251,7 @@ def put_dataset(
         raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
     organizing.add_or_replace(session, pool, [pack], body.note, viewer.id)
     session.flush()
-    return _show_detail(session, pool)
+    return _show_detail(session, pool, viewer)
 
 
 @router.delete("/{pool_slug}/datasets/{name}")
@@ -261,7 +262,7 @@ def remove_dataset(
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     organizing.remove_dataset(session, pool, name, "", viewer.id)
     session.flush()
-    return _show_detail(session, pool)
+    return _show_detail(session, pool, viewer)
 
 
 @router.put("/{pool_slug}/competition")
@@ -271,7 +272,7 @@ def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Gi
     receiver = _own_competition(session, viewer, body.competition)
     deed = Deed(viewer.id, body.reason, {"competition_id": receiver.id})
     carry_out(session, acts.GIVE, pool, deed, body.consent())
-    return _show(session, pool)
+    return _show(session, pool, viewer)
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -288,7 +289,7 @@ def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Ve
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     organizing.put_packs(session, pool, find_packs(session, viewer, body.packs), body.note, viewer.id)
     session.flush()
-    return _show_detail(session, pool)
+    return _show_detail(session, pool, viewer)
 
 
 @router.post("/{pool_slug}/combine", status_code=201)
@@ -297,7 +298,7 @@ def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDet
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     organizing.combine(session, pool, viewer)
     session.flush()
-    return _show_detail(session, pool)
+    return _show_detail(session, pool, viewer)
 
 
 @router.put("/{pool_slug}/publication")
@@ -309,7 +310,7 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
         carry_out(session, act, pool, Deed(viewer.id, body.reason), body.consent())
     if body.when_over != pool.publish_when_over:
         organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
-    return _show(session, pool)
+    return _show(session, pool, viewer)
 
 
 @router.get("/{pool_slug}/overlaps")
@@ -319,7 +320,7 @@ def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> C
     versions = organizing.list_versions(session, pool)
     if not versions:
         return ComparisonOut(compared=0, waiting=[], shared=[])
-    found = compare_pool(session, pool, versions[0])
+    found = compare_pool(session, pool, versions[0], viewer)
     return ComparisonOut.model_validate(found, from_attributes=True)
 
 
@@ -328,7 +329,7 @@ def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> Poo
     """Hide a pool that no phase uses; `restore` undoes it."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     carry_out(session, acts.DELETE, pool, Deed(viewer.id))
-    return _show(session, pool)
+    return _show(session, pool, viewer)
 
 
 @router.post("/{pool_slug}/restore")
@@ -336,11 +337,11 @@ def restore_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> Po
     """Undo a deletion."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     organizing.restore_pool(session, pool, viewer.id)
-    return _show(session, pool)
+    return _show(session, pool, viewer)
 
 
-def _show(session: Session, pool: Pool) -> PoolOut:
-    owner = session.get(Competition, pool.competition_id) if pool.competition_id else None
+def _show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
+    owner = owner_of(session, pool, viewer)
     return PoolOut(
         slug=pool.slug,
         name=pool.name,
@@ -353,9 +354,11 @@ def _show(session: Session, pool: Pool) -> PoolOut:
     )
 
 
-def _show_detail(session: Session, pool: Pool) -> PoolDetail:
+def _show_detail(session: Session, pool: Pool, viewer: Viewer) -> PoolDetail:
     versions = organizing.list_versions(session, pool)
-    return PoolDetail(**_show(session, pool).model_dump(), versions=[_show_version(row) for row in versions])
+    return PoolDetail(
+        **_show(session, pool, viewer).model_dump(), versions=[_show_version(row) for row in versions]
+    )
 
 
 def _show_version(version: PoolVersion) -> VersionOut:

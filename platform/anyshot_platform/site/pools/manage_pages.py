@@ -15,11 +15,10 @@ from starlette.responses import Response
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.audit.reads import note_read
-from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.pools import acts, organizing
 from anyshot_platform.desk.pools.overlaps import compare_pool
-from anyshot_platform.desk.pools.uses import competitions_using, uses_of
+from anyshot_platform.desk.pools.uses import competitions_using, owner_of, uses_of
 from anyshot_platform.desk.reports.catalogue import find_kind
 from anyshot_platform.desk.reports.service import list_pool_reports
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
@@ -55,7 +54,7 @@ def show_pools(request: Request, session: SessionDep, viewer: Looker) -> Respons
             (
                 pool,
                 (organizing.list_versions(session, pool) or [None])[0],
-                session.get(Competition, pool.competition_id) if pool.competition_id else None,
+                owner_of(session, pool, viewer),
                 may_change(session, viewer, pool),
             )
             for pool in pools
@@ -97,10 +96,10 @@ def show_pool(
         section="competitions",
         pool=pool,
         versions=versions,
-        uses=uses_of(session, pool) if owns else [],
-        comparison=compare_pool(session, pool, versions[0]) if owns and versions else None,
+        uses=uses_of(session, pool, viewer) if owns else [],
+        comparison=compare_pool(session, pool, versions[0], viewer) if owns and versions else None,
         owns=owns,
-        belongs_to=session.get(Competition, pool.competition_id) if pool.competition_id else None,
+        belongs_to=owner_of(session, pool, viewer),
         receivers=receivers,
         receiver_options=[(row.slug, row.title) for row in receivers],
         part_bytes=services.settings.upload_chunk_bytes,
