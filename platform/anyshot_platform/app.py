@@ -34,6 +34,7 @@ from anyshot_platform.web.failures import DECLARED, install_error_handlers
 from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
+from anyshot_platform.web.viewer import refuse_writing_while_looking
 
 # Sent as they are: packed already, or large files that programs fetch.
 _NOT_COMPRESSED = (
@@ -73,7 +74,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
         version="1",
         lifespan=_live,
         responses=DECLARED,
-        dependencies=[Depends(guard_csrf), Depends(meet_budgets)],
+        dependencies=[Depends(guard_csrf), Depends(refuse_writing_while_looking), Depends(meet_budgets)],
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",

@@ -16,7 +16,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
 from anyshot_platform.sight.submissions import Sight, look
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.users.viewer import Scope, Viewer, require_second_factor
+from anyshot_platform.users.viewer import Scope, Viewer, lacks, require_second_factor
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,16 @@ def require_visible(access: CompetitionAccess) -> None:
     """Raise `NotFound` where the viewer may not know of the competition.
 
     Its reviewers and organizers always may. To others it is hidden while it is a draft, before it opens, and when it is
-    deleted; a private one is seen by its members and by who is invited.
+    deleted; a private one is seen by its members and by who is invited. One of its organizers who looks as somebody
+    else sees it as that person will.
     """
     competition, membership = access.competition, access.membership
     waits = competition.opens_at is not None and competition.opens_at > now()
     closed = competition.state == CompetitionState.DRAFT or waits or competition.deleted_at is not None
     member = membership is not None and membership.status in KNOWING
     hidden = closed or (competition.visibility == Visibility.PRIVATE and not member)
-    if hidden and not access.may(Role.REVIEWER):
+    looks = access.viewer.look is not None and access.viewer.look.competition_id == competition.id
+    if hidden and not looks and not access.may(Role.REVIEWER):
         raise NotFound("There is no such competition.")
 
 
@@ -143,7 +145,7 @@ def require_role(access: CompetitionAccess, role: Role) -> None:
             raise NotSignedIn("Please sign in.")
         if Scope.ORGANIZE not in access.viewer.scopes:
             require_second_factor(access.viewer)
-            raise Forbidden("This API token lacks the scope “organize”.")
+            raise lacks(access.viewer, Scope.ORGANIZE)
         raise _not_enough(access, role)
 
 

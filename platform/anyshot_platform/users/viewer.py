@@ -21,6 +21,16 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True)
+class Look:
+    """An organizer sees the pages as somebody else would: of which competition, and as whom (`participant`, `visitor`)."""
+
+    competition_id: str
+    slug: str
+    title: str
+    role: str
+
+
+@dataclass(frozen=True)
 class Viewer:
     """The one who asks. A browser session has all scopes, a token those it was given."""
 
@@ -37,6 +47,7 @@ class Viewer:
     has_second_factor: bool = False
     lacks_second_factor: bool = False  # the site demands one, and takes rights away until it is there
     proved_at: datetime | None = None  # when password or code were said last
+    look: Look | None = None  # as somebody else; nothing is written meanwhile
 
     @property
     def is_signed_in(self) -> bool:
@@ -57,6 +68,13 @@ class Viewer:
 
 
 NOBODY = Viewer()
+
+
+def lacks(viewer: Viewer, scope: Scope) -> Forbidden:
+    """The refusal for somebody who lacks a scope, in words for them."""
+    if viewer.look is not None:
+        return Forbidden(f"You look as a {viewer.look.role} does, and they cannot see this page.")
+    return Forbidden(f"This API token lacks the scope “{scope}”.")
 
 
 class NeedsSecondFactor(Forbidden):

@@ -29,7 +29,7 @@ from anyshot_platform.sight.access import (
     require_role,
     require_visible,
 )
-from anyshot_platform.users.viewer import Scope, Viewer, require_second_factor
+from anyshot_platform.users.viewer import Scope, Viewer, lacks, require_second_factor
 from anyshot_platform.web.services import SAFE_METHODS, ServicesDep, SessionDep
 from anyshot_platform.web.viewer import ViewerDep
 from anyshot_platform.workers.tokens import PREFIX as WORKER_PREFIX
@@ -73,7 +73,7 @@ def require_scope(request: Request, viewer: Viewer, scope: Scope) -> None:
     needed = Scope.READ if request.method in SAFE_METHODS and scope != Scope.ORGANIZE else scope
     if needed not in viewer.scopes:
         require_second_factor(viewer)
-        raise Forbidden(f"This API token lacks the scope “{needed}”.")
+        raise lacks(viewer, needed)
 
 
 @policy("public")

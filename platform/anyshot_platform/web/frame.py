@@ -117,6 +117,7 @@ def frame(request: Request) -> dict[str, Any]:
         "site_name": services.settings.site_name if services else "Anyshot",
         "site_address": services.settings.base_url.rstrip("/") if services else "",
         "viewer": viewer if viewer.is_signed_in else None,
+        "look": viewer.look,
         "csrf_token": csrf_token(request, services) if services else "",
         "flashes": _read_flashes(request),
         **_read_state(request, viewer, services),

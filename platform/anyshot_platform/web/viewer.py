@@ -7,18 +7,25 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import Database, now
-from anyshot_platform.errors import NotSignedIn
+from anyshot_platform.errors import Forbidden, NotSignedIn
 from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.services import Services
+from anyshot_platform.sight.access import find_access
 from anyshot_platform.users.models import ApiToken, LoginSession, User
-from anyshot_platform.users.viewer import NOBODY, TOKEN_PREFIX, Scope, Viewer
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.users.viewer import NOBODY, TOKEN_PREFIX, Look, Scope, Viewer
+from anyshot_platform.web.services import SAFE_METHODS, ServicesDep
 
 SESSION_COOKIE = "anyshot_session"
+LOOK_COOKIE = "anyshot_look"
+LOOKS = ("participant", "visitor")
+_ENDS_IT = ("/manage/look/end", "/logout")
 _TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
 
 
@@ -31,7 +38,36 @@ def get_viewer(request: Request, services: ServicesDep) -> Viewer:
 
 def find_viewer(request: Request, services: Services) -> Viewer:
     """Who a request's token or cookie belongs to; raises `NotSignedIn` for a token that is not valid."""
-    return _without_rights(_find(request, services), services.settings.second_factor)
+    viewer = _without_rights(_find(request, services), services.settings.second_factor)
+    wanted = request.cookies.get(LOOK_COOKIE, "") if viewer.session_id is not None else ""
+    return _as_somebody_else(viewer, wanted, services) if wanted else viewer
+
+
+def _as_somebody_else(viewer: Viewer, wanted: str, services: Services) -> Viewer:
+    """With fewer rights, for those who may read the competition of the cookie as its organizers do."""
+    role, _, slug = wanted.partition(":")
+    with services.database.glancing() as session:
+        competition = session.scalars(select(Competition).where(Competition.slug == slug[:64])).one_or_none()
+        if role not in LOOKS or competition is None:
+            return viewer
+        if not find_access(session, viewer, competition).may(Role.REVIEWER):
+            return viewer
+        look = Look(competition.id, competition.slug, competition.title, role)
+    if role == "visitor":
+        return replace(NOBODY, look=look)
+    kept = viewer.scopes - {Scope.ORGANIZE}
+    return replace(viewer, look=look, scopes=kept, is_site_admin=False, may_organize=False)
+
+
+async def refuse_writing_while_looking(request: Request, services: ServicesDep) -> None:
+    """Nothing is written by an organizer who looks as somebody else; a dependency of the whole application."""
+    unsafe = request.method not in SAFE_METHODS and not request.url.path.endswith(_ENDS_IT)
+    if unsafe and LOOK_COOKIE in request.cookies and "authorization" not in request.headers:
+        viewer = await run_in_threadpool(find_viewer, request, services)
+        if viewer.look is not None:
+            raise Forbidden(
+                f"You look as a {viewer.look.role} does: nothing is written meanwhile. End it in the bar above."
+            )
 
 
 def _without_rights(viewer: Viewer, demanded_of: str) -> Viewer:
