@@ -22,7 +22,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True)
 class Look:
-    """An organizer sees the pages as somebody else would: of which competition, and as whom (`participant`, `visitor`)."""
+    """An organizer sees pages as somebody else: of which competition, as whom (`participant` or `visitor`)."""
 
     competition_id: str
     slug: str
