@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+import secrets
+from functools import lru_cache, partial
+from itertools import chain
 
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
+
+from anyshot_platform.web.formulas import mathml, read_formulas
 
 _TAGS = {
     "div",
@@ -48,32 +53,41 @@ _TAGS = {
 }
 _ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 _PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
+_PARSER.use(read_formulas)
+_FILES = "files/"
 
 
-def _own_images_only(tag: str, attribute: str, value: str) -> str | None:
-    """Pages show no content of other hosts: an image from elsewhere loses its address."""
+def _own_images_only(tag: str, attribute: str, value: str, files: str) -> str | None:
+    """Pages show no content of other hosts: an image from elsewhere loses its address. `files/x` is one of `files`."""
+    if files and attribute in ("src", "href") and value.startswith(_FILES):
+        return files + value.removeprefix(_FILES)
     if (tag, attribute) == ("img", "src") and (not value.startswith("/") or value.startswith("//")):
         return None
     return value
 
 
 @lru_cache(maxsize=512)
-def markdown(text: str | None) -> Markup:
-    """CommonMark with tables and harmless HTML (imported competitions have pages in it).
+def markdown(text: str | None, files: str = "") -> Markup:
+    """CommonMark with tables, formulas (`$x$`, `$$x$$`) and harmless HTML (imported competitions have pages in it).
 
-    Headings start at level 2, below the page's own.
+    Headings start at level 2, below the page's own. `files` is the address below which the competition's files lie.
     """
-    rendered = _PARSER.render(text or "")
+    tokens, formulas = _PARSER.parse(text or ""), list[str]()
+    place = secrets.token_hex(8)  # where a formula goes once all else is cleaned; nobody can write it before
+    for token in chain.from_iterable(token.children or () for token in tokens):
+        if token.type == "formula":
+            formulas.append(mathml(token.content, block=token.markup == "$$"))
+            token.type, token.content = "text", f"{place}-{len(formulas) - 1}-"
+    rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
     for level in range(5, 0, -1):
         for bracket in ("<", "</"):
             rendered = rendered.replace(f"{bracket}h{level}>", f"{bracket}h{level + 1}>")
-    return Markup(
-        nh3.clean(
-            rendered,
-            tags=_TAGS,
-            attributes=_ATTRIBUTES,
-            attribute_filter=_own_images_only,
-            url_schemes={"http", "https", "mailto"},
-            link_rel="noopener nofollow ugc",
-        )
+    cleaned = nh3.clean(
+        rendered,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=partial(_own_images_only, files=files),
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener nofollow ugc",
     )
+    return Markup(re.sub(f"{place}-([0-9]+)-", lambda found: formulas[int(found[1])], cleaned))

@@ -1,0 +1,62 @@
+"""Formulas in pages and posts are drawn by the browser: no script, no link, nothing of the writer's own but text."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from anyshot_platform.web.markdown import markdown
+from tests.platform.admin.test_manage import page, post
+from tests.platform.site import SLUG, Site
+
+
+def test_a_formula_is_mathml() -> None:
+    shown = str(markdown(r"The score is $\frac{c - 1/w}{1 - 1/w}$."))
+    (formula,) = re.findall(r"<math.*?</math>", shown)
+    assert ElementTree.fromstring(formula).find(".//mfrac") is not None
+    assert 'display="inline"' in formula and shown.startswith("<p>The score is <math")
+    assert 'display="block"' in markdown("$$\n\\sum_i x_i\n$$") and "∑" in markdown(r"$$\sum_i$$")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It costs $400 or $250.", "$400/$250", r"\$x\$", "`$x$`", "a $ b $ c", "    $x$", "```\n$x$\n```"],
+)
+def test_what_is_no_formula_stays_text(text: str) -> None:
+    assert "<math" not in markdown(text) and "$" in markdown(text)
+
+
+@pytest.mark.parametrize(
+    "latex",
+    [
+        r"\text{<script>alert(1)</script>}",
+        r"\text{<img src=x onerror=alert(1)>}",
+        r"\href{javascript:alert(1)}{x}",
+        r"\color{red\" onclick=\"alert(1)}x",
+        r"\style{background:url(//elsewhere)}{x}",
+        r"\class{evil}{x}",
+        r"\text{&lt;script&gt;}",
+    ],
+)
+def test_a_formula_does_no_harm(latex: str) -> None:
+    shown = str(markdown(f"${latex}$ and $${latex}$$"))
+    assert not re.search(r"<(script|img|a)\b|\b(href|on\w+|style|class)\s*=", re.sub(r">[^<]*<", "><", shown))
+    assert "javascript:" not in re.sub(r"<code>.*?</code>", "", shown)
+
+
+@pytest.mark.parametrize("latex", [r"\frac{", "}", r"\begin{nothing}x", "{" * 900 + "}" * 900, "x" * 3000])
+def test_what_is_not_latex_is_shown_as_it_was_written(latex: str) -> None:
+    shown = str(markdown(f"${latex}$"))
+    assert "<code>" in shown or "<math" in shown or "$" in shown
+
+
+def test_formulas_are_in_pages_and_in_the_forum(embedded_site: Site) -> None:
+    owner, pia = embedded_site.owner(), embedded_site.member("pia")
+    body = {"title": "Rules", "body": "Loss: $\\ell^2$"}
+    owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/pages", json=body)
+    assert "<math" in page(pia, f"/competitions/{SLUG}/pages/rules").text
+    begun = post(pia, f"/competitions/{SLUG}/discussion/new", title="Why", body="Is $a^2 + b^2$ right?")
+    assert begun.status_code == 303
+    assert "<msup>" in page(pia, begun.headers["location"]).text
