@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.states import Role
@@ -59,9 +60,30 @@ class Target:
     competitions: Sequence[str] = ()
 
 
+class ActOptions(BaseModel):
+    """What an act asks for beside its object: fields of its request, of its form and of the command line."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Button(Generic[S]):
+    """How a page offers an act; `fits` says on which objects, `group` where among the page's buttons."""
+
+    label: str
+    icon: str = ""
+    fits: Callable[[S], bool] = lambda _: True
+    group: str = ""
+    style: str = ""
+
+
 @dataclass(frozen=True)
 class Act(Generic[S]):
-    """Something that organizers do. `key` is its name in the log; `{}` in the title is its object's."""
+    """Something that organizers do. `key` is its name in the log; `{}` in the title is its object's.
+
+    Its address is `acts/<name>` below that of its object, on pages, over JSON and for `anyshot organize do`; `also`
+    are other addresses there that it has too, each with its method, like `DELETE` or `POST /restore`.
+    """
 
     key: str
     title: str
@@ -71,6 +93,19 @@ class Act(Generic[S]):
     undo: str  # a sentence
     dangerous: bool = False  # asks for the name of its object
     role: Role = Role.ORGANIZER
+    options: type[ActOptions] = ActOptions
+    also: tuple[str, ...] = ()
+    button: Button[S] | None = None
+
+    @property
+    def name(self) -> str:
+        """What addresses and commands call it: `redraw-seeds`."""
+        return self.key.partition(".")[2].replace("_", "-")
+
+
+def by_name(*acts: Act[S]) -> dict[str, Act[S]]:
+    """The acts on one kind of object, each under its name."""
+    return {act.name: act for act in acts}
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
 from anyshot_platform.bundles.marked import Marked, Path, Problem
 from anyshot_platform.described.quantities import parse_moment
+from anyshot_platform.kernel.zones import find_zone
 from anyshot_scoring.rules import RULES
 
 Check = Callable[[Marked, BundleFiles], Iterator[Problem]]
@@ -152,17 +152,8 @@ def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
     named: list[tuple[Path, Any]] = [(("timezone",), marked.data.get("timezone"))]
     named += [((*path, "timezone"), entry.get("timezone")) for path, entry in entries(marked, "phases")]
     for path, name in named:
-        if isinstance(name, str) and not is_zone(name):
+        if isinstance(name, str) and find_zone(name) is None:
             yield marked.problem(path, f"there is no time zone {name!r}; write one like Europe/Paris")
-
-
-def is_zone(name: str) -> bool:
-    """Whether this is a name of the IANA time zone database."""
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True
 
 
 _CHECKS: tuple[Check, ...] = (

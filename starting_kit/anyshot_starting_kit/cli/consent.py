@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from anyshot_core.client import Refused
+from anyshot_core.client import Client, Refused
 
 
 def consent_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +42,15 @@ def ask_first(send: Callable[[dict[str, Any]], Any], *, confirm: str, override: 
             raise
         name = click.prompt(f"Type {preview['name']} to confirm", err=True)
         return send({**said, "confirm": name})
+
+
+def send_act(
+    client: Client, competition: str, path: str, options: dict[str, Any] | None = None, **said: Any
+) -> Any:
+    """Send an act to `path`, below the competition's; show what it would do and ask for the name where it asks."""
+    return ask_first(
+        lambda more: client.organize("POST", competition, path, {**(options or {}), **more}), **said
+    )
 
 
 def show(preview: dict[str, Any]) -> None:

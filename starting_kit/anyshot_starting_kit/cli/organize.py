@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import click
 
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.consent import consent_options, send_act
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
 from anyshot_starting_kit.cli.organize_pools import pool
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
 
-DEEDS = ("open", "close", "pause", "resume", "freeze", "unfreeze", "redraw-seeds", "publish-key")
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
+_PARAMETER = re.compile(r"{(\w+)}")
 ENDED = ("finished", "failed", "cancelled", "timed_out")
 
 
@@ -44,20 +46,12 @@ def phases(client: Client, competition: str) -> None:
 @organize.command()
 @click.argument("competition")
 @click.argument("phase")
-@click.argument("deed", type=click.Choice((*DEEDS, "delete", "restore")))
+@click.argument("name", metavar="ACT")
 @consent_options
 @connection_options
-def phase(client: Client, competition: str, phase: str, deed: str, **said: Any) -> None:
-    """Open, close, pause, resume PHASE, freeze its board, draw a new key or publish it, delete or restore it."""
-    path = f"/phases/{phase}"
-    if deed == "delete":
-        state = ask_first(lambda more: client.organize("DELETE", competition, path, more), **said)
-        click.echo(f"{state['key']} is deleted.")
-        return
-    path += "/restore" if deed == "restore" else f"/acts/{deed}"
-    state = ask_first(lambda more: client.organize("POST", competition, path, more), **said)
-    board = ", its board is frozen" if state["frozen"] else ""
-    click.echo(f"{state['key']} is {state['status']}{board}.")
+def phase(client: Client, competition: str, phase: str, name: str, **said: Any) -> None:
+    """Do ACT to PHASE: open, close, pause, resume, freeze, publish-key, delete, ...; `acts` lists them."""
+    _tell(send_act(client, competition, f"/phases/{phase}/acts/{name}", **said))
 
 
 @organize.command()
@@ -68,9 +62,69 @@ def phase(client: Client, competition: str, phase: str, deed: str, **said: Any) 
 @connection_options
 def extend(client: Client, competition: str, phase: str, end: str | None, **said: Any) -> None:
     """Move the end of PHASE to END, like 2026-09-01T00:00:00Z; without END it stays open."""
-    path = f"/phases/{phase}/extend"
-    state = ask_first(lambda more: client.organize("POST", competition, path, {"end": end, **more}), **said)
-    click.echo(f"{state['key']} is {state['status']} and ends {state['settings']['end'] or 'never'}.")
+    state = send_act(client, competition, f"/phases/{phase}/acts/extend", {"end": end}, **said)
+    _tell(state, f" and ends {state['settings']['end'] or 'never'}")
+
+
+def _tell(state: dict[str, Any], more: str = "") -> None:
+    """Print where a phase stands after an act."""
+    status = "deleted" if state["deleted_at"] else state["status"]
+    board = ", its board is frozen" if state["frozen"] else ""
+    click.echo(f"{state['key']} is {status}{board}{more}.")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("only", metavar="[WORD]", required=False, default="")
+@connection_options
+def acts(client: Client, competition: str, only: str) -> None:
+    """List what can be done to COMPETITION and all in it, or the acts with WORD in their names: for `do`."""
+    for row in client.organize("GET", competition, "/acts"):
+        if only in row["key"]:
+            words = [name.upper() for name in _PARAMETER.findall(row["path"])]
+            words += [f"--set {name}=..." for name in row["options"]]
+            click.echo(f"{' '.join([row['key'], *words])}\n    {row['title'].format('it')}. {row['undo']}")
+
+
+@organize.command()
+@click.argument("competition")
+@click.argument("key", metavar="ACT")
+@click.argument("objects", nargs=-1, metavar="[OBJECT]...")
+@click.option(
+    "--set", "values", multiple=True, metavar="NAME=VALUE", help="What the act asks for; may be repeated."
+)
+@consent_options
+@connection_options
+def do(
+    client: Client, competition: str, key: str, objects: tuple[str, ...], values: tuple[str, ...], **said: Any
+) -> None:
+    """Do ACT, like phase.open, to OBJECT, with the words that `acts` lists; prints the answer as JSON."""
+    known = {row["key"]: row for row in client.organize("GET", competition, "/acts")}
+    if key not in known:
+        raise click.UsageError(f"There is no act {key}. There are: {', '.join(known)}.")
+    path, wanted = known[key]["path"], _PARAMETER.findall(known[key]["path"])
+    if len(objects) != len(wanted):
+        raise click.UsageError(
+            f"{key} is done to: {' '.join(wanted) or 'the competition, without another word'}."
+        )
+    for name, word in zip(wanted, objects, strict=True):
+        path = path.replace(f"{{{name}}}", quote(word, safe=""))
+    click.echo(
+        json.dumps(
+            send_act(client, competition, path, _options(known[key]["options"], values), **said), indent=1
+        )
+    )
+
+
+def _options(schema: dict[str, Any], values: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE as the act takes it: a list where it takes one, null for an empty value."""
+    found: dict[str, Any] = {}
+    for name, _, value in (text.partition("=") for text in values):
+        if schema.get(name, {}).get("type") == "array":
+            found.setdefault(name, []).append(value)
+        else:
+            found[name] = value or None
+    return found
 
 
 @organize.command()

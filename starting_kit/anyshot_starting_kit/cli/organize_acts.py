@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import click
 
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.consent import consent_options, send_act
 
 _FINAL_STEPS = ("preview", "launch", "failed", "repeat", "winners", "verify", "publish", "unpublish")
 
@@ -58,15 +59,11 @@ def final(
         _show_candidates(rows)
         if step == "launch":
             body = {"expected": _waiting(rows, replace), "replace": _ids(rows, replace)}
-            send = lambda more: client.organize("POST", competition, f"{path}/launch", {**body, **more})  # noqa: E731
-            click.echo(f"{len(ask_first(send, **said)['submissions'])} entries are queued.")
+            done = send_act(client, competition, f"{path}/acts/launch", body, **said)
+            click.echo(f"{len(done['submissions'])} entries are queued.")
         return
-    if step == "publish":
-        body = {"winners": winners}
-        send = lambda more: client.organize("POST", competition, f"{path}/publish", {**body, **more})  # noqa: E731
-        found = ask_first(send, **said)
-    else:
-        found = client.organize("POST", competition, f"{path}/unpublish")
+    body = {"winners": winners} if step == "publish" else {}
+    found = send_act(client, competition, f"{path}/acts/{step}", body, **said)
     words = "are public" if found["published_at"] else "are hidden"
     click.echo(f"The results of {phase} {words}; the code of {len(found['code_of'])} submissions too.")
 
@@ -79,9 +76,9 @@ def _verify(
         return client.organize("GET", competition, f"{path}/winners")
     if not member:
         raise click.UsageError("Name whom you have checked: --member USER.")
-    body = {"identity": identity}
-    send = lambda more: client.organize("PUT", competition, f"{path}/winners/{member}", {**body, **more})  # noqa: E731
-    return ask_first(send, **said)
+    return send_act(
+        client, competition, f"{path}/winners/{member}/acts/check", {"identity": identity}, **said
+    )
 
 
 def _show_winners(rows: list[dict[str, Any]]) -> None:
@@ -100,7 +97,7 @@ def _repeat_failed(client: Client, competition: str, path: str, step: str, **sai
     if step == "failed":
         rows = client.organize("GET", competition, f"{path}/failed")
     else:
-        rows = ask_first(lambda more: client.organize("POST", competition, f"{path}/repeat", more), **said)
+        rows = send_act(client, competition, f"{path}/acts/repeat", **said)
     for row in rows:
         click.echo(row["words"])
     number = sum(len(row["runs"]) for row in rows if row["repeated"])
@@ -155,13 +152,9 @@ def version(
 ) -> None:
     """List the versions of PHASE, or score the submissions under version NUMBER, make it live, discard it."""
     path = f"/phases/{phase}/versions"
-    one = f"{path}/{number}"
-    if number is not None and step == "rescore":
-        client.organize("POST", competition, f"{one}/rescore", {"mode": mode})
-    elif number is not None and step == "live":
-        ask_first(lambda more: client.organize("POST", competition, f"{one}/make-live", more), **said)
-    elif number is not None and step == "discard":
-        client.organize("DELETE", competition, one)
+    if number is not None and step != "show":
+        name, body = "make-live" if step == "live" else step, {"mode": mode} if step == "rescore" else {}
+        send_act(client, competition, f"{path}/{number}/acts/{name}", body, **said)
     for row in client.organize("GET", competition, path):
         mark = "live" if row["live"] else row["state"]
         click.echo(
@@ -181,8 +174,8 @@ def code(client: Client, competition: str, step: str, team: str | None, **said: 
     if step != "list":
         if team is None:
             raise click.UsageError(f"Name the team whose code you want to {step}.")
-        path = f"/code/{_team_of(client, competition, rows, team)}/{step}"
-        done = ask_first(lambda more: client.organize("POST", competition, path, more), **said)
+        path = f"/code/{_team_of(client, competition, rows, team)}/acts/{step}"
+        done = send_act(client, competition, path, **said)
         click.echo(done["message"])
         return
     for row in rows:
@@ -204,12 +197,9 @@ def members(client: Client, competition: str, username: str, to: str, alone: boo
         return
     if bool(to) == alone:
         raise click.UsageError("Say where to: --to TEAM, or --alone for a team of their own.")
-    found = client.organize("GET", competition, "/people", params={"q": username})["items"]
-    ids = [row["id"] for row in found if row["username"].casefold() == username.casefold()]
-    if not ids:
-        raise click.UsageError(f"There is no member “{username}” in {competition}.")
-    path = f"/people/{ids[0]}/move"
-    moved = ask_first(lambda more: client.organize("POST", competition, path, {"team": to, **more}), **said)
+    moved = send_act(
+        client, competition, f"/people/{quote(username, safe='')}/acts/move", {"team": to}, **said
+    )
     click.echo(f"{moved['username']} is in “{moved['team']['name']}” now.")
 
 

@@ -62,7 +62,7 @@ def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(site: 
     assert job["kind"] == "score" and "learner" not in job
     assert job["predictions"]["size"] > 0
     worker.complete(job, 0.55)
-    post(owner, f"{version}/live", confirm="feedback")
+    post(owner, f"{version}/make-live", confirm="feedback")
     assert site.submission(submission).score == 0.55
 
 
@@ -78,7 +78,7 @@ def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(site: Site)
     assert (job["kind"], job["tasks"]) == ("meta_test", 20) and "predictions" not in job
     assert job["learner"]["size"] > 0
     worker.complete(job, 0.6)
-    post(owner, f"{version}/live", confirm="feedback")
+    post(owner, f"{version}/make-live", confirm="feedback")
     assert site.submission(submission).score == 0.6
 
 

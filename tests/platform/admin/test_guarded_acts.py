@@ -229,12 +229,12 @@ def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
     late = bob.submit(make_zip(salt="late")).json()["id"]
     finish(worker, 0.7)  # bob's second one under the live version, before those of the draft
     finish(worker, 0.45, 0.35)
-    assert "1 runs of this version have not ended" in flash(post(owner, f"{draft}/live", confirm="feedback"))
+    assert "1 runs of this version have not ended" in flash(post(owner, f"{draft}/make-live", confirm="feedback"))
     finish(worker, 0.65)
-    asked = post(owner, f"{draft}/live")
+    asked = post(owner, f"{draft}/make-live")
     assert "3 submissions get the score of this version" in asked.text
     assert "First is then bob with 0.650" in asked.text
-    assert flash(post(owner, f"{draft}/live", confirm="feedback")) == "Version 2 is live."
+    assert flash(post(owner, f"{draft}/make-live", confirm="feedback")) == "Version 2 is live."
     assert site.submission(late).score == pytest.approx(0.65)
     assert board(site, "feedback") == [pytest.approx(0.65), pytest.approx(0.45)]
 
@@ -251,8 +251,8 @@ def test_what_is_still_running_when_a_version_becomes_live_joins_it_too(site: Si
     running = bob.submit().json()["id"]
     failing = site.member("rob").submit().json()["id"]
     jobs = {job["submission_id"]: job for job in (worker.claim(), worker.claim()) if job}
-    assert "2 submissions are being scored under the live version" in post(owner, f"{draft}/live").text
-    post(owner, f"{draft}/live", confirm="feedback")
+    assert "2 submissions are being scored under the live version" in post(owner, f"{draft}/make-live").text
+    post(owner, f"{draft}/make-live", confirm="feedback")
     assert worker.complete(jobs[running], 0.8).status_code == 204
     assert worker.fail(jobs[failing], "RUNTIME_ERROR").status_code == 204
     assert site.submission(running).status == "queued"
@@ -269,7 +269,7 @@ def test_a_version_that_would_lose_a_row_is_not_made_live(site: Site) -> None:
     finish(worker, 0.5, 0.4)
     post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
     draft = f"{FEEDBACK}/versions/2"
-    said = flash(post(owner, f"{draft}/live", confirm="feedback", override="1"))
+    said = flash(post(owner, f"{draft}/make-live", confirm="feedback", override="1"))
     assert "2 scored submissions were never scored under this version" in said
     assert "pia (no. 1), bob (no. 1)" in said
     post(owner, f"{draft}/rescore", mode="everything")
@@ -277,10 +277,10 @@ def test_a_version_that_would_lose_a_row_is_not_made_live(site: Site) -> None:
     job = worker.claim()
     assert job is not None
     worker.fail(job, "TIME_LIMIT")
-    asked = post(owner, f"{draft}/live", confirm="feedback")
+    asked = post(owner, f"{draft}/make-live", confirm="feedback")
     assert "1 submissions have a score now and failed under this version: bob (no. 1)" in asked.text
     assert len(board(site, "feedback")) == 2
-    post(owner, f"{draft}/live", confirm="feedback", override="1")
+    post(owner, f"{draft}/make-live", confirm="feedback", override="1")
     assert board(site, "feedback") == [pytest.approx(0.45)]
     (entry,) = log(site, "version.make_live")
     assert "bob (no. 1)" in entry.after["overridden"][0]
@@ -294,13 +294,13 @@ def test_going_back_to_an_earlier_version_loses_nobody(site: Site) -> None:
     post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
     post(owner, f"{FEEDBACK}/versions/2/rescore", mode="everything")
     finish(worker, 0.45)
-    post(owner, f"{FEEDBACK}/versions/2/live", confirm="feedback")
+    post(owner, f"{FEEDBACK}/versions/2/make-live", confirm="feedback")
     bob.submit()
     finish(worker, 0.8)
     first = f"{FEEDBACK}/versions/1"
-    assert "bob (no. 1)" in flash(post(owner, f"{first}/live", confirm="feedback"))
+    assert "bob (no. 1)" in flash(post(owner, f"{first}/make-live", confirm="feedback"))
     assert "Score what is missing: 1 submission" in page(owner, first).text
     assert flash(post(owner, f"{first}/rescore", mode="everything")) == "1 runs are queued."
     finish(worker, 0.85)
-    post(owner, f"{first}/live", confirm="feedback")
+    post(owner, f"{first}/make-live", confirm="feedback")
     assert board(site, "feedback") == [pytest.approx(0.85), pytest.approx(0.5)]

@@ -176,13 +176,13 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     )
     assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
     assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 runs are queued."
-    assert "have not ended" in flash(post(owner, f"{version}/live", confirm="feedback"))
+    assert "have not ended" in flash(post(owner, f"{version}/make-live", confirm="feedback"))
     finish(worker, 0.25)
     assert site.submission(submission).score == 0.5
     side_by_side = page(owner, version).text
     assert "0.500" in side_by_side
     assert "0.250" in side_by_side
-    assert flash(post(owner, f"{version}/live", confirm="feedback")) == "Version 2 is live."
+    assert flash(post(owner, f"{version}/make-live", confirm="feedback")) == "Version 2 is live."
     assert site.submission(submission).score == 0.25
     assert site.board("free")["rows"][0]["score"] == pytest.approx(0.25)
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
+from anyshot_platform import desk
+from anyshot_platform.acts.declaration import Act
 from anyshot_platform.app import feature_routers
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import policies_of, public, refuse_open_routes
 from tests.platform.site import Person, Site
@@ -43,13 +48,27 @@ TABLE: dict[str, frozenset[str]] = {
 }
 
 
+def row_of(route: str) -> str:
+    """The row of the table that speaks of a route: its own, else the one for all acts on its object."""
+    return route if route in TABLE else route.rpartition("/")[0] + "/*"
+
+
 def test_every_route_has_the_door_that_the_table_says() -> None:
     found = {
         f"{method} {route.path}": frozenset(policies_of(route))
         for route in ROUTES
         for method in route.methods or ()
     }
-    assert found == TABLE
+    assert found == {route: TABLE.get(row_of(route)) for route in found}
+    assert {row_of(route) for route in found} == TABLE.keys()
+
+
+def test_a_row_for_all_acts_speaks_of_acts_alone() -> None:
+    declared = {f"POST /api/v1/competitions/{{slug}}/manage{path}" for path, _ in acts_of(ROUTES)}
+    assert {row for row in TABLE if row.endswith("*")} <= {
+        f"{route.rpartition('/')[0]}/*" for route in declared
+    }
+    assert {route for route in declared if "/acts/" not in route} == set()
 
 
 def fill(path: str, values: dict[str, str]) -> str:
@@ -82,6 +101,28 @@ def test_a_route_without_a_policy_is_refused() -> None:
     def thought_about() -> None: ...
 
     refuse_open_routes(closed.routes)
+
+
+# Acts whose object is not in the path of a competition (a pool, somebody who is no member yet), or that need more than a
+# session: a file to send, the site's storage.
+ACTS_ELSEWHERE = {
+    "pool.publish",
+    "pool.unpublish",
+    "pool.give",
+    "pool.delete",
+    "member.add",
+    "competition.take_secrets",
+    "competition.rehearse",
+}
+
+
+def test_every_declared_act_has_its_address() -> None:
+    modules = [import_module(found.name) for found in walk_packages(desk.__path__, "anyshot_platform.desk.")]
+    declared = {value.key for module in modules for value in vars(module).values() if isinstance(value, Act)}
+    tables = [value for module in modules for value in vars(module).values() if isinstance(value, dict)]
+    declared |= {act.key for table in tables for act in table.values() if isinstance(act, Act)}
+    assert len(declared) > 30
+    assert declared - ACTS_ELSEWHERE == {act.key for _, act in acts_of(ROUTES)}
 
 
 def test_what_the_public_may_change_is_listed() -> None:
@@ -150,7 +191,7 @@ def test_every_route_for_every_role(site: Site, people: dict[str, Person | None]
         if "{path" in route.path or "/stream" in route.path:
             continue
         for method in sorted(route.methods or ()):
-            path, policies = fill(route.path, values), set(TABLE[f"{method} {route.path}"])
+            path, policies = fill(route.path, values), set(TABLE[row_of(f"{method} {route.path}")])
             for standing, person in people.items():
                 if _lets_in(policies, standing, method):
                     continue

@@ -265,7 +265,7 @@ def test_moving_in_every_state(site: Site) -> None:
             membership = membership_of(session, site, ben)
             membership.status = status
             target = session.get_one(Team, membership_of(session, site, ada).team_id)
-            wish = Deed(site.owner_id, options={"team": target})
+            wish = Deed(site.owner_id, options={"team": target.name})
             found.append(outcome(session, MOVE, membership, wish, membership))
             session.rollback()
     assert " ".join(found) == "r r n r r r"  # invited, pending, approved, banned, rejected, withdrawn

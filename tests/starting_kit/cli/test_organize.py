@@ -94,6 +94,32 @@ def test_logging_in_can_give_the_right_to_organize(
     assert "feedback is paused." in call("organize", "phase", SLUG, "feedback", "pause").output
 
 
+def test_every_declared_act_is_done_by_one_command(
+    site: Site,  # noqa: F811
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+) -> None:
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    listed = call("organize", "acts", SLUG).output
+    names = [line.split()[0] for line in listed.splitlines() if not line.startswith(" ")]
+    assert {"phase.pause", "competition.archive", "member.ban", "version.rescore", "code.hide"} <= set(names)
+    assert "phase.extend PHASE_SLUG --set end=... --set zone=..." in listed
+    assert json.loads(call("organize", "do", SLUG, "phase.pause", "feedback").output)["status"] == "paused"
+    site.member("pia")
+    role = ("organize", "do", SLUG, "member.role", "pia", "--set", "role=reviewer")
+    assert call(*role, "--yes", "somebody").exit_code == 1
+    assert json.loads(call(*role, "--yes", "pia").output)["role"] == "reviewer"
+    zoned = ("--set", "end=2090-01-01T00:00:00", "--set", "zone=Europe/Paris")
+    moved = json.loads(call("organize", "do", SLUG, "phase.extend", "feedback", *zoned).output)
+    assert moved["settings"]["end"] == "2089-12-31T23:00:00Z"
+    forever = call("organize", "do", SLUG, "phase.extend", "feedback", "--set", "end=").output
+    assert json.loads(forever)["settings"]["end"] is None
+    assert "There is no act phase.paint" in call("organize", "do", SLUG, "phase.paint", "feedback").output
+    assert "phase.pause is done to: phase_slug" in call("organize", "do", SLUG, "phase.pause").output
+    audit = call("organize", "audit", SLUG).output
+    assert [audit.count(key) for key in ("phase.pause", "member.role", "phase.extend")] == [1, 1, 2]
+
+
 def test_a_pool_is_filled_mended_and_given_from_a_script(
     site: Site,
     address: str,  # noqa: F811

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, Button, Deed, Done, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Role, Visibility
 from anyshot_platform.database import now
@@ -164,6 +164,10 @@ def _state(
     return Act(key, f"{verb} {{}}", _target, look, _becomes(state), undo, role=Role.OWNER, **more)
 
 
+def _shown(label: str, icon: str, *states: CompetitionState, style: str = "") -> Button[Competition]:
+    return Button(label, icon, lambda row: row.state in states and row.deleted_at is None, "state", style)
+
+
 STATES: dict[CompetitionState, Act[Competition]] = {
     CompetitionState.PUBLISHED: _state(
         "publish",
@@ -171,12 +175,26 @@ STATES: dict[CompetitionState, Act[Competition]] = {
         _look_publish,
         CompetitionState.PUBLISHED,
         "Take it back to draft, or archive it.",
+        button=_shown(
+            "Publish", "globe", CompetitionState.DRAFT, CompetitionState.ARCHIVED, style="btn--primary"
+        ),
     ),
     CompetitionState.DRAFT: _state(
-        "draft", "Back to draft:", _look_draft, CompetitionState.DRAFT, "Publish it again.", dangerous=True
+        "draft",
+        "Back to draft:",
+        _look_draft,
+        CompetitionState.DRAFT,
+        "Publish it again.",
+        dangerous=True,
+        button=_shown("Back to draft", "eye-off", CompetitionState.PUBLISHED),
     ),
     CompetitionState.ARCHIVED: _state(
-        "archive", "Archive", _look_archive, CompetitionState.ARCHIVED, "Publish it again."
+        "archive",
+        "Archive",
+        _look_archive,
+        CompetitionState.ARCHIVED,
+        "Publish it again.",
+        button=_shown("Archive", "archive", CompetitionState.PUBLISHED),
     ),
 }
 DELETE = Act(
@@ -188,9 +206,17 @@ DELETE = Act(
     "Restore it: nothing is lost.",
     dangerous=True,
     role=Role.OWNER,
+    also=("POST /delete",),
 )
 RESTORE = Act(
-    "competition.restore", "Restore {}", _target, _look_restore, _restore, "Delete it again.", role=Role.OWNER
+    "competition.restore",
+    "Restore {}",
+    _target,
+    _look_restore,
+    _restore,
+    "Delete it again.",
+    role=Role.OWNER,
+    also=("POST /restore",),
 )
 TAKE_SECRETS = Act(
     "competition.take_secrets",
@@ -202,3 +228,4 @@ TAKE_SECRETS = Act(
     dangerous=True,
     role=Role.OWNER,
 )
+ACTS = by_name(*STATES.values(), DELETE, RESTORE)

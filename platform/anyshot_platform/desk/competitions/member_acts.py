@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActOptions, Deed, Done, Findings, Target
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -32,6 +32,12 @@ class Invitation:
 
     competition: Competition
     user: User
+
+
+class RoleChoice(ActOptions):
+    """Which role; one that may more than before is confirmed by the person's name."""
+
+    role: Role
 
 
 def member_target(session: Session, membership: Membership) -> Target:
@@ -168,9 +174,34 @@ def _invite(session: Session, invitation: Invitation, deed: Deed) -> Done:
     return Done(words, after=after, result=membership)
 
 
-APPROVE = Act("member.approve", "Approve {}", member_target, _look_approve, _approve, "Ban them.")
-REJECT = Act("member.reject", "Reject {}", member_target, _look_reject, _reject, "Approve them.")
-BAN = Act("member.ban", "Ban {}", member_target, _look_ban, _ban, "Lift the ban.", dangerous=True)
+APPROVE = Act(
+    "member.approve",
+    "Approve {}",
+    member_target,
+    _look_approve,
+    _approve,
+    "Ban them.",
+    also=("POST /approve",),
+)
+REJECT = Act(
+    "member.reject",
+    "Reject {}",
+    member_target,
+    _look_reject,
+    _reject,
+    "Approve them.",
+    also=("POST /reject",),
+)
+BAN = Act(
+    "member.ban",
+    "Ban {}",
+    member_target,
+    _look_ban,
+    _ban,
+    "Lift the ban.",
+    dangerous=True,
+    also=("POST /ban",),
+)
 ROLE = Act(
     "member.role",
     "Change the role of {}",
@@ -180,6 +211,8 @@ ROLE = Act(
     "Give them their role back; what they saw they know.",
     dangerous=True,
     role=Role.OWNER,
+    options=RoleChoice,
+    also=("PUT /role",),
 )
 INVITE = Act(
     "member.add",
@@ -190,4 +223,5 @@ INVITE = Act(
     "Give them the role participant, or ban them.",
     dangerous=True,
     role=Role.OWNER,
+    options=RoleChoice,
 )

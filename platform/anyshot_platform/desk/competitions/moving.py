@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings
+from anyshot_platform.acts.declaration import Act, ActOptions, Deed, Done, Findings, by_name
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.competitions import people
+from anyshot_platform.desk.competitions import member_acts, people
 from anyshot_platform.desk.competitions.member_acts import member_target
 from anyshot_platform.desk.entries.acts import ask_again, leagues_that_ask
 from anyshot_platform.desk.teams.joining import go, is_full, list_members
@@ -22,6 +23,12 @@ from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
+
+
+class Destination(ActOptions):
+    """The name of the team to move to; empty for a team of their own."""
+
+    team: str = Field(default="", max_length=200)
 
 
 def find_team_named(session: Session, competition: Competition, name: str) -> Team | None:
@@ -42,7 +49,8 @@ def find_team_named(session: Session, competition: Competition, name: str) -> Te
 
 
 def _look(session: Session, membership: Membership, deed: Deed) -> Findings:
-    target: Team | None = deed.options["team"]
+    competition = session.get_one(Competition, membership.competition_id)
+    target = find_team_named(session, competition, deed.options["team"])
     old = session.get(Team, membership.team_id) if membership.team_id else None
     if membership.status != MemberStatus.APPROVED or old is None:
         return Findings(refused=["Only who takes part is in a team. Admit this person first."])
@@ -51,7 +59,6 @@ def _look(session: Session, membership: Membership, deed: Deed) -> Findings:
     alone = len(list_members(session, old)) < 2
     if target is None and alone:
         return Findings(done="This person has a team of their own already.")
-    competition = session.get_one(Competition, membership.competition_id)
     full = target is not None and is_full(session, competition, target)
     teams = [old, target] if target is not None else [old]
     return Findings(
@@ -108,7 +115,8 @@ def _published(session: Session, competition: Competition) -> list[str]:
 
 def _move(session: Session, membership: Membership, deed: Deed) -> Done:
     old = session.get_one(Team, membership.team_id)
-    team = go(session, membership, deed.options["team"])
+    competition = session.get_one(Competition, membership.competition_id)
+    team = go(session, membership, find_team_named(session, competition, deed.options["team"]))
     if membership.role != Role.PARTICIPANT:
         people.set_role(session, membership, membership.role)
     for one in (old, team):
@@ -137,4 +145,7 @@ MOVE = Act(
     "Move the person back. A team that was dissolved comes back with its entries when its last member gets a team of "
     "their own.",
     dangerous=True,
+    options=Destination,
+    also=("POST /move",),
 )
+ACTS = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE, MOVE)

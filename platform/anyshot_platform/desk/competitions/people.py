@@ -87,10 +87,12 @@ def _counts(session: Session, competition: Competition, teams: list[str]) -> dic
 
 
 def find_member(session: Session, competition: Competition, membership_id: str) -> Membership:
-    """A membership of this competition; raises `NotFound`."""
+    """A membership of this competition, by its id or the user's name; raises `NotFound`."""
     membership = session.get(Membership, membership_id)
+    if membership is None and (user := find_by_name(session, membership_id)) is not None:
+        membership = find_membership(session, competition.id, user.id)
     if membership is None or membership.competition_id != competition.id:
-        raise NotFound("There is no such member.")
+        raise NotFound(f"There is no member “{membership_id}” here.")
     return membership
 
 

@@ -6,15 +6,17 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field, model_validator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings
+from anyshot_platform.acts.declaration import Act, ActOptions, Button, Deed, Done, Findings, by_name
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.desk.phases import key_acts
 from anyshot_platform.desk.phases.final_acts import open_runs, phase_target
 from anyshot_platform.desk.phases.readiness import missing_in
+from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -235,23 +237,112 @@ def _act(key: str, verb: str, look: _Look, do: _Do, undo: str, **more: Any) -> A
     return Act(f"phase.{key}", f"{verb} {{}}", phase_target, look, do, undo, **more)
 
 
-ACTS: dict[str, Act[Phase]] = {
-    "open": _act("open", "Open", _look_open, _open, "Close it again."),
-    "close": _act("close", "Close", _look_close, _close, "Open it again."),
-    "pause": _act("pause", "Pause", _look_pause, _pause, "Resume it."),
-    "resume": _act("resume", "Resume", _look_resume, _resume, "Pause it again."),
-    "extend": _act("extend", "Move the end of", _look_extend, _extend, "Move it back."),
-    "freeze": _act("freeze", "Freeze the board of", _look_freeze, _freeze, "Unfreeze it."),
-    "unfreeze": _act("unfreeze", "Unfreeze the board of", _look_unfreeze, _unfreeze, "Freeze it again."),
-    "delete": _act("delete", "Delete", _look_delete, _delete, "Restore it: nothing is lost.", dangerous=True),
-    "restore": _act("restore", "Restore", _look_restore, _restore, "Delete it again."),
-    "redraw-seeds": _act("redraw_seeds", "Draw a new key for", _look_redraw, _redraw, "It cannot be undone."),
-    "publish-key": _act(
+def _by_hand(label: str, icon: str, *statuses: PhaseStatus, style: str = "") -> Button[Phase]:
+    return Button(label, icon, lambda phase: status_of(phase) in statuses, group="by hand", style=style)
+
+
+def _frozen(phase: Phase) -> bool:
+    return publication_of(phase).frozen is not None
+
+
+class End(ActOptions):
+    """The new end; nothing removes it."""
+
+    end: datetime | None
+    zone: str = Field(default="", max_length=64, description="the time zone of an end that names none")
+
+    @model_validator(mode="after")
+    def _has_zone(self) -> End:
+        if self.end is not None and self.end.tzinfo is None:
+            self.end = self.end.replace(tzinfo=find_zone(self.zone))
+        if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
+            raise ValueError("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.")
+        return self
+
+
+ACTS = by_name(
+    _act(
+        "pause",
+        "Pause",
+        _look_pause,
+        _pause,
+        "Resume it.",
+        button=_by_hand("Pause", "pause", PhaseStatus.OPEN),
+    ),
+    _act(
+        "close",
+        "Close",
+        _look_close,
+        _close,
+        "Open it again.",
+        button=_by_hand("Close", "lock", PhaseStatus.OPEN),
+    ),
+    _act(
+        "resume",
+        "Resume",
+        _look_resume,
+        _resume,
+        "Pause it again.",
+        button=_by_hand("Resume", "play", PhaseStatus.PAUSED, style="btn--primary"),
+    ),
+    _act(
+        "open",
+        "Open",
+        _look_open,
+        _open,
+        "Close it again.",
+        button=_by_hand("Open now", "lock-open", PhaseStatus.UPCOMING, PhaseStatus.CLOSED),
+    ),
+    _act(
+        "freeze",
+        "Freeze the board of",
+        _look_freeze,
+        _freeze,
+        "Unfreeze it.",
+        button=Button[Phase]("Freeze the board", "lock", lambda phase: not _frozen(phase), "board"),
+    ),
+    _act(
+        "unfreeze",
+        "Unfreeze the board of",
+        _look_unfreeze,
+        _unfreeze,
+        "Freeze it again.",
+        button=Button("Unfreeze the board", "play", _frozen, group="board"),
+    ),
+    _act(
+        "redraw_seeds",
+        "Draw a new key for",
+        _look_redraw,
+        _redraw,
+        "It cannot be undone.",
+        button=Button("Draw a new key", "refresh-cw", group="key"),
+    ),
+    _act(
         "publish_key",
         "Publish the key of",
         _look_publish_key,
         _publish_key,
         "It cannot be undone.",
         dangerous=True,
+        button=Button("Publish the key", "lock", group="key"),
     ),
-}
+    _act(
+        "extend",
+        "Move the end of",
+        _look_extend,
+        _extend,
+        "Move it back.",
+        options=End,
+        also=("POST /extend",),
+    ),
+    _act(
+        "delete",
+        "Delete",
+        _look_delete,
+        _delete,
+        "Restore it: nothing is lost.",
+        dangerous=True,
+        also=("DELETE",),
+    ),
+    _act("restore", "Restore", _look_restore, _restore, "Delete it again.", also=("POST /restore",)),
+)

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
@@ -88,7 +88,7 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
     """What is wrong with a description by itself, by field."""
     if phase is not None and spec.key != phase.slug:
         yield "key", f"A phase keeps its short name, which is {phase.slug}."
-    if spec.timezone and not is_zone(spec.timezone):
+    if spec.timezone and find_zone(spec.timezone) is None:
         yield "timezone", words_on_zone(spec.timezone)
         return
     zone = ZoneInfo(spec.timezone or "UTC")

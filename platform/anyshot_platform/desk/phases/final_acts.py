@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActOptions, Deed, Done, Findings, Target, by_name
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.desk.phases import finals, publication, repeats
@@ -27,6 +30,23 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 PODIUM = 3
+
+
+class Winners(ActOptions):
+    """`winners`: of how many of each league's best the code is published."""
+
+    winners: int = Field(default=0, ge=0, le=100)
+
+
+class Launch(ActOptions):
+    """`expected` is how many entries the preview showed as entering and not launched."""
+
+    expected: int | None = Field(default=None, ge=0)
+    replace: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[],
+        max_length=10_000,
+        description="ids of teams whose launched entry gives way to the one that stands now",
+    )
 
 
 def phase_target(session: Session, phase: Phase) -> Target:
@@ -230,6 +250,7 @@ REPEAT = Act(
     look=_look_repeat,
     do=_repeat,
     undo="Cancel the entries under Submissions.",
+    also=("POST /repeat",),
 )
 PUBLISH = Act(
     key="final.publish",
@@ -239,6 +260,8 @@ PUBLISH = Act(
     do=_publish,
     undo="The publication can be taken back, except for the messages.",
     dangerous=True,
+    options=Winners,
+    also=("POST /publish",),
 )
 HIDE = Act(
     key="final.unpublish",
@@ -247,6 +270,7 @@ HIDE = Act(
     look=_look_hide,
     do=_hide,
     undo="Publish them again: everybody gets a message again.",
+    also=("POST /unpublish",),
 )
 LAUNCH = Act(
     key="final.launch",
@@ -255,4 +279,7 @@ LAUNCH = Act(
     look=_look_launch,
     do=_launch,
     undo="Cancel or delete the entries under Submissions.",
+    options=Launch,
+    also=("POST /launch",),
 )
+ACTS = by_name(LAUNCH, REPEAT, PUBLISH, HIDE)

@@ -1,17 +1,18 @@
-"""Acts on a version of a phase: making it live, discarding it."""
+"""Acts on a version of a phase: scoring the submissions under it, making it live, discarding it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActOptions, Button, Deed, Done, Findings, Target, by_name
 from anyshot_platform.desk.phases import versions
 from anyshot_platform.desk.phases.side_by_side import Compared, compare, progress_of
 from anyshot_platform.judging.joining import not_queued, still_running, without_score
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 
@@ -102,6 +103,39 @@ def _discard(session: Session, version: PhaseVersion, deed: Deed) -> Done:
     return Done(f"Version {version.number} is discarded.", after={"version": version.number})
 
 
+class Rescoring(ActOptions):
+    """How much is done again: the scoring alone, the meta-test from saved learners, or everything."""
+
+    mode: RescoreMode
+
+
+def _look_rescore(session: Session, version: PhaseVersion, deed: Deed) -> Findings:
+    number = len(not_queued(session, version.phase, version))
+    return Findings(does=[f"{number} submissions are scored under it; later ones join by themselves."])
+
+
+def _rescore(session: Session, version: PhaseVersion, deed: Deed) -> Done:
+    mode = RescoreMode(deed.options["mode"])
+    queued = versions.start_rescoring(session, version.phase, version, mode)
+    after = {"version": version.number, "state": version.state.value, "mode": mode.value}
+    return Done(f"{queued} runs are queued.", after=after)
+
+
+def _other(*states: VersionState) -> Callable[[PhaseVersion], bool]:
+    """Versions in these states that are not live."""
+    return lambda version: version.number != version.phase.live_version and version.state in states
+
+
+RESCORE = Act(
+    key="version.rescore",
+    title="Score the submissions under {}",
+    target=_target,
+    look=_look_rescore,
+    do=_rescore,
+    undo="Discard the version, or cancel its runs under Submissions.",
+    options=Rescoring,
+    also=("POST /rescore",),
+)
 MAKE_LIVE = Act(
     key="version.make_live",
     title="Make {} live",
@@ -110,6 +144,10 @@ MAKE_LIVE = Act(
     do=_make_live,
     undo="The version before is kept and can be made live again.",
     dangerous=True,
+    also=("POST /make-live",),
+    button=Button(
+        "Make it live", "check", _other(VersionState.SCORING, VersionState.RETIRED), style="btn--primary"
+    ),
 )
 DISCARD = Act(
     key="version.discard",
@@ -118,4 +156,7 @@ DISCARD = Act(
     look=_look_discard,
     do=_discard,
     undo="Score what is missing under it, and make it live.",
+    also=("DELETE",),
+    button=Button("Discard this version", "x", _other(VersionState.DRAFT, VersionState.SCORING)),
 )
+ACTS = by_name(RESCORE, MAKE_LIVE, DISCARD)

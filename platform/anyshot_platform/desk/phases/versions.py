@@ -101,9 +101,7 @@ def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]
     return scoring_changes(describe_phase(session, phase, "UTC"), drafted)
 
 
-def start_rescoring(
-    session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode, actor_id: str
-) -> int:
+def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode) -> int:
     """Score under a version, in the background, what is not scored under it yet; how many runs were queued.
 
     What is scored under the live version later joins by itself until this one is live or discarded.
@@ -115,12 +113,10 @@ def start_rescoring(
         raise CannotReuse(f"Not possible: {why_not}.")
     version.state, version.rescore_mode = VersionState.SCORING, mode
     live = live_version(session, phase)
-    queued = sum(
+    return sum(
         queue_under(session, submission, version, mode, live)
         for submission in not_queued(session, phase, version)
     )
-    _record(session, phase, version, actor_id, "version.rescore", mode.value)
-    return queued
 
 
 def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion:

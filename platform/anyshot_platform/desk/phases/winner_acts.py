@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActOptions, Deed, Done, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.models import Phase
@@ -19,6 +19,12 @@ _DOES = {
     IdentityCheck.REFUSED: "The results are not published while the team wins, unless you override it. "
     "Disqualify the team under Entries, and who stands below moves up.",
 }
+
+
+class Identity(ActOptions):
+    """What came of the check; the reason says how it was done, or why the identity was refused."""
+
+    identity: IdentityCheck
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ def _target(session: Session, checked: Checked) -> Target:
 
 
 def _look(session: Session, checked: Checked, deed: Deed) -> Findings:
-    outcome, member = IdentityCheck(deed.options["outcome"]), checked.member
+    outcome, member = IdentityCheck(deed.options["identity"]), checked.member
     if (outcome, deed.reason.strip()) == (member.outcome, member.reason):
         return Findings(done=f"{member.user.username} is noted as {outcome.value} already.")
     why = "Say in the reason how the identity was checked, or why it was refused."
@@ -71,7 +77,7 @@ def _look(session: Session, checked: Checked, deed: Deed) -> Findings:
 
 
 def _check(session: Session, checked: Checked, deed: Deed) -> Done:
-    outcome, member = IdentityCheck(deed.options["outcome"]), checked.member
+    outcome, member = IdentityCheck(deed.options["identity"]), checked.member
     note_check(session, checked.phase, member.user, outcome, deed.reason.strip(), deed.actor_id)
     return Done(
         f"The identity of {member.user.username} is noted as {outcome.value}.",
@@ -87,4 +93,7 @@ CHECK = Act(
     look=_look,
     do=_check,
     undo="Set it back to open, with a reason; the log keeps both.",
+    options=Identity,
+    also=("PUT",),
 )
+ACTS = by_name(CHECK)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, Deed, Done, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
@@ -119,6 +119,7 @@ HIDE_CODE = Act(
     look=_look_hide,
     do=_hide,
     undo="It can be shown again.",
+    also=("POST /hide",),
 )
 SHOW_CODE = Act(
     key="code.show",
@@ -127,5 +128,6 @@ SHOW_CODE = Act(
     look=_look_show,
     do=_show,
     undo="It can be hidden again.",
+    also=("POST /show",),
 )
-ACTS = {"hide": HIDE_CODE, "show": SHOW_CODE}
+ACTS = by_name(HIDE_CODE, SHOW_CODE)

@@ -8,19 +8,19 @@ from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
 from starlette.responses import JSONResponse, Response
 
-from anyshot_platform.acts.declaration import Act, Deed
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
+from anyshot_platform.desk.phases.acts import ACTS as PHASE_ACTS
 from anyshot_platform.desk.phases.organizing import count_submissions
 from anyshot_platform.errors import Invalid
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ask_which, perform
+from anyshot_platform.site.shell.act_frame import ask_which, perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -62,6 +62,8 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         "overview.html",
         "overview",
         heading="Overview",
+        acts=acts.ACTS,
+        phase_acts=PHASE_ACTS,
         rows=phase_rows(session, access),
         missing=organizing.what_is_missing(session, access.competition),
         odd=organizing.what_is_odd(session, access.competition),
@@ -72,26 +74,30 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
 @router.post("/state")
 def change_state(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Publish, archive, take back."""
-    return _perform(request, access, session, form, acts.STATES[form.choice("state", CompetitionState)])
+    name = acts.STATES[form.choice("state", CompetitionState)].name
+    return act_on_competition(request, access, session, name, form)
+
+
+@router.post("/acts/{deed}")
+def act_on_competition(
+    request: Request, access: AsOwner, session: SessionDep, deed: str, form: FormDep
+) -> Response:
+    """Do one of the acts on the competition."""
+    return perform_named(
+        request, session, form, acts.ACTS, deed, access.competition, access, manage_path(access)
+    )
 
 
 @router.post("/delete")
 def delete(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Delete, if the name was typed."""
-    return _perform(request, access, session, form, acts.DELETE)
+    return act_on_competition(request, access, session, "delete", form)
 
 
 @router.post("/restore")
 def restore(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
     """Undo a deletion."""
-    return _perform(request, access, session, form, acts.RESTORE)
-
-
-def _perform(
-    request: Request, access: AsOwner, session: SessionDep, form: SentForm, done: Act[Competition]
-) -> Response:
-    wish = Deed(access.viewer.id, form.text("reason"))
-    return perform(request, session, form, done, access.competition, wish, manage_path(access))
+    return act_on_competition(request, access, session, "restore", form)
 
 
 @router.get("/settings")

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.service import Outcome, carry_out
 from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
@@ -19,6 +19,7 @@ from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.access import may_organize
@@ -217,24 +218,22 @@ def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
 @router.put("/state")
 def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> StateOut:
     """Publish, take back to draft, archive, bring back."""
-    return _do(access, session, acts.STATES[body.state], body)
-
-
-@router.post("/delete")
-def delete(access: AsOwner, session: SessionDep, body: ConsentIn) -> StateOut:
-    """Hide the competition with all that is in it; its short name confirms it, and it can be undone."""
-    return _do(access, session, acts.DELETE, body)
-
-
-@router.post("/restore")
-def restore(access: AsOwner, session: SessionDep) -> StateOut:
-    """Undo a deletion."""
-    return _do(access, session, acts.RESTORE, ConsentIn())
-
-
-def _do(access: CompetitionAccess, session: Session, act: Act[Competition], body: ConsentIn) -> StateOut:
-    carry_out(session, act, access.competition, Deed(access.viewer.id, body.reason), body.consent())
+    deed = Deed(access.viewer.id, body.reason)
+    carry_out(session, acts.STATES[body.state], access.competition, deed, body.consent())
     return _state(session, access.competition)
+
+
+def _after(
+    session: Session, access: CompetitionAccess, competition: Competition, outcome: Outcome
+) -> StateOut:
+    return _state(session, competition)
+
+
+def _find(session: Session, competition: Competition) -> Competition:
+    return competition
+
+
+add_acts(router, acts.ACTS, _find, _after)
 
 
 def _settings(row: Competition) -> Settings:

@@ -9,24 +9,25 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Deed, Options
-from anyshot_platform.acts.service import carry_out
-from anyshot_platform.competitions.models import Membership
+from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.service import Outcome, carry_out
+from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.desk.competitions import member_acts, people
 from anyshot_platform.desk.competitions.member_acts import Invitation
-from anyshot_platform.desk.competitions.moving import MOVE, find_team_named
+from anyshot_platform.desk.competitions.moving import ACTS
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/people", tags=["organizing: people"])
-MemberParam = Annotated[str, Path(max_length=32)]
+MemberParam = Annotated[str, Path(max_length=64, description="the id of the membership, or the user's name")]
 Word = Annotated[str, Query(max_length=100)]
 MOST_EXTRA = 1_000_000
 
@@ -72,23 +73,11 @@ class InviteIn(ConsentIn):
 
 
 class MemberIn(BaseModel):
-    """What changes; what is left out stays. Only owners give roles."""
+    """A note that only organizers see."""
 
     model_config = ConfigDict(extra="forbid")
 
     notes: str = Field(max_length=20_000)
-
-
-class RoleIn(ConsentIn):
-    """A role that may more than before is confirmed by the person's name."""
-
-    role: Role
-
-
-class MoveIn(ConsentIn):
-    """The name of the team to move to; empty for a team of their own."""
-
-    team: str = Field(default="", max_length=200)
 
 
 class QuotaIn(BaseModel):
@@ -132,43 +121,17 @@ def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
     return _show_member(access, session, membership)
 
 
-@router.post("/{membership_id}/approve")
-def approve(
-    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn | None = None
+def _find(session: Session, competition: Competition, membership_id: MemberParam) -> Membership:
+    return people.find_member(session, competition, membership_id)
+
+
+def _after(
+    session: Session, access: CompetitionAccess, membership: Membership, outcome: Outcome
 ) -> MemberOut:
-    """Let somebody take part; lifts a ban too."""
-    return _do(access, session, membership_id, member_acts.APPROVE, body or ConsentIn())
-
-
-@router.post("/{membership_id}/reject")
-def reject(
-    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn
-) -> MemberOut:
-    """Reject a registration; the person is told the reason."""
-    return _do(access, session, membership_id, member_acts.REJECT, body)
-
-
-@router.post("/{membership_id}/ban")
-def ban(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: ConsentIn) -> MemberOut:
-    """Close the competition to somebody; the person is told the reason, and `approve` lifts the ban.
-
-    Who has submissions is banned by name.
-    """
-    return _do(access, session, membership_id, member_acts.BAN, body)
-
-
-def _do(
-    access: CompetitionAccess,
-    session: Session,
-    membership_id: str,
-    act: Act[Membership],
-    body: ConsentIn,
-    options: Options | None = None,
-) -> MemberOut:
-    membership = people.find_member(session, access.competition, membership_id)
-    wish = Deed(access.viewer.id, body.reason, options or {})
-    carry_out(session, act, membership, wish, body.consent())
     return _show_member(access, session, membership)
+
+
+add_acts(router, ACTS, _find, _after, at="/{membership_id}")
 
 
 @router.put("/{membership_id}/notes")
@@ -177,22 +140,6 @@ def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, b
     membership = people.find_member(session, access.competition, membership_id)
     people.note(session, membership, body.notes, access.viewer.id)
     return _show_member(access, session, membership)
-
-
-@router.put("/{membership_id}/role")
-def set_role(access: AsOwner, session: SessionDep, membership_id: MemberParam, body: RoleIn) -> MemberOut:
-    """Give a role; the last owner keeps theirs."""
-    return _do(access, session, membership_id, member_acts.ROLE, body, {"role": body.role})
-
-
-@router.post("/{membership_id}/move")
-def move(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: MoveIn) -> MemberOut:
-    """Move a member to another team, or to one of their own; what a team submitted stays its own.
-
-    The leagues ask both teams again. Whose team has submitted is moved by name.
-    """
-    team = find_team_named(session, access.competition, body.team)
-    return _do(access, session, membership_id, MOVE, body, {"team": team})
 
 
 @router.put("/{membership_id}/quota")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Deed, Options
+from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.desk.competitions import member_acts, people
 from anyshot_platform.desk.competitions.member_acts import Invitation
-from anyshot_platform.desk.competitions.moving import MOVE, find_team_named
-from anyshot_platform.errors import Forbidden, Invalid
+from anyshot_platform.desk.competitions.moving import ACTS
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
@@ -23,7 +21,7 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
-from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
@@ -64,26 +62,11 @@ def add_member(request: Request, access: AsOwner, session: SessionDep, form: For
     """Invite a user as organizer, reviewer or participant; a member gets the role at once."""
     back = manage_path(access, "/people")
     try:
-        invitation = Invitation(access.competition, people.find_user(session, form.text("username")))
-        wish = Deed(access.viewer.id, form.text("reason"), {"role": form.choice("role", Role)})
+        user = people.find_user(session, form.text("username"))
     except Invalid as error:
         return redirect(back, flash=error.message, tone="bad")
-    return perform(request, session, form, member_acts.INVITE, invitation, wish, back)
-
-
-_ACTS = {
-    "approve": member_acts.APPROVE,
-    "reject": member_acts.REJECT,
-    "ban": member_acts.BAN,
-    "role": member_acts.ROLE,
-    "move": MOVE,
-}
-
-
-def _options(session: Session, access: CompetitionAccess, deed: str, form: SentForm) -> Options:
-    if deed == "move":
-        return {"team": find_team_named(session, access.competition, form.text("team"))}
-    return {"role": form.choice("role", Role)} if deed == "role" else {}
+    invitation = Invitation(access.competition, user)
+    return perform_named(request, session, form, by_name(member_acts.INVITE), "add", invitation, access, back)
 
 
 @router.post("/{membership_id}/{deed}")
@@ -93,14 +76,8 @@ def act_on_member(
     """Approve, reject, ban, lift a ban, move, note, give a role or quota."""
     membership = people.find_member(session, access.competition, membership_id)
     actor, reason, back = access.viewer.id, form.text("reason"), manage_path(access, "/people")
-    if deed in _ACTS:
-        if not access.may(_ACTS[deed].role):
-            raise Forbidden("Only owners give roles.")
-        try:
-            wish = Deed(actor, reason, _options(session, access, deed, form))
-        except Invalid as error:
-            return redirect(back, flash=error.message, tone="bad")
-        return perform(request, session, form, _ACTS[deed], membership, wish, back)
+    if deed in ACTS:
+        return perform_named(request, session, form, ACTS, deed, membership, access, back)
 
     def quota() -> None:
         team = people.find_team(session, access.competition, membership.team_id or "")

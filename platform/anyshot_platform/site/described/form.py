@@ -24,6 +24,7 @@ _WORDS = {  # pydantic's kinds of error, as people say them
     "greater_than": "A number above {gt} is wanted, found “{input}”.",
     "greater_than_equal": "At least {ge} is wanted, found “{input}”.",
     "less_than_equal": "At most {le} is wanted, found “{input}”.",
+    "enum": "One of {expected} is wanted, found “{input}”.",
 }
 
 

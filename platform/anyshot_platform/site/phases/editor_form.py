@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
-from anyshot_platform.bundles.crosschecks import is_zone
 from anyshot_platform.desk.phases.checks import problems_of, usable_pools, words_on_zone
+from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
@@ -54,7 +54,7 @@ def read_phase(form: SentForm, old: PhaseSpec | None = None) -> tuple[PhaseSpec 
     """
     errors: dict[str, str] = {}
     zone = form.text("timezone") or "UTC"
-    if not is_zone(zone):
+    if find_zone(zone) is None:
         errors["timezone"] = words_on_zone(zone)
         zone = "UTC"
     given: dict[str, Any] = {"timezone": zone}

@@ -7,15 +7,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.declaration import by_name
+from anyshot_platform.acts.service import Outcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.results.states import IdentityCheck
 from anyshot_platform.results.winners import Winner
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -37,17 +41,6 @@ class CandidateOut(BaseModel):
     team_id: str
     leagues: list[str]
     reasons: list[str]
-
-
-class LaunchIn(ConsentIn):
-    """`expected` is how many entries the preview showed as entering and not launched."""
-
-    expected: int | None = Field(default=None, ge=0)
-    replace: list[Annotated[str, Field(max_length=32)]] = Field(
-        default=[],
-        max_length=10_000,
-        description="ids of teams whose launched entry gives way to the one that stands now",
-    )
 
 
 class EntriesOut(BaseModel):
@@ -90,18 +83,6 @@ class WinnerOut(BaseModel):
     members: list[WinnerMemberOut]
 
 
-class CheckIn(ConsentIn):
-    """What came of the check; `reason` says how it was done, or why the identity was refused."""
-
-    identity: IdentityCheck
-
-
-class PublishIn(ConsentIn):
-    """`winners`: of how many of each league's best the code is published."""
-
-    winners: int = Field(default=0, ge=0, le=100)
-
-
 class PublishedOut(BaseModel):
     """Whether the results are public, and whose code is."""
 
@@ -129,34 +110,11 @@ def preview(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> 
     ]
 
 
-@router.post("/launch")
-def launch(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: LaunchIn) -> EntriesOut:
-    """Queue the runs of all who enter; those launched before stay as they are.
-
-    409 `confirm` while the phase that feeds this one is open or its runs have not ended.
-    """
-    phase = find_phase(session, access.competition, phase_slug)
-    deed = Deed(access.viewer.id, body.reason, {"expected": body.expected, "replace": body.replace})
-    done = carry_out(session, final_acts.LAUNCH, phase, deed, body.consent())
-    return EntriesOut(submissions=[submission.id for submission in done.result or []])
-
-
 @router.get("/failed")
 def show_failed(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[FailedOut]:
     """The entries that ended without a score, and whether their runs are repeated."""
     phase = find_phase(session, access.competition, phase_slug)
     return [_show_failed(row) for row in repeats.find_failed(session, phase)]
-
-
-@router.post("/repeat")
-def repeat(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: ConsentIn
-) -> list[FailedOut]:
-    """Queue again, with the same seeds, the runs that failed through no fault of their team; which these are."""
-    phase = find_phase(session, access.competition, phase_slug)
-    deed = Deed(access.viewer.id, body.reason)
-    done = carry_out(session, final_acts.REPEAT, phase, deed, body.consent())
-    return [_show_failed(row) for row in done.result or []]
 
 
 def _show_failed(row: repeats.Failed) -> FailedOut:
@@ -173,22 +131,6 @@ def _show_failed(row: repeats.Failed) -> FailedOut:
 def show_winners(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> list[WinnerOut]:
     """Who wins something as the boards stand now, and whether organizers know who these people are."""
     phase = find_phase(session, access.competition, phase_slug)
-    return [_show_winner(winner) for winner in winner_acts.winners_of(session, phase)]
-
-
-@router.put("/winners/{username}")
-def check_winner(
-    access: AsOrganizer,
-    session: SessionDep,
-    phase_slug: PhaseParam,
-    username: Annotated[str, Path(max_length=64)],
-    body: CheckIn,
-) -> list[WinnerOut]:
-    """Note what came of checking a winner's identity; 409 without a reason."""
-    phase = find_phase(session, access.competition, phase_slug)
-    checked = winner_acts.find_checked(session, phase, username)
-    deed = Deed(access.viewer.id, body.reason, {"outcome": body.identity})
-    carry_out(session, winner_acts.CHECK, checked, deed, body.consent())
     return [_show_winner(winner) for winner in winner_acts.winners_of(session, phase)]
 
 
@@ -216,25 +158,39 @@ def _show_winner(winner: Winner) -> WinnerOut:
     )
 
 
-@router.post("/publish")
-def publish(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PublishIn
-) -> PublishedOut:
-    """Show the results to everyone and, where asked, the winners' code; told once, harmless again.
+def _find(session: Session, competition: Competition, phase_slug: PhaseParam) -> Phase:
+    return find_phase(session, competition, phase_slug)
 
-    409 `confirm`, with podium and number of messages, until the phase's short name is in `confirm`; where a
-    winner's identity is not verified, `override` too.
-    """
-    phase = find_phase(session, access.competition, phase_slug)
-    deed = Deed(access.viewer.id, body.reason, {"winners": body.winners})
-    done = carry_out(session, final_acts.PUBLISH, phase, deed, body.consent())
-    code = [submission.id for submission in done.result or []]
+
+def _find_checked(
+    session: Session,
+    competition: Competition,
+    phase_slug: PhaseParam,
+    username: Annotated[str, Path(max_length=64)],
+) -> winner_acts.Checked:
+    return winner_acts.find_checked(session, find_phase(session, competition, phase_slug), username)
+
+
+def _launched(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> EntriesOut:
+    return EntriesOut(submissions=[submission.id for submission in outcome.result or []])
+
+
+def _repeated(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> list[FailedOut]:
+    return [_show_failed(row) for row in outcome.result or []]
+
+
+def _published(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> PublishedOut:
+    code = [submission.id for submission in outcome.result or []]
     return PublishedOut(published_at=publication_of(phase).published, code_of=code)
 
 
-@router.post("/unpublish")
-def unpublish(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PublishedOut:
-    """Take a publication back."""
-    phase = find_phase(session, access.competition, phase_slug)
-    carry_out(session, final_acts.HIDE, phase, Deed(access.viewer.id))
-    return PublishedOut(published_at=None, code_of=[])
+def _checked(
+    session: Session, access: CompetitionAccess, checked: winner_acts.Checked, outcome: Outcome
+) -> list[WinnerOut]:
+    return [_show_winner(winner) for winner in winner_acts.winners_of(session, checked.phase)]
+
+
+add_acts(router, by_name(final_acts.LAUNCH), _find, _launched)
+add_acts(router, by_name(final_acts.REPEAT), _find, _repeated)
+add_acts(router, by_name(final_acts.PUBLISH, final_acts.HIDE), _find, _published)
+add_acts(router, winner_acts.ACTS, _find_checked, _checked, at="/winners/{username}")

@@ -6,18 +6,15 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
 from anyshot_platform.desk.submissions.code_acts import list_teams
-from anyshot_platform.errors import Invalid
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
-from anyshot_platform.results.states import IdentityCheck
 from anyshot_platform.sight.standing import kept
-from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -59,14 +56,6 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
     return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
 
 
-_ACTS = {
-    "launch": final_acts.LAUNCH,
-    "repeat": final_acts.REPEAT,
-    "publish": final_acts.PUBLISH,
-    "unpublish": final_acts.HIDE,
-}
-
-
 @router.post("/{phase_slug}/winners/{username}")
 def check_winner(
     request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, username: str, form: FormDep
@@ -74,10 +63,8 @@ def check_winner(
     """Note what came of checking who a winner is."""
     phase = find_phase(session, access.competition, phase_slug)
     checked = winner_acts.find_checked(session, phase, username)
-    outcome = form.choice("identity", IdentityCheck)
-    wish = Deed(access.viewer.id, form.text("reason"), {"outcome": outcome})
     back = manage_path(access, f"/final?phase={phase.slug}")
-    return perform(request, session, form, winner_acts.CHECK, checked, wish, back)
+    return perform_named(request, session, form, winner_acts.ACTS, "check", checked, access, back)
 
 
 @router.post("/{phase_slug}/{deed}")
@@ -85,14 +72,6 @@ def act_on_final(
     request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
     """Launch, repeat what failed, publish, take a publication back."""
-    if deed not in _ACTS:
-        raise Invalid("There is no such act.")
     phase = find_phase(session, access.competition, phase_slug)
-    options = {
-        "expected": form.number("expected"),
-        "replace": form.all("replace"),
-        "winners": form.number("winners") or 0,
-    }
-    wish = Deed(access.viewer.id, form.text("reason"), options)
     back = manage_path(access, f"/final?phase={phase.slug}")
-    return perform(request, session, form, _ACTS[deed], phase, wish, back)
+    return perform_named(request, session, form, final_acts.ACTS, deed, phase, access, back)

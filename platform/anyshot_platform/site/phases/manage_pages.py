@@ -35,9 +35,8 @@ from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.secrets import weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.competitions.manage_pages import TONES, phase_rows
-from anyshot_platform.site.described.form import read_moment
 from anyshot_platform.site.phases import editor_form, protocol_form
-from anyshot_platform.site.shell.act_frame import ask_which, perform
+from anyshot_platform.site.shell.act_frame import ask_which, perform, perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import redirect
@@ -57,6 +56,7 @@ def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Re
         "phases.html",
         "phases",
         heading="Phases",
+        phase_acts=ACTS,
         rows=phase_rows(session, access),
         deleted=list(session.scalars(query)),
     )
@@ -194,6 +194,7 @@ def _editor(
         "phases",
         heading=phase.name if phase else "New phase",
         phase=phase,
+        acts=ACTS,
         end=next(f.value for f in shown[0].fields if f.setting.path == "end"),
         status=status_of(phase).value if phase else "",
         tones=TONES,
@@ -222,19 +223,10 @@ def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
 def act_on_phase(
     request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
 ) -> Response:
-    """Open, pause, resume, close, extend, freeze, unfreeze, delete, draw a new key, publish it."""
+    """Do one of the acts on a phase."""
     phase = find_phase(session, access.competition, phase_slug)
-    if deed not in ACTS:
-        raise Invalid("There is no such act.")
     back = manage_path(access, "/phases" if deed == "delete" else f"/phases/{phase.slug}")
-    errors: dict[str, str] = {}
-    options = (
-        {"end": read_moment(form.text("end"), phase.time_zone, "end", errors)} if deed == "extend" else {}
-    )
-    if errors:
-        return redirect(back, flash=errors["end"], tone="bad")
-    wish = Deed(access.viewer.id, form.text("reason"), options)
-    return perform(request, session, form, ACTS[deed], phase, wish, back)
+    return perform_named(request, session, form, ACTS, deed, phase, access, back)
 
 
 @router.post("/{phase_id}/restore/deleted")

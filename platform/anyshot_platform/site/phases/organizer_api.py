@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
@@ -11,15 +10,15 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed as Wish
-from anyshot_platform.acts.declaration import Options
+from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.service import Outcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.phases import organizing
 from anyshot_platform.desk.phases.acts import ACTS
 from anyshot_platform.desk.phases.checks import open_protocol, require_sound
 from anyshot_platform.desk.phases.differences import flatten, keep_secrets
-from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.errors import NotFound
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
@@ -27,7 +26,8 @@ from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.phases import publication_of
-from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
+from anyshot_platform.site.shell.act_frame import IfMatch
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -46,25 +46,6 @@ class PhaseState(BaseModel):
     published_at: datetime | None
     deleted_at: datetime | None
     settings: PhaseSpec
-
-
-class Deed(StrEnum):
-    """What is done to a phase by hand."""
-
-    OPEN = "open"
-    CLOSE = "close"
-    PAUSE = "pause"
-    RESUME = "resume"
-    FREEZE = "freeze"
-    UNFREEZE = "unfreeze"
-    REDRAW_SEEDS = "redraw-seeds"
-    PUBLISH_KEY = "publish-key"
-
-
-class EndIn(ConsentIn):
-    """A new end; null removes it."""
-
-    end: datetime | None
 
 
 @router.get("")
@@ -116,64 +97,31 @@ def change_phase(
     return show(session, phase)
 
 
-@router.post("/{phase_slug}/extend")
-def extend(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: EndIn) -> PhaseState:
-    """Move the end; opens a phase that was over."""
-    if body.end is not None and (body.end.tzinfo is None or not 1970 < body.end.year < 9000):
-        raise Invalid("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.", field="end")
-    return _do(access, session, phase_slug, "extend", body, {"end": body.end})
+def _find(session: Session, competition: Competition, phase_slug: PhaseParam) -> Phase:
+    return find_phase(session, competition, phase_slug)
 
 
-@router.post("/{phase_slug}/acts/{deed}")
-def act_on_phase(
-    access: AsOrganizer,
-    session: SessionDep,
-    phase_slug: PhaseParam,
-    deed: Deed,
-    body: ConsentIn | None = None,
-) -> PhaseState:
-    """Open, close, pause, resume a phase; freeze its board or let it catch up; draw a new key, or publish it.
-
-    A key is published by the phase's short name in `confirm`.
-    """
-    return _do(access, session, phase_slug, deed.value, body or ConsentIn())
-
-
-@router.delete("/{phase_slug}")
-def delete_phase(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: ConsentIn | None = None
-) -> PhaseState:
-    """Hide a phase; its short name in `confirm` where it has submissions. `restore` undoes it."""
-    return _do(access, session, phase_slug, "delete", body or ConsentIn())
-
-
-def _do(
-    access: CompetitionAccess,
-    session: Session,
-    phase_slug: str,
-    act: str,
-    body: ConsentIn,
-    options: Options | None = None,
-) -> PhaseState:
-    phase = find_phase(session, access.competition, phase_slug)
-    carry_out(session, ACTS[act], phase, Wish(access.viewer.id, body.reason, options or {}), body.consent())
-    return show(session, phase)
-
-
-@router.post("/{phase_slug}/restore")
-def restore_phase(access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam) -> PhaseState:
-    """Undo a deletion."""
-    phase = session.scalars(
-        select(Phase).where(
-            Phase.competition_id == access.competition.id,
-            Phase.slug == phase_slug,
-            Phase.deleted_at.is_not(None),
-        )
-    ).first()
+def _find_deleted(session: Session, competition: Competition, phase_slug: PhaseParam) -> Phase:
+    deleted = select(Phase).where(Phase.slug == phase_slug, Phase.deleted_at.is_not(None))
+    phase = session.scalars(deleted.where(Phase.competition_id == competition.id)).first()
     if phase is None:
         raise NotFound("There is no such deleted phase.")
-    carry_out(session, ACTS["restore"], phase, Wish(access.viewer.id))
+    return phase
+
+
+def _after(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> PhaseState:
     return show(session, phase)
+
+
+_RESTORE = by_name(ACTS["restore"])
+add_acts(
+    router,
+    {name: act for name, act in ACTS.items() if name not in _RESTORE},
+    _find,
+    _after,
+    at="/{phase_slug}",
+)
+add_acts(router, _RESTORE, _find_deleted, _after, at="/{phase_slug}")
 
 
 def show(session: Session, phase: Phase) -> PhaseState:

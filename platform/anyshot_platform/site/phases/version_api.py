@@ -9,8 +9,8 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.service import Outcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.phases import side_by_side, version_acts, versions
 from anyshot_platform.desk.phases.checks import require_sound
 from anyshot_platform.judging.joining import not_queued
@@ -19,7 +19,8 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.phases.states import RescoreMode, VersionState
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -38,14 +39,6 @@ class VersionIn(BaseModel):
     settings: PhaseSpec
     reason: str = Field(default="", max_length=2000)
     new_key: bool = Field(default=False, description="draw a new key: tasks and splits are others")
-
-
-class RescoreIn(BaseModel):
-    """How much is done again: the scoring alone, the meta-test from saved learners, or everything."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    mode: RescoreMode
 
 
 class VersionOut(BaseModel):
@@ -115,48 +108,19 @@ def show_version(
     return _show_detail(session, phase, versions.find_version(session, phase, number))
 
 
-@router.post("/{number}/rescore")
-def rescore(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam, body: RescoreIn
+def _find(
+    session: Session, competition: Competition, phase_slug: PhaseParam, number: NumberParam
+) -> PhaseVersion:
+    return versions.find_version(session, find_phase(session, competition, phase_slug), number)
+
+
+def _after(
+    session: Session, access: CompetitionAccess, version: PhaseVersion, outcome: Outcome
 ) -> VersionDetail:
-    """Score under a version what is not scored under it yet, in the background; later ones join by themselves."""
-    phase = find_phase(session, access.competition, phase_slug)
-    version = versions.find_version(session, phase, number)
-    versions.start_rescoring(session, phase, version, body.mode, access.viewer.id)
-    session.flush()
-    return _show_detail(session, phase, version)
+    return _show_detail(session, version.phase, version)
 
 
-@router.post("/{number}/make-live")
-def make_live(
-    access: AsOrganizer,
-    session: SessionDep,
-    phase_slug: PhaseParam,
-    number: NumberParam,
-    body: ConsentIn | None = None,
-) -> VersionOut:
-    """From now on this version's scores count; the one before can be made live again.
-
-    409 `confirm`, with what changes, until the phase's short name is in `confirm`; 409 `act_refused` while
-    submissions that have a score now are not scored under it.
-    """
-    phase = find_phase(session, access.competition, phase_slug)
-    version = versions.find_version(session, phase, number)
-    said = body or ConsentIn()
-    deed = Deed(access.viewer.id, said.reason)
-    carry_out(session, version_acts.MAKE_LIVE, version, deed, said.consent())
-    return _show(session, phase, version)
-
-
-@router.delete("/{number}")
-def discard(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, number: NumberParam
-) -> VersionOut:
-    """Discard a draft."""
-    phase = find_phase(session, access.competition, phase_slug)
-    version = versions.find_version(session, phase, number)
-    carry_out(session, version_acts.DISCARD, version, Deed(access.viewer.id))
-    return _show(session, phase, version)
+add_acts(router, version_acts.ACTS, _find, _after, at="/{number}")
 
 
 def _show(session: Session, phase: Phase, version: PhaseVersion) -> VersionOut:

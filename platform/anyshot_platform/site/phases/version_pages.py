@@ -5,15 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.desk.phases import side_by_side, version_acts, versions
+from anyshot_platform.desk.phases import side_by_side, versions
 from anyshot_platform.desk.phases.checks import open_protocol
-from anyshot_platform.errors import Invalid
+from anyshot_platform.desk.phases.version_acts import ACTS
 from anyshot_platform.judging.joining import not_queued
 from anyshot_platform.phases.service import find_phase, live_version
-from anyshot_platform.phases.states import RescoreMode
-from anyshot_platform.site.shell.act_frame import perform
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
 
@@ -38,6 +36,7 @@ def show_version(
         phase=phase,
         version=version,
         protocol=open_protocol(version.protocol),
+        acts=ACTS,
         live=live,
         ways=versions.ways_of_rescoring(session, phase, version) if version is not live else {},
         missing=len(not_queued(session, phase, version)) if version is not live else 0,
@@ -45,9 +44,6 @@ def show_version(
         failures=side_by_side.why_without_score(session, version) if version is not live else [],
         rows=side_by_side.compare(session, phase, live, version) if version is not live else [],
     )
-
-
-_ACTS = {"live": version_acts.MAKE_LIVE, "discard": version_acts.DISCARD}
 
 
 @router.post("/{phase_slug}/versions/{number}/{deed}")
@@ -63,18 +59,5 @@ def act_on_version(
     """Score again, make live, discard."""
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
-    actor = access.viewer.id
-    target = manage_path(access, f"/phases/{phase.slug}/versions/{number}")
-
-    def rescore() -> str:
-        if form.text("mode") not in set(RescoreMode):
-            raise Invalid("Choose how to score again.")
-        queued = versions.start_rescoring(session, phase, version, form.choice("mode", RescoreMode), actor)
-        return f"{queued} runs are queued."
-
-    if deed == "rescore":
-        return act(session, target, "", rescore)
-    if deed not in _ACTS:
-        raise Invalid("There is no such act.")
-    wish = Deed(actor, form.text("reason"))
-    return perform(request, session, form, _ACTS[deed], version, wish, target)
+    back = manage_path(access, f"/phases/{phase.slug}/versions/{number}")
+    return perform_named(request, session, form, ACTS, deed, version, access, back)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar, get_origin
 
 from fastapi import Header, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Act, Consent, Deed
+from anyshot_platform.acts.declaration import Act, Consent, Deed, Options
 from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.sight.access import CompetitionAccess, require_role
+from anyshot_platform.site.described.form import problems_of
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
@@ -38,6 +41,46 @@ class ConsentIn(BaseModel):
     def consent(self) -> Consent:
         """What was said."""
         return Consent(self.confirm, self.override)
+
+
+def perform_named(
+    request: Request,
+    session: Session,
+    form: SentForm,
+    acts: Mapping[str, Act[S]],
+    name: str,
+    subject: S,
+    access: CompetitionAccess,
+    target: str,
+) -> Response:
+    """Do the act of that name as the form says; what it asks for is read from the fields of the same names."""
+    if name not in acts:
+        raise NotFound(f"There is no such act. There are: {', '.join(acts)}.")
+    act = acts[name]
+    require_role(access, act.role)
+    try:
+        options = read_options(act, form)
+    except Invalid as error:
+        return redirect(target, flash=error.message, tone="bad")
+    return perform(
+        request, session, form, act, subject, Deed(access.viewer.id, form.text("reason"), options), target
+    )
+
+
+def read_options(act: Act[S], form: SentForm) -> Options:
+    """What an act asks for, out of a form; raises `Invalid` with the first field that is wrong."""
+    sent = {name: _sent(form, name, field) for name, field in act.options.model_fields.items()}
+    try:
+        return dict(act.options.model_validate({name: value for name, value in sent.items() if value != ""}))
+    except ValidationError as error:
+        field, words = next(iter(problems_of(error).items()))
+        raise Invalid(words, field=field) from error
+
+
+def _sent(form: SentForm, name: str, field: FieldInfo) -> str | list[str] | None:
+    if get_origin(field.annotation) is list:
+        return form.all(name)
+    return form.text(name) or (None if field.is_required() else "")
 
 
 def perform(

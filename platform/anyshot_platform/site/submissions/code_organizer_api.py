@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
+from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.service import Outcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.submissions.code_acts import ACTS, find_team, list_teams
-from anyshot_platform.site.shell.act_frame import ConsentIn
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_routes import add_acts
+from anyshot_platform.site.shell.manage_frame import AsReviewer
+from anyshot_platform.teams.models import Team
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/code", tags=["organizing: submissions"])
 TeamParam = Annotated[str, Path(max_length=32)]
-
-
-class CodeAct(StrEnum):
-    """What is done to the code of a team."""
-
-    HIDE = "hide"
-    SHOW = "show"
 
 
 class TeamCodeOut(BaseModel):
@@ -56,12 +51,12 @@ def list_codes(access: AsReviewer, session: SessionDep) -> list[TeamCodeOut]:
     ]
 
 
-@router.post("/{team_id}/{act}")
-def act_on_code(
-    access: AsOrganizer, session: SessionDep, team_id: TeamParam, act: CodeAct, body: ConsentIn | None = None
-) -> CodeChanged:
-    """Hide the code of a team, or show it again; its places on the boards stay."""
-    said = body or ConsentIn()
-    team = find_team(session, access.competition, team_id)
-    outcome = carry_out(session, ACTS[act], team, Deed(access.viewer.id, said.reason), said.consent())
+def _find(session: Session, competition: Competition, team_id: TeamParam) -> Team:
+    return find_team(session, competition, team_id)
+
+
+def _after(session: Session, access: CompetitionAccess, team: Team, outcome: Outcome) -> CodeChanged:
     return CodeChanged(message=outcome.message, changed=outcome.changed)
+
+
+add_acts(router, ACTS, _find, _after, at="/{team_id}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fastapi import APIRouter, Depends, Request
 
@@ -15,6 +14,7 @@ from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
+from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -114,10 +114,8 @@ def revoke_token(token_id: str, viewer: AccountViewer, session: SessionDep) -> N
 
 def check_time_zone(name: str) -> None:
     """Raise `Invalid` unless the IANA database knows the zone."""
-    try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise Invalid(f"There is no time zone “{name}”.", field="time_zone") from error
+    if find_zone(name) is None:
+        raise Invalid(f"There is no time zone “{name}”.", field="time_zone")
 
 
 def _own_user(session: SessionDep, viewer: Viewer) -> User:

@@ -1,0 +1,1 @@
+"""What organizers can do, over JSON: the list of all acts with their addresses."""

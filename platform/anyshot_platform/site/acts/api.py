@@ -1,0 +1,43 @@
+"""The acts that there are: what each asks for, where it is sent, how it is undone. `anyshot organize do` reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.site.shell.act_routes import acts_of
+from anyshot_platform.site.shell.manage_frame import AsReviewer
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/acts", tags=["organizing: acts"])
+
+
+class ActOut(BaseModel):
+    """An act: `path` stands below `/api/v1/competitions/{slug}/manage`; its other parameters name the object."""
+
+    key: str
+    title: str = Field(description="`{}` stands for its object")
+    path: str
+    role: Role = Field(description="who may do it: this role and those above")
+    asks: bool = Field(description="whether the name of its object is asked for")
+    undo: str
+    options: dict[str, Any] = Field(description="JSON schema of each further field of the request")
+
+
+@router.get("")
+def list_acts(request: Request, access: AsReviewer) -> list[ActOut]:
+    """All acts on a competition and what is in it, by key."""
+    return [
+        ActOut(
+            key=act.key,
+            title=act.title,
+            path=path,
+            role=act.role,
+            asks=act.dangerous,
+            undo=act.undo,
+            options=act.options.model_json_schema().get("properties", {}),
+        )
+        for path, act in acts_of(request.app.routes)
+    ]

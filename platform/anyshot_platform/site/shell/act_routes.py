@@ -1,0 +1,101 @@
+"""The JSON endpoints of acts, made from their declarations: one at `acts/<name>` and those of earlier releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from fastapi import APIRouter, Depends
+from fastapi.routing import APIRoute
+from pydantic import create_model
+
+from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.web.access import competition_role
+from anyshot_platform.web.services import SessionDep
+
+S = TypeVar("S")
+
+
+def add_acts(
+    router: APIRouter,
+    acts: Mapping[str, Act[S]],
+    find: Callable[..., S],
+    show: Callable[..., Any],
+    at: str = "",
+) -> None:
+    """Give each act its endpoints below the address `at` of its object, for those who have the act's role.
+
+    Args:
+        find: the object, of a session, the competition and the parameters of the address, which it annotates.
+        show: the answer, of a session, the viewer's access, the object and what came of the act; its return type is
+            the answer's model.
+    """
+    answer = get_type_hints(show)["return"]
+    for act in acts.values():
+        endpoint = _endpoint(act, find, show)
+        for address in (f"POST /acts/{act.name}", *act.also):
+            method, _, path = address.partition(" ")
+            router.add_api_route(
+                at + path, endpoint, methods=[method], response_model=answer, summary=act.title
+            )
+
+
+def acts_of(routes: Iterable[Any]) -> list[tuple[str, Act[Any]]]:
+    """The acts among an application's routes, by key, each with its address below `.../manage`."""
+    found = {
+        act.key: (route.path.partition("/manage")[2], act)
+        for route in routes
+        if isinstance(route, APIRoute)
+        and (act := getattr(route.endpoint, "act", None)) is not None
+        and route.path.endswith(f"/acts/{act.name}")
+    }
+    return [found[key] for key in sorted(found)]
+
+
+def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any]) -> Callable[..., Any]:
+    model = create_model(
+        f"{act.key.title().replace('.', '').replace('_', '')}In", __base__=(ConsentIn, act.options)
+    )
+    needed = any(field.is_required() for field in act.options.model_fields.values())
+
+    def endpoint(access: CompetitionAccess, session: Any, body: Any = None, **place: Any) -> Any:
+        said: Any = body or model()
+        subject = find(session, access.competition, **place)
+        options = {name: getattr(said, name) for name in act.options.model_fields}
+        outcome = carry_out(
+            session, act, subject, Deed(access.viewer.id, said.reason, options), said.consent()
+        )
+        session.flush()
+        return show(session, access, subject, outcome)
+
+    hints = get_type_hints(find, include_extras=True)
+    parameters = [
+        _keyword("access", Annotated[CompetitionAccess, Depends(competition_role(act.role))]),
+        _keyword("session", SessionDep),
+        *(_keyword(name, hints[name]) for name in list(signature(find).parameters)[2:]),
+        _keyword("body", model) if needed else _keyword("body", model | None, None),
+    ]
+    endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__name__ = act.key.replace(".", "_")
+    endpoint.__doc__ = _words(act)
+    endpoint.act = act  # type: ignore[attr-defined]
+    return endpoint
+
+
+def _keyword(name: str, annotation: Any, default: Any = Parameter.empty) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _words(act: Act[Any]) -> str:
+    """What `/api/docs` says of an act."""
+    asked = (
+        " 409 `confirm`, with what it would do, until the object's name is in `confirm`."
+        if act.dangerous
+        else ""
+    )
+    own = " ".join((act.options.__doc__ or "").split()) if act.options.model_fields else ""
+    return f"{act.title.format('it')}. {own} Undone: {act.undo}{asked}".replace("  ", " ")
