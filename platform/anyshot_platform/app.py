@@ -25,6 +25,7 @@ from anyshot_platform.queue.outbox import send_due_rings
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.site.budgets.routes import meet_budgets
+from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.subscribers import list_subscribers
 from anyshot_platform.web.access import refuse_open_routes
 from anyshot_platform.web.admission import Admission
@@ -82,7 +83,9 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     app.state.services = services
     install_error_handlers(app)
     app.mount("/static", StaticFiles(directory=STATIC_FOLDER), name="static")
-    for router in feature_routers():
+    routers = list(feature_routers())
+    app.state.acts = acts_of(route for router in routers for route in router.routes)
+    for router in routers:
         refuse_open_routes(router.routes)
         match_at_once(router)
         app.include_router(router)

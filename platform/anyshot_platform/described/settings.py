@@ -32,11 +32,15 @@ M = TypeVar("M")
 
 @dataclass(frozen=True)
 class Column:
-    """The setting is kept in this column of a table; `negated` where the column says the opposite."""
+    """The setting is kept in this column of a table; `negated` where the column says the opposite.
+
+    `sent` where workers are told it as it is, by the same name.
+    """
 
     table: str
     name: str
     negated: bool = False
+    sent: bool = False
 
 
 @dataclass(frozen=True)

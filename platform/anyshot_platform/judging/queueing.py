@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.judging.kinds import Again, starting_kind
+from anyshot_platform.judging.kinds import Again, Planning, starting_kind
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.queue.outbox import put_ring
 from anyshot_platform.runs.models import Run
@@ -29,7 +29,7 @@ def queue_runs(
     """
     require_evaluable(version)
     generation = next_generation(session, submission, version)
-    runs = starting_kind(submission).plan(session, submission, version, urgency, generation, seeds)
+    runs = starting_kind(submission).plan(Planning(session, submission, version, urgency, generation, seeds))
     add_to_queue(session, submission, version, runs)
     return runs
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.judging.kinds import EVALUATION, kind_of
+from anyshot_platform.judging.kinds import EVALUATION, Planning, kind_of
 from anyshot_platform.judging.parts import failed_alone, list_generation
 from anyshot_platform.judging.queueing import add_to_queue
 from anyshot_platform.phases.models import PhaseVersion
@@ -72,7 +72,9 @@ def repeat(session: Session, submission: Submission, version: PhaseVersion, urge
     planned = [
         run
         for seed_index in sorted(lost)
-        for run in EVALUATION.plan_seed(session, submission, version, urgency, generation, seed_index)
+        for run in EVALUATION.plan_seed(
+            Planning(session, submission, version, urgency, generation), seed_index
+        )
         if (run.seed_index, run.shard_index) in parts
     ]
     add_to_queue(session, submission, version, planned)

@@ -1,12 +1,14 @@
 """A phase, described once: the form, competition files, the JSON API, the rows of the database, the difference between
-two versions and the tables of the documentation are read off these fields.
+two versions, the tables of the documentation and what workers are sent are read off these fields.
 
 A new setting is a field here, a column in `phases.models` and its migration. A setting that is kept with the *version*
-decides what a score is: where there are submissions it changes by a new version only.
+decides what a score is: where there are submissions it changes by a new version only. What a worker has to know is
+`sent` in the field of the same name of its assignment.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -37,6 +39,7 @@ from anyshot_platform.phases.states import (
     BoardShows,
     PhaseKind,
     QueryOrder,
+    RescoreMode,
 )
 from anyshot_platform.queue import priorities
 
@@ -44,6 +47,18 @@ Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
 _Phase = partial(Column, "phases")
 _Version = partial(Column, _VERSIONS)
+_Sent = partial(Column, _VERSIONS, sent=True)  # to the worker, as it is
+
+
+@dataclass(frozen=True)
+class Reusable:
+    """A new version with another value can use earlier results again in these ways."""
+
+    ways: frozenset[RescoreMode]
+
+
+_RETESTED = Reusable(frozenset({RescoreMode.META_TEST}))  # learners belong to their training
+_RESCORED = Reusable(frozenset({RescoreMode.META_TEST, RescoreMode.SCORE}))  # predictions to their tasks
 
 
 class GateSpec(Part):
@@ -81,13 +96,13 @@ class QuotaSpec(Part):
 class BudgetSpec(Part):
     """Time of the participant's own code. Write it like 5h, 90 min, 30s."""
 
-    run: Annotated[Duration, _Version("run_seconds")] = Field(
+    run: Annotated[Duration, _Version("run_seconds"), _RETESTED] = Field(
         default=3600.0, gt=0, le=LONGEST, title="Time for a run"
     )
     meta_train: Annotated[Duration | None, _Version("meta_train_seconds")] = Field(
         default=None, gt=0, le=LONGEST, title="Of it for meta-training"
     )
-    task: Annotated[Duration | None, _Version("task_seconds")] = Field(
+    task: Annotated[Duration | None, _Sent("task_seconds"), _RETESTED] = Field(
         default=None, gt=0, le=LONGEST, title="For one task", description="fit and predict together"
     )
     each_dataset: Annotated[bool, _Version("budget_each_dataset")] = Field(
@@ -100,26 +115,26 @@ class BudgetSpec(Part):
 class MachineSpec(Part):
     """What a run is given."""
 
-    hardware: Annotated[Key, Field(max_length=32), _Version("hardware_class"), Offered("hardware")] = Field(
-        default="cpu", title="Hardware class", description="class of worker, such as cpu or gpu"
-    )
-    image: Annotated[str | None, _Version("image"), Offered("images")] = Field(
+    hardware: Annotated[
+        Key, Field(max_length=32), _Version("hardware_class"), Offered("hardware"), _RESCORED
+    ] = Field(default="cpu", title="Hardware class", description="class of worker, such as cpu or gpu")
+    image: Annotated[str | None, _Sent("image"), Offered("images")] = Field(
         default=None, max_length=64, title="Sandbox image", description="one that the operator offers"
     )
-    memory: Annotated[Size, _Version("memory_bytes")] = Field(
+    memory: Annotated[Size, _Sent("memory_bytes")] = Field(
         default=4 << 30, gt=0, le=LARGEST, title="Memory", description="of the sandbox"
     )
-    cpus: Annotated[float, _Version("cpus")] = Field(default=1.0, gt=0, le=4096, title="CPU cores")
-    processes: Annotated[int, _Version("processes")] = Field(
+    cpus: Annotated[float, _Sent("cpus")] = Field(default=1.0, gt=0, le=4096, title="CPU cores")
+    processes: Annotated[int, _Sent("processes")] = Field(
         default=512, ge=1, le=MOST, title="Processes", description="threads included"
     )
-    scratch: Annotated[Size, _Version("scratch_bytes")] = Field(
+    scratch: Annotated[Size, _Sent("scratch_bytes")] = Field(
         default=2 << 30, gt=0, le=LARGEST, title="Scratch space", description="that the code may write"
     )
-    output: Annotated[Size, _Version("output_bytes")] = Field(
+    output: Annotated[Size, _Sent("output_bytes")] = Field(
         default=64 << 20, gt=0, le=LARGEST, title="Output and log"
     )
-    gpus: Annotated[int, _Version("gpus")] = Field(default=0, ge=0, le=64, title="GPUs")
+    gpus: Annotated[int, _Sent("gpus")] = Field(default=0, ge=0, le=64, title="GPUs")
 
 
 class TasksSpec(Part):
@@ -128,56 +143,58 @@ class TasksSpec(Part):
     meta_train: Annotated[Key | None, Offered("pools")] = Field(
         default=None, title="Meta-train pool", description="what a run may learn from"
     )
-    meta_test: Annotated[Key | None, Offered("pools")] = Field(
+    meta_test: Annotated[Key | None, Offered("pools"), _RETESTED] = Field(
         default=None, title="Meta-test pool", description="hidden from participants"
     )
-    protocol: Annotated[dict[str, Any], _Version("protocol")] = Field(
-        default={}, title="Task protocol", description="how tasks are drawn: `name` and its settings"
+    protocol: Annotated[dict[str, Any], _Version("protocol"), _RETESTED] = Field(
+        default={}, title="Task protocol", description="how tasks are drawn"
     )
     train_protocol: Annotated[dict[str, Any], _Version("train_protocol")] = Field(
         default={},
         title="Training tasks",
-        description="the protocol of meta-training, which sees no image that it does not show; empty: as a "
+        description="the protocol of meta-training, which sees no image that it does not show; without one, as a "
         "submission's config.json asks, of all that the test protocol leaves",
     )
     validation_protocol: Annotated[dict[str, Any], _Version("validation_protocol")] = Field(
         default={},
         title="Validation tasks",
-        description="the protocol of validation in meta-training; empty: datasets held out, as config.json asks",
+        description="the protocol of validation in meta-training; without one, datasets held out, as config.json asks",
     )
-    count: Annotated[int, _Version("tasks")] = Field(default=100, ge=1, le=10_000_000, title="Tasks a run")
+    count: Annotated[int, _Version("tasks"), _RETESTED] = Field(
+        default=100, ge=1, le=10_000_000, title="Tasks a run"
+    )
     train_seeds: Annotated[list[Seed], Elsewhere()] = Field(
         default=[], max_length=20, description="one a run, drawn where left out; its code sees it"
     )
-    key: Annotated[Key256 | None, Elsewhere()] = Field(
+    key: Annotated[Key256 | None, Elsewhere(), _RETESTED] = Field(
         default=None,
         description="secret, 64 hex digits, drawn where left out: tasks, query order and class split follow from it",
     )
-    test_seeds: Annotated[list[Seed], _Version("test_seeds"), Elsewhere()] = Field(
+    test_seeds: Annotated[list[Seed], _Version("test_seeds"), Elsewhere(), _RETESTED] = Field(
         default=[],
         max_length=20,
         description="secret, one a run, instead of the key: for comparison, not for prizes",
     )
-    query_order: Annotated[QueryOrder, _Version("query_order"), Elsewhere()] = Field(
+    query_order: Annotated[QueryOrder, _Version("query_order"), Elsewhere(), _RETESTED] = Field(
         default=QueryOrder.KEY,
         description="`key`, or `test_seeds` to make scores of Anyshot's first release again",
     )
-    same_test_tasks: Annotated[bool, _Version("same_test_tasks")] = Field(
+    same_test_tasks: Annotated[bool, _Version("same_test_tasks"), _RETESTED] = Field(
         default=False,
         title="All runs get the same tasks",
         description="they differ in the training seed only",
     )
-    isolated: Annotated[bool, _Version("isolated_tasks")] = Field(
+    isolated: Annotated[bool, _Sent("isolated_tasks"), _RETESTED] = Field(
         default=False,
         title="Each task in a fresh sandbox",
         description="learning across tasks becomes impossible; slower",
     )
-    keep_learner: Annotated[bool, _Version("keep_learner")] = Field(
+    keep_learner: Annotated[bool, _Sent("keep_learner")] = Field(
         default=False,
         title="Keep the saved learner",
         description="lets a new version repeat the meta-test alone",
     )
-    shards: Annotated[int, _Version("shards")] = Field(
+    shards: Annotated[int, _Version("shards"), _RETESTED] = Field(
         default=1, ge=1, le=64, title="Workers that share a run's meta-test"
     )
     each_dataset: Annotated[bool, _Version("each_dataset")] = Field(
@@ -217,7 +234,7 @@ class ScoringSpec(Part):
     """Which runs count, what is shown, what is ranked by."""
 
     runs: int = Field(default=1, ge=1, le=20, title="Seeded runs of an entry")
-    ranking: Annotated[str, _Version("ranking_rule"), Offered("rules")] = Field(
+    ranking: Annotated[str, _Version("ranking_rule"), Offered("rules"), _RESCORED] = Field(
         default="worst_run",
         title="Ranking",
         description="decides which runs count, the score and the order; the phase's page says how",
@@ -338,6 +355,12 @@ def decides_scores(setting: Setting) -> bool:
     """Whether another value would make scores incomparable: the setting is kept with the version."""
     column = setting.mark(Column)
     return column.table == _VERSIONS if column else setting.path in _OF_THE_VERSION
+
+
+def hinders(path: str, way: RescoreMode) -> bool:
+    """Whether another value of this setting makes earlier results useless for this way of scoring again."""
+    mark = next(setting.mark(Reusable) for setting in SETTINGS if setting.path == path)
+    return mark is None or way not in mark.ways
 
 
 # Settings that become something else than one column of the version: a pool's version, drawn seeds, the root key.

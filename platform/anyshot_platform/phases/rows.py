@@ -9,6 +9,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root
+from anyshot_core.wire.message import Message
 from anyshot_platform.described.settings import Column, put
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
@@ -42,6 +43,16 @@ def _values(spec: PhaseSpec, table: type[Phase] | type[PhaseVersion]) -> dict[st
             value = setting.value(spec)
             found[column.name] = not value if column.negated else value
     return found
+
+
+def sent_settings(version: PhaseVersion, message: type[Message]) -> dict[str, Any]:
+    """The settings of a version that this part of an assignment has fields for, of those that are sent as they are."""
+    columns = [column for setting in SETTINGS if (column := setting.mark(Column)) is not None and column.sent]
+    return {
+        column.name: getattr(version, column.name)
+        for column in columns
+        if column.name in message.model_fields
+    }
 
 
 def draw_seeds(runs: int) -> list[int]:

@@ -109,9 +109,9 @@ def test_phases_open_and_close_by_hand_and_it_is_recorded(site: Site) -> None:
         with site.services.database.reading() as session:
             assert status_of(phase_of(session, "feedback")) == status
     assert [f"phase.{deed}" for deed in ("pause", "resume", "close", "open")] == acts(site)[-4:]
-    post(owner, f"{BASE}/phases/feedback/extend", end="2001-01-01T00:00")
+    post(owner, f"{BASE}/phases/feedback/extend", end="2001-01-01T00:00", zone="UTC")
     assert "phase.extend" not in acts(site)
-    post(owner, f"{BASE}/phases/feedback/extend", end="2090-01-01T00:00")
+    post(owner, f"{BASE}/phases/feedback/extend", end="2090-01-01T00:00", zone="UTC")
     with site.services.database.reading() as session:
         assert phase_of(session, "feedback").ends_at.year == 2090  # pyright: ignore[reportOptionalMemberAccess]
 

@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 from sqlalchemy import MetaData, select
 
+from anyshot_core.wire import jobs
 from anyshot_platform.baselines import gates
 from anyshot_platform.database import Database
+from anyshot_platform.described.settings import Column
 from anyshot_platform.judging.kinds import KINDS, again_by, starting_kind
 from anyshot_platform.migration import migrate
+from anyshot_platform.phases.description import SETTINGS
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunKind
@@ -43,6 +48,17 @@ def test_a_version_is_scored_again_from_predictions_or_learners() -> None:
     assert again_by(RescoreMode.META_TEST).source_file == "learner.bin"
     with pytest.raises(ValueError):
         again_by(RescoreMode.EVERYTHING)
+
+
+def test_what_a_phase_sends_to_its_workers_is_read_off_its_description() -> None:
+    """Each limit of the sandbox is a setting of a phase, and no setting is sent that no assignment has room for."""
+    sent = {column.name for one in SETTINGS if (column := one.mark(Column)) is not None and column.sent}
+    assert set(jobs.Limits.model_fields) <= sent
+    assert sent <= {*jobs.Limits.model_fields, *jobs.Budget.model_fields, *jobs.Evaluate.model_fields}
+    version = PhaseVersion(**{name: object() for name in sent})
+    for message in (jobs.Limits, jobs.Budget, jobs.Tested):
+        told = sent_settings(version, message)
+        assert told == {name: getattr(version, name) for name in sent & set(message.model_fields)}
 
 
 def measure(site: Site, monkeypatch: pytest.MonkeyPatch, seeds: int) -> Submission:

@@ -111,7 +111,7 @@ def test_every_declared_act_is_done_by_one_command(
     assert json.loads(call(*role, "--yes", "pia").output)["role"] == "reviewer"
     zoned = ("--set", "end=2090-01-01T00:00:00", "--set", "zone=Europe/Paris")
     moved = json.loads(call("organize", "do", SLUG, "phase.extend", "feedback", *zoned).output)
-    assert moved["settings"]["end"] == "2089-12-31T23:00:00Z"
+    assert moved["settings"]["end"] == "2089-12-31T23:00:00+00:00"
     forever = call("organize", "do", SLUG, "phase.extend", "feedback", "--set", "end=").output
     assert json.loads(forever)["settings"]["end"] is None
     assert "There is no act phase.paint" in call("organize", "do", SLUG, "phase.paint", "feedback").output

@@ -14,7 +14,7 @@ from anyshot_platform.desk.phases.organizing import find_pools
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.joining import not_queued, queue_under
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
-from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.description import PhaseSpec, hinders
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase, version_values
 from anyshot_platform.phases.service import live_version
@@ -22,22 +22,6 @@ from anyshot_platform.phases.states import RescoreMode, VersionState
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.smoke import require_nothing_hidden_shown
 from anyshot_platform.submissions.models import Submission
-
-# What may differ when earlier results are used again: predictions belong to their tasks, learners to their training.
-_FREE_FOR_SCORING = {"scoring.ranking", "machine.hardware"}
-_FREE_FOR_META_TEST = _FREE_FOR_SCORING | {
-    "tasks.meta_test",
-    "tasks.protocol",
-    "tasks.count",
-    "tasks.test_seeds",
-    "tasks.key",
-    "tasks.query_order",
-    "tasks.same_test_tasks",
-    "tasks.isolated",
-    "tasks.shards",
-    "budget.task",
-    "budget.run",
-}
 
 
 class CannotReuse(Invalid):
@@ -82,15 +66,17 @@ def draft_version(
 
 def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> dict[RescoreMode, str | None]:
     """For each way, None if it can be taken, else why not."""
-    changed = set(_changes(session, phase, version))
-    score = sorted(changed - _FREE_FOR_SCORING)
-    own_data = (
-        {"tasks.meta_test"} if version.each_dataset else set[str]()
-    )  # whose learners are of their dataset
-    test = sorted(changed - (_FREE_FOR_META_TEST - own_data))
+    changed = _changes(session, phase, version)
+    score = [path for path in changed if hinders(path, RescoreMode.SCORE)]
+    own_data = version.each_dataset and "tasks.meta_test" in changed  # learners are of their dataset
+    test = [path for path in changed if hinders(path, RescoreMode.META_TEST)] + ["tasks.meta_test"] * own_data
     return {
-        RescoreMode.SCORE: f"the predictions were made under other {', '.join(score)}" if score else None,
-        RescoreMode.META_TEST: f"the learners were trained under other {', '.join(test)}" if test else None,
+        RescoreMode.SCORE: f"the predictions were made under other {', '.join(sorted(score))}"
+        if score
+        else None,
+        RescoreMode.META_TEST: f"the learners were trained under other {', '.join(sorted(test))}"
+        if test
+        else None,
         RescoreMode.EVERYTHING: None,
     }
 

@@ -10,7 +10,7 @@ from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.judging.kinds.again import Again
 from anyshot_platform.judging.kinds.evaluation import EVALUATION
 from anyshot_platform.judging.kinds.gate import GATE, GATE_SEEDS
-from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable
+from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, Planning
 from anyshot_platform.judging.kinds.meta_test import META_TEST
 from anyshot_platform.judging.kinds.report import REPORT
 from anyshot_platform.judging.kinds.rescoring import RESCORING
@@ -31,6 +31,7 @@ __all__ = [
     "Again",
     "Kind",
     "NotAssignable",
+    "Planning",
     "again_by",
     "counting_runs",
     "fitting_runs",

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.judging.kinds.scored import Scored, make_run
+from anyshot_platform.judging.kinds.kind import Planning
+from anyshot_platform.judging.kinds.scored import Scored
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import RescoreMode
 from anyshot_platform.runs.models import Run
@@ -45,11 +46,8 @@ class Again(Scored):
             raise ValueError(f"run {source.id} is of no submission")
         part = self.part_of(source, version)
         parts = 1 if part is None else source.shard_count
-        return make_run(
+        return Planning(session, source.submission, version, urgency).run(
             self,
-            source.submission,
-            version,
-            urgency,
             requested_by=None,
             seed_index=source.seed_index,
             shard_index=part,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy.orm import Session
-
 from anyshot_core.wire.jobs import Evaluate
-from anyshot_platform.judging.kinds.kind import Case
+from anyshot_platform.judging.kinds.kind import Case, Planning
 from anyshot_platform.judging.kinds.meta_test import META_TEST
-from anyshot_platform.judging.kinds.scored import Scored, make_run
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.judging.kinds.scored import Scored
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
-from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.secrets import secrets_of
 from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.submissions.models import Submission
@@ -28,49 +24,30 @@ class Evaluation(Scored):
         """All that stands on boards, baselines too."""
         return submission.kind != SubmissionKind.SMOKE and submission.gate_of is None
 
-    def plan(
-        self,
-        session: Session,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        seeds: int | None = None,
-    ) -> list[Run]:
+    def plan(self, planning: Planning) -> list[Run]:
         """The runs of all seeds of the phase."""
         return [
             run
-            for place in range(seeds or version.seeded_runs)
-            for run in self.plan_seed(session, submission, version, urgency, generation, place)
+            for place in range(planning.seeds or planning.version.seeded_runs)
+            for run in self.plan_seed(planning, place)
         ]
 
-    def plan_seed(
-        self,
-        session: Session,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        seed_index: int,
-    ) -> list[Run]:
+    def plan_seed(self, planning: Planning, seed_index: int) -> list[Run]:
         """The runs of one seed: one, or one for each part.
 
         Where the phase splits meta-testing into shards, the first shard meta-trains, and the others wait for its
         learner. Where it goes dataset by dataset, each dataset's part begins by itself.
         """
-        parts, test_seed = count_parts(session, version), secrets_of(version).tasks(seed_index)
+        version = planning.version
+        parts, test_seed = count_parts(planning.session, version), secrets_of(version).tasks(seed_index)
 
         def make(part: int) -> Run:
             first = part == 0 or version.each_dataset
-            return make_run(
+            return planning.run(
                 self if first else META_TEST,
-                submission,
-                version,
-                urgency,
                 seed_index=seed_index,
                 shard_index=None if parts == 1 else part,
                 shard_count=parts,
-                generation=generation,
                 state=RunState.QUEUED if first else RunState.WAITING,
                 tasks_total=count_tasks(version, test_seed, parts, part),
             )

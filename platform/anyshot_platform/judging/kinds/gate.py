@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import secrets
 
-from sqlalchemy.orm import Session
-
 from anyshot_core.wire.jobs import Evaluate
-from anyshot_platform.judging.kinds.kind import Case
-from anyshot_platform.judging.kinds.scored import Scored, joined, make_run
+from anyshot_platform.judging.kinds.kind import Case, Planning
+from anyshot_platform.judging.kinds.scored import Scored, joined
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_parts, count_tasks
-from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.records import OwnSeeds
 from anyshot_platform.runs.secrets import RunSecrets, secrets_of
 from anyshot_platform.runs.states import RunKind
@@ -32,48 +29,24 @@ class GateRun(Scored):
         """A baseline that was entered to measure a gate."""
         return submission.gate_of is not None
 
-    def plan(
-        self,
-        session: Session,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        seeds: int | None = None,
-    ) -> list[Run]:
+    def plan(self, planning: Planning) -> list[Run]:
         """`GATE_SEEDS` runs, or as many as asked for; dataset by dataset, a part for each."""
-        parts = count_parts(session, version) if version.each_dataset else 1
+        version = planning.version
+        parts = count_parts(planning.session, version) if version.each_dataset else 1
+        gate = secrets_of(version).gate(planning.submission.id)
         return [
-            self._make(submission, version, urgency, generation, place, part, parts, own)
-            for place in range(seeds or GATE_SEEDS)
+            planning.run(
+                self,
+                own_seeds=own,
+                seed_index=place,
+                shard_index=None if parts == 1 else part,
+                shard_count=parts,
+                tasks_total=count_tasks(version, gate.tasks(place), parts, part),
+            )
+            for place in range(planning.seeds or GATE_SEEDS)
             for own in [OwnSeeds(train_seed=secrets.randbelow(2**31))]
             for part in range(parts)
         ]
-
-    def _make(
-        self,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        place: int,
-        part: int,
-        parts: int,
-        own: OwnSeeds,
-    ) -> Run:
-        tasks = count_tasks(version, secrets_of(version).gate(submission.id).tasks(place), parts, part)
-        return make_run(
-            self,
-            submission,
-            version,
-            urgency,
-            own_seeds=own,
-            seed_index=place,
-            shard_index=None if parts == 1 else part,
-            shard_count=parts,
-            generation=generation,
-            tasks_total=tasks,
-        )
 
     def secrets(self, version: PhaseVersion, run: Run) -> RunSecrets:
         """The split of the phase, whose tasks they have to be like; all else is their own."""

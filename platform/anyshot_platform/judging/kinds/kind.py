@@ -13,13 +13,14 @@ from anyshot_core.wire.jobs import Job, PackRef
 from anyshot_core.wire.worker_api import Complete, Usage, WorkerInfo
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, PoolPack
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import Urgency
-from anyshot_platform.runs.states import RunKind
+from anyshot_platform.runs.planning import Urgency, demands
+from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
 
@@ -55,6 +56,38 @@ class Case:
         ]
 
 
+@dataclass(frozen=True)
+class Planning:
+    """What runs are planned from; `seeds` is the number of pairs of seeds, None for what is usual."""
+
+    session: Session
+    submission: Submission
+    version: PhaseVersion
+    urgency: Urgency
+    generation: int = 0
+    seeds: int | None = None
+
+    def run(self, kind: Kind, **more: Any) -> Run:
+        """A run of the submission under the version, not queued yet."""
+        moment, submission = now(), self.submission
+        return Run(
+            kind=kind.name,
+            competition_id=submission.competition_id,
+            phase_id=submission.phase_id,
+            phase_version_id=self.version.id,
+            submission_id=submission.id,
+            team_id=submission.team_id,
+            priority=self.urgency.priority,
+            bulk=self.urgency.bulk,
+            generation=self.generation,
+            **{"state": RunState.QUEUED, "requested_by": submission.user_id, **more},
+            **demands(self.version),
+            created_at=moment,
+            queued_at=moment,
+            available_at=moment,
+        )
+
+
 class Kind(ABC):
     """What runs are for. One object a kind: whoever needs to know something of it asks the object."""
 
@@ -86,19 +119,8 @@ class Kind(ABC):
         """Whether a submission is evaluated by runs of this kind, at first."""
         return False
 
-    def plan(
-        self,
-        session: Session,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        seeds: int | None = None,
-    ) -> list[Run]:
-        """The runs of a submission under a version, not queued yet; of kinds that start one.
-
-        `seeds` is the number of pairs of seeds, None for what is usual.
-        """
+    def plan(self, planning: Planning) -> list[Run]:
+        """The runs of a submission, not queued yet; of kinds that start one."""
         raise NotImplementedError(f"no submission starts with a run of the kind {self.name}")
 
     def fits(self, worker: WorkerInfo) -> bool:

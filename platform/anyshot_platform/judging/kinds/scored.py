@@ -9,21 +9,19 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import Protocol, ProtocolError, protocol_from_dict
 from anyshot_core.protocols.keys import write_seed
-from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef
+from anyshot_core.wire.jobs import BlobRef, Budget, Limits, LogPolicy, PackRef, Tested
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.artifacts.service import blob_ref
-from anyshot_platform.database import now
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
 from anyshot_platform.judging.scores import record_score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.evidence import enters_from_scratch
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.rows import sent_settings
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.parts import count_tasks, shard_bounds
-from anyshot_platform.runs.planning import Urgency, demands
 from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of, task_fingerprint
-from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.verification import RESULTS, WrongResult, verify
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.names import hides_training_names
@@ -82,7 +80,7 @@ class Scored(Kind):
         return Budget(
             run_seconds=self.seconds(run),
             meta_train_seconds=training * self.share_of_dataset(run) if training else None,
-            task_seconds=version.task_seconds,
+            **sent_settings(version, Budget),
         )
 
     def logs(self, case: Case) -> LogPolicy:
@@ -145,12 +143,11 @@ class Scored(Kind):
         """What a job that runs a submission says of its sandbox, on top."""
         run, version = case.run, case.version
         return self.scored_fields(case) | {
+            **sent_settings(version, Tested),
             "budget": self.budget(case),
-            "limits": limits_of(version),
-            "image": version.image,
+            "limits": Limits(**sent_settings(version, Limits)),
             "weights": not enters_from_scratch(case.session, run.submission_id or ""),
             "log_policy": self.logs(case),
-            "isolated_tasks": version.isolated_tasks,
             "hide_dataset_names": self.hides_names(case),
             "keep_learner": self.keeps_learner(case),
             **self.training_fields(case),
@@ -186,18 +183,6 @@ def read_protocol(settings: dict[str, Any]) -> Protocol:
         raise NotAssignable(f"The phase's task protocol cannot be used: {error}") from error
 
 
-def limits_of(version: PhaseVersion) -> Limits:
-    """The resources that a phase grants."""
-    return Limits(
-        memory_bytes=version.memory_bytes,
-        cpus=version.cpus,
-        processes=version.processes,
-        scratch_bytes=version.scratch_bytes,
-        output_bytes=version.output_bytes,
-        gpus=version.gpus,
-    )
-
-
 def kept_of_source(case: Case, name: str) -> BlobRef:
     """A file that the run which this one starts from has kept; raises `NotAssignable` where it has expired."""
     artifact = case.session.scalars(
@@ -211,23 +196,3 @@ def kept_of_source(case: Case, name: str) -> BlobRef:
     if artifact is None:
         raise NotAssignable(f"The earlier run's {name} is no longer kept: choose another way of re-scoring.")
     return blob_ref(case.services, artifact.digest, artifact.size)
-
-
-def make_run(kind: Kind, submission: Submission, version: PhaseVersion, urgency: Urgency, **more: Any) -> Run:
-    """A run of a submission under a version, not queued yet."""
-    moment = now()
-    return Run(
-        kind=kind.name,
-        competition_id=submission.competition_id,
-        phase_id=submission.phase_id,
-        phase_version_id=version.id,
-        submission_id=submission.id,
-        team_id=submission.team_id,
-        priority=urgency.priority,
-        bulk=urgency.bulk,
-        **{"state": RunState.QUEUED, "requested_by": submission.user_id, **more},
-        **demands(version),
-        created_at=moment,
-        queued_at=moment,
-        available_at=moment,
-    )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from anyshot_core.wire.jobs import Budget, LogPolicy, PackRef, Smoke
-from anyshot_platform.judging.kinds.kind import Case, NotAssignable
-from anyshot_platform.judging.kinds.scored import Scored, make_run
+from anyshot_platform.judging.kinds.kind import Case, NotAssignable, Planning
+from anyshot_platform.judging.kinds.scored import Scored
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.planning import Urgency
 from anyshot_platform.runs.secrets import RunSecrets, secrets_of
 from anyshot_platform.runs.states import RunKind
 from anyshot_platform.sight.logs import smoke_logs
@@ -31,18 +28,9 @@ class SmokeTest(Scored):
         """What was handed in as a smoke test."""
         return submission.kind == SubmissionKind.SMOKE
 
-    def plan(
-        self,
-        session: Session,
-        submission: Submission,
-        version: PhaseVersion,
-        urgency: Urgency,
-        generation: int,
-        seeds: int | None = None,
-    ) -> list[Run]:
+    def plan(self, planning: Planning) -> list[Run]:
         """One run, whatever the phase's number of seeds."""
-        tasks = submission.phase.smoke_tasks
-        return [make_run(self, submission, version, urgency, generation=generation, tasks_total=tasks)]
+        return [planning.run(self, tasks_total=planning.submission.phase.smoke_tasks)]
 
     def tasks(self, run: Run) -> int:
         """The few that the phase has for smoke tests."""

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.site.shell.manage_frame import AsReviewer
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/acts", tags=["organizing: acts"])
@@ -39,5 +38,5 @@ def list_acts(request: Request, access: AsReviewer) -> list[ActOut]:
             undo=act.undo,
             options=act.options.model_json_schema().get("properties", {}),
         )
-        for path, act in acts_of(request.app.routes)
+        for path, act in request.app.state.acts
     ]

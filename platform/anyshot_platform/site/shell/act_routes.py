@@ -45,7 +45,7 @@ def add_acts(
 
 
 def acts_of(routes: Iterable[Any]) -> list[tuple[str, Act[Any]]]:
-    """The acts among an application's routes, by key, each with its address below `.../manage`."""
+    """The acts among routes, by key, each with its address below `.../manage`."""
     found = {
         act.key: (route.path.partition("/manage")[2], act)
         for route in routes
