@@ -95,7 +95,7 @@ def test_logging_in_can_give_the_right_to_organize(
 
 
 def test_every_declared_act_is_done_by_one_command(
-    site: Site,  # noqa: F811
+    site: Site,
     address: str,  # noqa: F811
     folder: Path,  # noqa: F811
 ) -> None:
