@@ -229,7 +229,9 @@ def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
     late = bob.submit(make_zip(salt="late")).json()["id"]
     finish(worker, 0.7)  # bob's second one under the live version, before those of the draft
     finish(worker, 0.45, 0.35)
-    assert "1 runs of this version have not ended" in flash(post(owner, f"{draft}/make-live", confirm="feedback"))
+    assert "1 runs of this version have not ended" in flash(
+        post(owner, f"{draft}/make-live", confirm="feedback")
+    )
     finish(worker, 0.65)
     asked = post(owner, f"{draft}/make-live")
     assert "3 submissions get the score of this version" in asked.text
