@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -26,6 +29,21 @@ def test_a_mutants_tests_exist(mutant: Mutant) -> None:
         path, _, function = test.partition("::")
         assert (ROOT / path).exists(), path
         assert not function or f"def {function.partition('[')[0]}(" in (ROOT / path).read_text(), test
+
+
+def test_the_cases_that_mutants_name_exist() -> None:
+    """As mutants are judged: on SQLite, with all that rotates."""
+    named = {test for mutant in MUTANTS for test in mutant.tests if "[" in test}
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-m", ""]
+    found = subprocess.run(
+        [*command, *sorted({test.partition("::")[0] for test in named})],
+        cwd=ROOT,
+        env={**os.environ, "ANYSHOT_TEST_DATABASE": "sqlite", "ANYSHOT_ROTATE": "all"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert named <= set(found.stdout.splitlines()), sorted(named - set(found.stdout.splitlines()))
 
 
 def test_no_two_mutants_share_a_name() -> None:
