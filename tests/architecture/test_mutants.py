@@ -31,6 +31,7 @@ def test_a_mutants_tests_exist(mutant: Mutant) -> None:
         assert not function or f"def {function.partition('[')[0]}(" in (ROOT / path).read_text(), test
 
 
+@pytest.mark.slow("a process that collects the tests which mutants name")
 def test_the_cases_that_mutants_name_exist() -> None:
     """As mutants are judged: on SQLite, with all that rotates."""
     named = {test for mutant in MUTANTS for test in mutant.tests if "[" in test}
