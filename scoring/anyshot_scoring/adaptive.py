@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.rankings import Entry, without_rounding
 from anyshot_scoring.undefined import Undefined
 
 FEWEST_TEAMS = 6
@@ -127,10 +128,25 @@ def ladder(scores: Sequence[float], step: float) -> NDArray[np.float64]:
         raise ScoringError(f"The step of a Ladder is positive, found {step}.")
     shown, made = -np.inf, []
     for score in scores:
-        if score > shown + step:
-            shown = round(score / step) * step
+        if without_rounding(score) > without_rounding(shown + step):
+            shown = on_step(score, step)
         made.append(shown)
     return np.array(made)
+
+
+def on_step(score: float, step: float) -> float:
+    """The multiple of a Ladder's step that is nearest to a score: what the Ladder shows of it."""
+    return float(without_rounding(round(score / step) * step))
+
+
+def climb(own: Sequence[Entry], step: float) -> Entry | None:
+    """The submission that stands for a team on a Ladder: the last one that moved what is shown.
+
+    For ranking rules under which a score does not depend on the other entries.
+    """
+    taken = sorted(own, key=lambda entry: (entry.submitted, entry.key))
+    shown = ladder([entry.score for entry in taken], step)
+    return taken[int(np.argmax(shown))] if taken else None  # what is shown only rises
 
 
 def ladder_by_tasks(scores: ArrayLike) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from anyshot_platform.sight.standing import standing_of, was_withdrawn_late
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.teams.models import Team
+from anyshot_scoring.adaptive import climb
 from anyshot_scoring.rankings import choose_entry, passes_gate
 
 COMPETES = (SubmissionKind.ENTRY, SubmissionKind.FINAL)
@@ -126,7 +127,7 @@ class _Known:
 
 
 def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> Standing:
-    good = [candidate for candidate in candidates if candidate.may_be_chosen]
+    good = [candidate for candidate in candidates if _takes_part(known.phase, candidate)]
     if not good:
         newest = max(candidates, key=_age)
         state, reason = newest.obstacle or (EntryState.STANDING, "")
@@ -137,6 +138,17 @@ def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> St
     if known.team.deleted_at is not None:
         return Standing(chosen, choice, EntryState.GONE, "The team was dissolved.")
     return _weigh(chosen, choice, known.eligibility[league.id])
+
+
+def _takes_part(phase: Phase, candidate: Candidate) -> bool:
+    """Whether the rule chooses among it.
+
+    On a Ladder also what the team withdrew: else withdrawing what stands would ask the hidden data once more.
+    """
+    if phase.board_shows == BoardShows.LADDER:
+        obstacle = candidate.obstacle
+        return obstacle is None or obstacle[0] == EntryState.WITHDRAWN
+    return candidate.may_be_chosen
 
 
 def may_stand(
@@ -179,6 +191,8 @@ def _pick(known: _Known, league: League, good: Sequence[Candidate]) -> tuple[Can
         if candidate.submission.id == wish:
             return candidate, Choice.BY_HAND
     shows, version = known.phase.board_shows, known.version
+    if shows == BoardShows.LADDER:
+        return _climbed(good, known.phase.ladder_step), Choice.CLIMBED
     if shows == BoardShows.BEST:
         return _chosen(good, "best", version), Choice.BEST
     if shows == BoardShows.LAST_ABOVE_GATE and league.id in known.gates:
@@ -193,6 +207,13 @@ def _chosen(good: Sequence[Candidate], which: Literal["last", "best"], version: 
     by_id = {candidate.submission.id: candidate for candidate in good}
     entry = choose_entry([entry_of(key, one.score) for key, one in by_id.items()], which, version.rule)
     return by_id[entry.key] if entry is not None else good[0]
+
+
+def _climbed(good: Sequence[Candidate], step: float) -> Candidate:
+    """What stands on a Ladder; there must be one."""
+    by_id = {candidate.submission.id: candidate for candidate in good}
+    stands = climb([entry_of(key, one.score) for key, one in by_id.items()], step)
+    return by_id[stands.key] if stands is not None else good[0]
 
 
 def _wishes(session: Session, phase: Phase, team: Team) -> dict[str, str]:

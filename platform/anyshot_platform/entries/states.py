@@ -23,6 +23,7 @@ class Choice(StrEnum):
     BEST = "best"
     BY_HAND = "by_hand"
     ABOVE_GATE = "above_gate"  # the last one that beats the gate
+    CLIMBED = "climbed"  # the last one that beat what stood by the step of the Ladder
 
 
 STATE_WORDS: dict[EntryState, str] = {
@@ -39,4 +40,5 @@ CHOICE_WORDS: dict[Choice, str] = {
     Choice.BEST: "the best submission",
     Choice.BY_HAND: "chosen by hand",
     Choice.ABOVE_GATE: "the last submission above the gate",
+    Choice.CLIMBED: "the last submission that climbed the Ladder",
 }

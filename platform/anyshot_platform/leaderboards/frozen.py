@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.entries.choosing import may_stand
 from anyshot_platform.leaderboards.candidates import find_baselines
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leaderboards.rows import Candidate, add_row, remove_row
+from anyshot_platform.leaderboards.rows import Candidate, add_row, remove_row, shown_of
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
@@ -62,7 +62,7 @@ def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datet
             SubmissionScore.phase_version_id == version.id, SubmissionScore.team_id == team.id
         )
     )
-    known = {(score.submission_id, score.value): score for score in scores}
+    known = {(score.submission_id, shown_of(version.phase, score)["value"]): score for score in scores}
     return [
         Candidate(league_id, row_key, not team.out_of_ranking, known[change.submission_id, change.value])
         for (league_id, row_key), change in _last_changes(session, version, team, moment).items()

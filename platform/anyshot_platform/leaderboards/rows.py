@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.teams.models import Team
+from anyshot_scoring.adaptive import on_step
 from anyshot_scoring.rankings import rank_values
 
 
@@ -24,6 +26,13 @@ class Candidate:
     row_key: str
     ranked: bool
     score: SubmissionScore
+
+
+def shown_of(phase: Phase, score: SubmissionScore) -> dict[str, Any]:
+    """What a board shows of a score: on a Ladder a multiple of its step, without an interval and parts by dataset."""
+    if phase.board_shows == BoardShows.LADDER:
+        return {"value": on_step(score.value, phase.ladder_step), "half_width": None, "by_dataset": {}}
+    return {"value": score.value, "half_width": score.half_width, "by_dataset": score.by_dataset}
 
 
 def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Candidate) -> None:
@@ -41,20 +50,20 @@ def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Cand
 def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: Candidate) -> bool:
     """Make the row what the candidate is; returns whether that changed anything."""
     score = candidate.score
+    shown = shown_of(version.phase, score)
     values: dict[str, Any] = {
         "submission_id": score.submission_id,
         "submission_score_id": score.id,
         "ranked": candidate.ranked,
-        "value": score.value,
-        "half_width": score.half_width,
+        **shown,
         "tasks": score.tasks,
         "runs": score.runs,
         "seconds": score.seconds,
-        "by_dataset": score.by_dataset,
         "submitted_at": score.submitted_at,
     }
     if not version.rule.relative:
-        (values["sort_value"],) = rank_values([entry_of("", score)], version.rule)
+        entry = replace(entry_of("", score), score=shown["value"])
+        (values["sort_value"],) = rank_values([entry], version.rule)
     elif row.sort_value is None:  # a new row, until it is ranked among the others
         row.sort_value = 0.0
     if all(getattr(row, name) == value for name, value in values.items()):
@@ -62,7 +71,7 @@ def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate
     for name, value in values.items():
         setattr(row, name, value)
     row.updated_at = now()
-    note_change(session, row, score.value)
+    note_change(session, row, shown["value"])
     return True
 
 

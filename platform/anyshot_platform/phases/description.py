@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -42,6 +42,7 @@ from anyshot_platform.phases.states import (
     RescoreMode,
 )
 from anyshot_platform.queue import priorities
+from anyshot_scoring.rules import find_rule
 
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
@@ -244,11 +245,28 @@ class ScoringSpec(Part):
         title="What counts for a team in each league",
         description="on the board, and into a phase that takes its entries from here",
     )
+    ladder_step: Annotated[float, _Phase("ladder_step")] = Field(
+        default=0.01,
+        gt=0,
+        le=0.5,
+        title="Step of the Ladder",
+        description="what a submission must gain to move its team; about the half width of a score's interval",
+    )
     team_chooses: Annotated[bool, _Phase("team_chooses")] = Field(
         default=False,
         title="A team may choose which of its submissions counts",
         description="on its page of leagues, while the phase is open",
     )
+
+    @model_validator(mode="after")
+    def _ladder_decides_alone(self) -> Self:
+        if self.board_shows == BoardShows.LADDER and self.team_chooses:
+            raise ValueError("a Ladder decides by its step alone: teams cannot choose what counts")
+        if self.board_shows == BoardShows.LADDER and find_rule(self.ranking).relative:
+            raise ValueError(
+                f"a Ladder compares a team's scores with one another: under `{self.ranking}` they depend on the others"
+            )
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -52,6 +52,7 @@ class Phase(Base):
     priority: Mapped[int] = mapped_column(default=20)  # higher first: see queue.priorities
 
     board_shows: Mapped[BoardShows] = mapped_column(Word(BoardShows), default=BoardShows.LAST)
+    ladder_step: Mapped[float] = mapped_column(default=0.01)  # where the board is a Ladder
     team_chooses: Mapped[bool] = mapped_column(default=False)  # which of its submissions counts
     board_audience: Mapped[Audience] = mapped_column(Word(Audience), default=Audience.EVERYONE)
     scores_visible: Mapped[bool] = mapped_column(default=True)  # to the submission's own team

@@ -46,12 +46,19 @@ class BoardShows(StrEnum):
     LAST = "last"
     BEST = "best"
     LAST_ABOVE_GATE = "last_above_gate"  # the last one that beats the gate of the next phase, else the last
+    LADDER = (
+        "ladder"  # the last one that beat what stood by a step; nothing else is told while the phase is open
+    )
 
 
 BOARD_WORDS: dict[BoardShows, str] = {
     BoardShows.LAST: "the last submission",
     BoardShows.BEST: "the best submission",
     BoardShows.LAST_ABOVE_GATE: "the last submission above the gate of the next phase, else the last",
+    BoardShows.LADDER: (
+        "the last submission that beat the one before by a step (a Ladder: scores are rounded to the step, "
+        "and nothing else is told while the phase is open)"
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
-from anyshot_platform.phases.states import Audience, PhaseStatus
+from anyshot_platform.phases.states import Audience, BoardShows, PhaseStatus
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Publication:
 def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
     """What somebody with this role in the competition sees; None is somebody outside it."""
     everything = _may(role, Role.REVIEWER)
-    scores = phase.scores_visible and not _waits(phase)
+    scores = phase.scores_visible and not _waits(phase) and not _climbs(phase)
     return PhaseSight(
         everything=everything,
         board_hidden="" if everything else _why_board_hidden(phase, role),
@@ -59,6 +59,11 @@ def _may(role: Role | None, needed: Role) -> bool:
 
 def _waits(phase: Phase) -> bool:
     return phase.needs_publishing and phase.published_at is None
+
+
+def _climbs(phase: Phase) -> bool:
+    """Whether the board is a Ladder that is still open: a team learns from its row alone."""
+    return phase.board_shows == BoardShows.LADDER and status_of(phase) != PhaseStatus.CLOSED
 
 
 def _why_board_hidden(phase: Phase, role: Role | None) -> str:

@@ -33,7 +33,7 @@ from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.states import Audience
+from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
@@ -137,61 +137,71 @@ SLOW = {
     "export of everything",
 }
 ONE_OF_EACH = {"anonymous", "other", "member", "reviewer", "owner"}
-STATES = ("shown", "hidden", "unpublished", "frozen", "struck", "withdrawn", "disqualified", "deleted")
+STATES = (
+    "shown",
+    "hidden",
+    "ladder",
+    "unpublished",
+    "frozen",
+    "struck",
+    "withdrawn",
+    "disqualified",
+    "deleted",
+)
 # Who sees the submission's figure at an exit; where the exit holds no figure, who gets the thing itself. A certificate
 # is its team's: where S does not stand, it is for the earlier A, which moves up on a board that is not frozen.
 TABLE = """
-exit                       | shown  | hidden | unpublished | frozen | struck | withdrawn | disqualified | deleted
-page                       | team   | staff  | staff       | team   | team   | team      | team         | staff
-page's stream              | -      | -      | -           | -      | -      | -         | -            | -
-API                        | team   | staff  | staff       | team   | team   | team      | team         | staff
-API's stream               | -      | -      | -           | -      | -      | -         | -            | -
-compare                    | team   | staff  | staff       | team   | team   | team      | team         | staff
-compare's choices          | member | -      | -           | member | member | member    | member       | -
-confusion                  | team   | staff  | staff       | team   | team   | team      | team         | staff
-figures                    | team   | staff  | staff       | team   | team   | team      | team         | staff
-tasks                      | team   | staff  | staff       | team   | team   | team      | team         | staff
-report                     | team   | staff  | staff       | team   | team   | team      | team         | staff
-everything                 | team   | staff  | staff       | team   | team   | team      | team         | staff
-API's everything           | team   | staff  | staff       | team   | team   | team      | team         | staff
-log                        | team   | team   | team        | team   | team   | team      | team         | staff
-zip                        | team   | team   | team        | team   | team   | team      | team         | staff
-file of results            | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-file of predictions        | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-file of the log            | team   | team   | team        | team   | team   | team      | team         | staff
-home                       | member | -      | -           | member | member | member    | member       | -
-own submissions            | member | -      | -           | member | member | member    | member       | -
-team's submissions         | member | -      | -           | member | member | member    | member       | -
-API's own list             | member | -      | -           | member | member | member    | member       | -
-API's list of a team       | member | -      | -           | member | member | member    | member       | -
-API's list                 | team   | staff  | staff       | team   | team   | team      | team         | -
-entries                    | member | -      | -           | member | -      | -         | -            | -
-API's entries              | member | -      | -           | member | -      | -         | -            | -
-upload                     | member | -      | -           | member | -      | -         | -            | -
-competition                | -      | -      | -           | -      | -      | -         | -            | -
-board                      | all    | staff  | staff       | -      | -      | -         | -            | -
-API's board                | all    | staff  | staff       | -      | -      | -         | -            | -
-history                    | all    | staff  | staff       | -      | -      | -         | -            | -
-results                    | all    | staff  | staff       | -      | -      | -         | -            | -
-API's results              | all    | staff  | staff       | -      | -      | -         | -            | -
-results as CSV             | all    | staff  | staff       | -      | -      | -         | -            | -
-API's table                | all    | staff  | staff       | -      | -      | -         | -            | -
-results as LaTeX           | all    | staff  | staff       | -      | -      | -         | -            | -
-certificate                | team   | staff  | -           | -      | -      | team      | team         | team
-code                       | all    | staff  | -           | all    | -      | -         | -            | -
-API's code                 | all    | staff  | -           | all    | -      | -         | -            | -
-code's zip                 | all    | all    | -           | all    | -      | -         | -            | -
-manage                     | staff  | staff  | staff       | staff  | staff  | staff     | staff        | -
-API's manage               | staff  | staff  | staff       | staff  | staff  | staff     | staff        | -
-exported submissions       | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-exported submissions, JSON | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-exported boards            | staff  | staff  | staff       | -      | -      | -         | -            | -
-exported entries           | -      | -      | -           | -      | -      | -         | -            | -
-exported tasks             | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-export of everything       | staff  | staff  | staff       | staff  | staff  | staff     | staff        | staff
-notifications              | member | -      | -           | member | member | member    | member       | -
-mail                       | member | -      | -           | member | member | member    | member       | -
-webhook                    | -      | -      | -           | -      | -      | -         | -            | -
+exit                      | shown | hidden| ladder| unpublished| frozen| struck| withdrawn| disqualified| deleted
+page                      | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+page's stream             | -     | -     | -     | -          | -     | -     | -        | -           | -
+API                       | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's stream              | -     | -     | -     | -          | -     | -     | -        | -           | -
+compare                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+compare's choices         | member| -     | -     | -          | member| member| member   | member      | -
+confusion                 | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+figures                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+tasks                     | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+report                    | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+everything                | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+API's everything          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
+log                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
+zip                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
+file of results           | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+file of predictions       | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+file of the log           | team  | team  | team  | team       | team  | team  | team     | team        | staff
+home                      | member| -     | -     | -          | member| member| member   | member      | -
+own submissions           | member| -     | -     | -          | member| member| member   | member      | -
+team's submissions        | member| -     | -     | -          | member| member| member   | member      | -
+API's own list            | member| -     | -     | -          | member| member| member   | member      | -
+API's list of a team      | member| -     | -     | -          | member| member| member   | member      | -
+API's list                | team  | staff | staff | staff      | team  | team  | team     | team        | -
+entries                   | member| -     | -     | -          | member| -     | -        | -           | -
+API's entries             | member| -     | -     | -          | member| -     | -        | -           | -
+upload                    | member| -     | -     | -          | member| -     | -        | -           | -
+competition               | -     | -     | -     | -          | -     | -     | -        | -           | -
+board                     | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's board               | all   | staff | -     | staff      | -     | -     | -        | -           | -
+history                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
+results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's table               | all   | staff | staff | staff      | -     | -     | -        | -           | -
+results as LaTeX          | all   | staff | -     | staff      | -     | -     | -        | -           | -
+certificate               | team  | staff | team  | -          | -     | -     | team     | team        | team
+code                      | all   | staff | staff | -          | all   | -     | -        | -           | -
+API's code                | all   | staff | staff | -          | all   | -     | -        | -           | -
+code's zip                | all   | all   | all   | -          | all   | -     | -        | -           | -
+manage                    | staff | staff | staff | staff      | staff | staff | staff    | staff       | -
+API's manage              | staff | staff | staff | staff      | staff | staff | staff    | staff       | -
+exported submissions      | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+exported submissions, JSON| staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+exported boards           | staff | staff | -     | staff      | -     | -     | -        | -           | -
+exported entries          | -     | -     | -     | -          | -     | -     | -        | -           | -
+exported tasks            | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+export of everything      | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
+notifications             | member| -     | -     | -          | member| member| member   | member      | -
+mail                      | member| -     | -     | -          | member| member| member   | member      | -
+webhook                   | -     | -     | -     | -          | -     | -     | -        | -           | -
 """
 
 
@@ -392,6 +402,13 @@ def _freeze(stage: Stage, session: Session) -> None:
     service.refresh_boards(session, stage.submission(session))
 
 
+def _climb(stage: Stage, session: Session) -> None:
+    """The board is a Ladder, and the phase is open: it shows 0.77 for 0.765."""
+    stage.phase(session).board_shows = BoardShows.LADDER
+    service.refresh_boards(session, stage.submission(session))
+    session.execute(delete(BoardChange).where(BoardChange.value == SCORE))
+
+
 def _set(**values: Any) -> Callable[[Stage, Session], None]:
     def change(stage: Stage, session: Session) -> None:
         for name, value in values.items():
@@ -403,6 +420,7 @@ def _set(**values: Any) -> Callable[[Stage, Session], None]:
 TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
     "shown": _set(),
     "hidden": _set(scores_visible=False),
+    "ladder": _climb,
     "unpublished": _set(published_at=None),
     "frozen": _freeze,
     "struck": _strike,

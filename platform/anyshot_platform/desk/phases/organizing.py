@@ -75,10 +75,8 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
             "Make a new version instead: it scores the submissions again and shows both before it counts.",
             fields=changed,
         )
-    shows_other = (spec.scoring.board_shows, spec.scoring.team_chooses) != (
-        phase.board_shows,
-        phase.team_chooses,
-    )
+    board = ("board_shows", "ladder_step", "team_chooses")
+    shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
     if changed:

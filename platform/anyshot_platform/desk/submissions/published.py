@@ -43,7 +43,8 @@ def list_published(
 
 
 def _show(submission: Submission, phase: Phase, team: str, role: Role | None) -> PublishedCode:
-    if look_at_phase(phase, role).board_hidden:
+    sight = look_at_phase(phase, role)
+    if sight.board_hidden or not sight.scores:
         return PublishedCode(submission, phase, team, None, None)
     return PublishedCode(submission, phase, team, submission.score, submission.half_width)
 

@@ -22,6 +22,7 @@ _UPLOAD_WORDS = {
     BoardShows.LAST: "A new submission in this league replaces it as soon as it is scored.",
     BoardShows.BEST: "A new submission in this league replaces it if it scores better.",
     BoardShows.LAST_ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
+    BoardShows.LADDER: "A new submission in this league replaces it if it gains a step of the Ladder.",
 }
 
 _REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)

@@ -12,7 +12,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import duration, size
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
-from anyshot_platform.phases.states import BOARD_WORDS, PhaseStatus
+from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseStatus
 from anyshot_platform.runs.secrets import committed, weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.logs import shown_logs
@@ -93,6 +93,8 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
     rows.append(("Ranking", version.rule.words(version.seeded_runs)))
     chooses = "; a team may choose another" if phase.team_chooses else ""
     rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
+    if phase.board_shows == BoardShows.LADDER:
+        rows.append(("Step of the Ladder", f"{phase.ladder_step:g}"))
     if any(True for _ in weaknesses(version)):
         rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
     rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))

@@ -1,0 +1,97 @@
+"""A board that is a Ladder: a team learns one step at a time, and nothing else while the phase is open."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.states import BoardShows
+from tests.platform.admin.test_manage import page, phase_form, post
+from tests.platform.entries.test_entries import names, scored
+from tests.platform.site import Person, Site
+
+BOARD = "/competitions/small/leaderboard"
+LEAGUES = "/competitions/small/leagues"
+
+
+@pytest.fixture
+def ladder(embedded_site: Site) -> Site:
+    embedded_site.set_phase(board_shows=BoardShows.LADDER, ladder_step=0.05, quota_day=None)
+    return embedded_site
+
+
+def words(person: Person, path: str) -> str:
+    return " ".join(page(person, path).text.split())
+
+
+def test_a_team_moves_by_steps_and_sees_nothing_else_until_the_phase_closes(ladder: Site) -> None:
+    worker, ada = ladder.worker(), ladder.member("ada")
+    first = scored(worker, ada, 0.512)
+    assert names(ladder, "free") == [("ada", 0.5)]
+    near = scored(worker, ada, 0.549)  # less than a step above what is shown
+    assert names(ladder, "free") == [("ada", 0.5)]
+    assert "if it gains a step of the Ladder" in words(ada, LEAGUES)
+    scored(worker, ada, 0.1)  # a worse one costs nothing
+    assert names(ladder, "free") == [("ada", 0.5)]
+    climbed = scored(worker, ada, 0.573)
+    assert names(ladder, "free") == [("ada", 0.55)]
+    assert "0.550" in words(ada, BOARD)
+    for submission, score in ((first, "0.512"), (near, "0.549"), (climbed, "0.573")):
+        for path in (f"/submissions/{submission}", f"/submissions/{submission}/report.html", BOARD, LEAGUES):
+            assert score not in words(ada, path)
+        assert ada.call("GET", f"/api/v1/submissions/{submission}").json()["score"] is None
+    assert "0.549" in words(ladder.owner(), f"/submissions/{near}")
+    with ladder.services.database.writing() as session:
+        session.get_one(Phase, ladder.phase_id).closed_at = now()
+    assert "0.549" in words(ada, f"/submissions/{near}")
+    assert names(ladder, "free") == [("ada", 0.55)]
+
+
+def test_taking_back_what_stands_tells_nothing_of_the_others(ladder: Site) -> None:
+    worker, ada = ladder.worker(), ladder.member("ada")
+    scored(worker, ada, 0.512)
+    best = scored(worker, ada, 0.7)
+    scored(worker, ada, 0.6)
+    assert names(ladder, "free") == [("ada", 0.7)]
+    assert ada.call("POST", f"/api/v1/submissions/{best}/withdraw").status_code in (200, 204)
+    assert names(ladder, "free") == []  # no other one moves up
+    scored(worker, ada, 0.76)
+    assert names(ladder, "free") == [("ada", 0.75)]
+
+
+def test_what_is_disqualified_counts_for_nothing(ladder: Site) -> None:
+    worker, ada = ladder.worker(), ladder.member("ada")
+    scored(worker, ada, 0.512)
+    cheats = scored(worker, ada, 0.9)
+    said = {"ids": [cheats], "act": "disqualify", "reason": "it cheats"}
+    done = ladder.owner().call("POST", "/api/v1/competitions/small/manage/submissions/acts", json=said)
+    assert done.status_code == 200, done.text
+    assert names(ladder, "free") == [("ada", 0.5)]
+
+
+def test_nobody_is_told_how_two_rows_differ(ladder: Site) -> None:
+    worker, ada, eve = ladder.worker(), ladder.member("ada"), ladder.member("eve")
+    scored(worker, ada, 0.512)
+    scored(worker, eve, 0.531)
+    assert sorted(names(ladder, "free")) == [("ada", 0.5), ("eve", 0.55)]
+    rows = ada.call("GET", "/api/v1/competitions/small/phases/feedback/leaderboard").json()["rows"]
+    assert [(row["against_above"], row["by_dataset"]) for row in rows] == [(None, {}), (None, {})]
+    assert "The row above" not in words(ada, BOARD)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "said"),
+    [
+        ({"team_chooses": "1"}, "a Ladder decides by its step alone"),
+        ({"ranking": "dataset_ranks_mean"}, "a Ladder compares a team"),
+    ],
+)
+def test_what_a_ladder_cannot_be_is_refused_in_words(
+    ladder: Site, scoring: dict[str, str], said: str
+) -> None:
+    fields = phase_form(
+        **{"scoring.board_shows": "ladder", **{f"scoring.{key}": text for key, text in scoring.items()}}
+    )
+    answer = post(ladder.owner(), "/competitions/small/manage/phases/feedback", **fields)
+    assert said in " ".join(answer.text.split())
