@@ -185,7 +185,7 @@ history                   | all   | staff | -     | staff      | -     | -     |
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
-API's table               | all   | staff | staff | staff      | -     | -     | -        | -           | -
+API's table               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as LaTeX          | all   | staff | -     | staff      | -     | -     | -        | -           | -
 certificate               | team  | staff | team  | -          | -     | -     | team     | team        | team
 code                      | all   | staff | staff | -          | all   | -     | -        | -           | -
