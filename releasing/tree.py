@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,9 @@ def require_lint(checkout: Path) -> None:
     run("make", "lint", cwd=checkout)
 
 
+NAMES_OUR_IMAGES = ("docker-compose.yml", "docker/kubernetes/anyshot.yaml")
+
+
 @dataclass(frozen=True)
 class Copy:
     """A work tree of its own, on no branch, which shares the checkout's repository."""
@@ -44,8 +48,14 @@ class Copy:
     folder: Path
 
     def commit_release(self, version: str, day: date) -> None:
-        """Write version and changelog, and commit both here."""
+        """Write version, the images that are named by it, and changelog, and commit them here."""
         (self.folder / "about/version.txt").write_text(f"{version}\n")
+        for file in NAMES_OUR_IMAGES:
+            place = self.folder / file
+            if place.exists():
+                place.write_text(
+                    re.sub(r"(image: anyshot/(?:platform|worker)):\S+", rf"\1:{version}", place.read_text())
+                )
         path = self.folder / "CHANGELOG.md"
         path.write_text(changelog.close(path.read_text(), version, day))
         run("git", "commit", "--quiet", "--all", "--message", f"Release {version}", cwd=self.folder)

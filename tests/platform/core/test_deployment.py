@@ -18,6 +18,8 @@ from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.web.bodies import Limits
+from anyshot_worker.images import build
+from anyshot_worker.images.recipe import PINS, TORCH
 from anyshot_worker.settings import WorkerSettings
 from releasing import hashes
 from tests.platform.conftest import make_settings
@@ -85,6 +87,23 @@ def test_images_of_others_are_named_by_version() -> None:
             assert re.fullmatch(r"\$\{ANYSHOT_[A-Z_]+_IMAGE:-.+:.*\d.*\}", image), name
 
 
+def test_every_image_is_named_by_version_and_ours_by_the_release() -> None:
+    """Also those beside the compose file: without a tag Docker takes `latest`, whatever that is then."""
+    version = (ROOT / "about/version.txt").read_text().strip()
+    files = ("docker-compose.yml", "docker/debian/docker-compose.yml", "docker/kubernetes/anyshot.yaml")
+    named = {
+        name for file in files for name in re.findall(r"image: (anyshot/\S+)", (ROOT / file).read_text())
+    }
+    assert {f"anyshot/platform:{version}", f"anyshot/worker:{version}"} <= named
+    assert {name for name in named if ":" not in name or name.endswith(":latest")} == set()
+    bases = re.findall(
+        r"^(?:ARG BASE|ARG DEBIAN|FROM)[= ](\S+)",
+        "\n".join(path.read_text() for path in (ROOT / "docker").rglob("*ockerfile*") if path.is_file()),
+        re.M,
+    )
+    assert {name for name in bases if ":" not in name and not name.startswith("$")} <= {"build"}
+
+
 PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)", re.M)
 
 
@@ -112,6 +131,21 @@ def test_images_install_packages_of_others_by_their_hashes(hashed: Path, file: s
         for name in third_party(f"anyshot-{Path(hashes.IMAGES[file][-1]).name}")
     }
     assert asked <= set(pinned)
+
+
+def test_what_submissions_may_import_is_installed_by_hash_too(
+    hashed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every package of the sandbox's base, also those that others ask for: pip refuses one without a hash then."""
+    listed = (hashed / hashes.SANDBOX).read_text()
+    assert all("--hash=sha256:" in block for block in re.split(r"\n(?=[a-z])", listed))
+    pinned = dict(PINNED.findall(listed))
+    asked = [pin.lower().partition("==") for pin in (TORCH, *PINS)]
+    assert all(version in ("", pinned[name]) for name, _, version in asked)
+    assert len(pinned) > len(asked)
+    monkeypatch.setattr(build, "_FILES", hashed / "sandbox")
+    build.write_context("cpu", tmp_path)
+    assert (tmp_path / "requirements.txt").read_text() == listed
 
 
 def third_party(package: str) -> set[str]:

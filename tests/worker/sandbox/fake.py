@@ -68,13 +68,14 @@ class FakeBackend:
     not_promised: frozenset[str] = frozenset()
     broken: bool = False
     started: list[FakeBox] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def fingerprint(self) -> str:
         return ""
 
     def prepare(self, image: str) -> ImageInfo:
-        return ImageInfo(image, "sha256:0")
+        return ImageInfo(image, self.digests.get(image, "sha256:0"))
 
     def start(self, spec: BoxSpec) -> FakeBox:
         if self.broken:

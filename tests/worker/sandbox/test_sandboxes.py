@@ -12,6 +12,7 @@ from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import SandboxError
 from anyshot_worker.sandbox.sandboxes import choose_backend
+from tests.services.processes import wait_until
 from tests.worker.sandbox.fake import FakeBackend, FakeBox
 from tests.worker.sandbox.machine import nobody_answers, sandbox_settings
 
@@ -32,6 +33,22 @@ def test_only_offered_images_are_started(sandboxes: Sandboxes) -> None:
     assert caught.value.verdict is Verdict.BAD_IMAGE
     assert caught.value.verdict.cause is Cause.ORGANIZER
     assert sandboxes.open(None, Limits(), "r", 1).image.name == "cpu"
+
+
+def test_what_is_recorded_of_an_image_is_what_the_box_was_made_of(
+    backend: FakeBackend, tmp_path: Path
+) -> None:
+    """A name that means another image meanwhile opens no box that is warm already."""
+    backend.digests["cpu"] = "sha256:old"
+    sandboxes = Sandboxes(backend, sandbox_settings(tmp_path, pool_size=1))
+    try:
+        wait_until(lambda: len(backend.started) == 1, "a warm box", 20)
+        backend.digests["cpu"] = "sha256:new"
+        opened = sandboxes.open(None, Limits(), "run", 1)
+        assert isinstance(opened.box, FakeBox)
+        assert (opened.image.digest, opened.box.spec.image) == ("sha256:new", "sha256:new")
+    finally:
+        sandboxes.close()
 
 
 def test_boxes_of_runs_that_are_not_live_end(sandboxes: Sandboxes) -> None:

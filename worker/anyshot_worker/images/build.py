@@ -69,11 +69,18 @@ def build_image(
 
 
 def write_context(flavour: Flavour, folder: Path) -> None:
-    """What `base.Dockerfile` is built from where a registry and a package index can be reached."""
+    """What `base.Dockerfile` is built from where a registry and a package index can be reached.
+
+    With the list of `make hashes`, where it was made: pip then takes no file that is not in it.
+    """
     recipe = choose_recipe(flavour)
     folder.mkdir(parents=True, exist_ok=True)
     torch = recipe.torch.partition("+")[0]  # the index that the build names says which build of it
-    (folder / "requirements.txt").write_text("\n".join([torch, *recipe.pins]) + "\n")
+    hashed, target = _FILES / "requirements.txt", folder / "requirements.txt"
+    if hashed.exists():
+        shutil.copy(hashed, target)
+    else:
+        target.write_text("\n".join([torch, *recipe.pins]) + "\n")
     add_users(folder)
     shutil.copy(Path(__file__).with_name("inventory.py"), folder / "inventory.py")
     shutil.copy(_BASE, folder / "Dockerfile")

@@ -107,7 +107,7 @@ class DockerBackend:
 
     def start(self, spec: BoxSpec) -> DockerBox:
         """A container with the runner in it, attached."""
-        spec = replace(spec, image=self.prepare(spec.image).name)
+        spec = replace(spec, image=self.prepare(spec.image).digest)  # a name may move meanwhile
         settings = self.settings
         slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
         name = new_name()

@@ -55,7 +55,7 @@ class ImageInfo:
 class BoxSpec:
     """What a box is made of. Nothing here tells who it is for: that comes over the channel."""
 
-    image: str
+    image: str  # a digest, or the name of what is to be started whatever it is by now
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = RUNNER
     gpu_ids: tuple[str, ...] = ()

@@ -124,10 +124,4 @@ class WarmPool:
 
 
 def _alike(one: BoxSpec, other: BoxSpec) -> bool:
-    return replace(one, labels={}, image="") == replace(other, labels={}, image="") and _name(one) == _name(
-        other
-    )
-
-
-def _name(spec: BoxSpec) -> str:
-    return spec.image.removeprefix("anyshot/sandbox:")
+    return replace(one, labels={}) == replace(other, labels={})

@@ -145,7 +145,8 @@ class Sandboxes:
             raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
         info = self.backend.prepare(name)
         gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
-        spec = BoxSpec(name, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
+        # By digest: a box that is warm already has the image that the name meant then.
+        spec = BoxSpec(info.digest, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
         try:
             box, start_seconds = self.pool.take(spec, eager=eager)
         except SandboxError:
@@ -208,8 +209,11 @@ class Sandboxes:
 
     def _first_spec(self) -> BoxSpec | None:
         """What to warm up before the first submission came: the usual image with the usual limits."""
-        image = self.settings.sandbox_image
-        return BoxSpec(image, weights=self._has_weights) if self._has(image) else None
+        try:
+            image = self.backend.prepare(self.settings.sandbox_image)
+        except SandboxError:
+            return None
+        return BoxSpec(image.digest, weights=self._has_weights)
 
     @property
     def _has_weights(self) -> bool:
