@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
@@ -107,5 +109,32 @@ def test_on_a_phone_the_navigation_shows_where_one_is(live: LiveSite, browser: w
         until(browser, lambda driver: driver.execute_script(place)["x"] < 300)
         box = browser.execute_script(place)
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+CURRENT_IN_SIGHT = """
+const item = document.querySelector(".sidenav [aria-current], .tabs [aria-current]");
+const [at, bar] = [item.getBoundingClientRect(), item.parentElement.getBoundingClientRect()];
+return at.left >= Math.max(bar.left, 0) - 1 && at.right <= Math.min(bar.right, innerWidth) + 1;
+"""
+ACCOUNT = ("", "/notifications", "/security", "/second-factor", "/tokens", "/teams", "/delete")
+
+
+def test_on_a_phone_each_page_of_the_account_shows_which_it_is(
+    live: LiveSite, browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        hidden = []
+        for page in ACCOUNT:
+            browser.get(f"{live.address}/account{page}")
+            until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, "[aria-current]"))
+            if not browser.execute_script(CURRENT_IN_SIGHT):
+                hidden.append(page)
+                browser.save_screenshot(str(tmp_path / f"hidden{page.replace('/', '-')}.png"))
+        assert hidden == []
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
