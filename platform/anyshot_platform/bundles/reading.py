@@ -18,7 +18,7 @@ from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
 from anyshot_platform.bundles.marked import Marked, Problem, read_marked
 from anyshot_platform.bundles.page_values import has_values, unknown_in, values_of
-from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.bundles.sense import judge
 from anyshot_platform.described.parts import Part
 
@@ -125,7 +125,7 @@ def place(moment: datetime, zone: ZoneInfo) -> datetime:
 
 
 def named_files(data: dict[Any, Any], files: BundleFiles) -> dict[str, bytes]:
-    """The files that the definition names: pages, terms, logo, baselines."""
+    """The files that the definition names: pages, terms, logo, baselines; and the folder of what pages show."""
     wanted: list[str] = [data[key] for key in ("logo", "terms") if isinstance(data.get(key), str)]
     for section in ("pages", "baselines"):
         entries = data.get(section) or []
@@ -134,7 +134,7 @@ def named_files(data: dict[Any, Any], files: BundleFiles) -> dict[str, bytes]:
             for entry in entries
             if isinstance(entry, dict) and isinstance(entry.get("file"), str)
         ]
-    found: dict[str, bytes] = {}
+    found = {f"{FILES}{name}": data for name, data in files.under(FILES).items()}
     for path in wanted:
         content = files.read(path)
         if content is not None:

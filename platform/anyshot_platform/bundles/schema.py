@@ -25,6 +25,9 @@ WeightsName = Annotated[
 ]
 
 
+FILES = "files/"  # the folder of a bundle whose content pages can show
+
+
 class PageSpec(Part):
     title: Title
     file: FileName

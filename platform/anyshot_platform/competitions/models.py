@@ -111,3 +111,15 @@ class Rehearsal(Base):
     story: Mapped[str] = mapped_column(Text, default="")  # what happened, a sentence a line
     created_at: Mapped[datetime] = mapped_column(default=now)
     ended_at: Mapped[datetime | None]
+
+
+class CompetitionFile(Base):
+    """An image or another file that pages of text show or link, as `files/NAME`."""
+
+    __tablename__ = "competition_files"
+
+    competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(String(100), primary_key=True)
+    digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
+    size: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.database import Base, now
 from anyshot_platform.events.models import RunEvent
 from anyshot_platform.pools.models import Pack
@@ -98,6 +98,7 @@ def referenced() -> Select[str]:
     return select(
         union_all(
             select(Submission.digest),
+            select(CompetitionFile.digest),
             select(Pack.digest),
             select(Pack.fingerprints).where(Pack.fingerprints.is_not(None)),
             select(Baseline.digest).where(Baseline.digest.is_not(None)),

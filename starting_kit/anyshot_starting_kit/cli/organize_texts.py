@@ -66,6 +66,27 @@ def values(client: Client, competition: str) -> None:
 
 @click.command()
 @click.argument("competition")
+@click.argument("paths", nargs=-1, type=_File)
+@click.option(
+    "--remove", multiple=True, metavar="NAME", help="Take this file away; may be given more than once."
+)
+@connection_options
+def files(client: Client, competition: str, paths: tuple[Path, ...], remove: tuple[str, ...]) -> None:
+    """List the images and files of COMPETITION's pages, keep PATHS among them, or take some away.
+
+    A page shows an image by ![words](files/NAME). The token needs the scope submit too, to upload.
+    """
+    for path in paths:
+        upload = client.upload(path)
+        client.organize("PUT", competition, f"/files/{path.name}", {"upload_id": upload["id"]})
+    for name in remove:
+        client.organize("DELETE", competition, f"/files/{name}")
+    for row in client.organize("GET", competition, "/files"):
+        click.echo(f"files/{row['name']}  {row['size']:,} bytes")
+
+
+@click.command()
+@click.argument("competition")
 @click.argument("new")
 @click.option("--title", default="", help="Title of the copy [the same].")
 @click.option("--start", default=None, help="First moment of its first phase, like 2027-06-15T00:00:00Z.")
@@ -224,4 +245,4 @@ def baseline(
         click.echo(f"{row['key']:24} {row['name']:32} {', '.join(row['leagues'])}".rstrip())
 
 
-COMMANDS = (about, page, values, clone, rehearse, state, announce, webhooks, audit, baseline)
+COMMANDS = (about, page, values, files, clone, rehearse, state, announce, webhooks, audit, baseline)

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles import schema
+from anyshot_platform.competitions.files import list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.kernel.storage import Storage
@@ -53,6 +54,9 @@ def describe(
         baselines=_baselines(session, storage, competition, files),
         phases=[describe_phase(session, phase, zone) for phase in phases],
     )
+    for row in list_files(session, competition):
+        with storage.open(row.digest) as stream:
+            files[f"{schema.FILES}{row.name}"] = stream.read()
     return spec, files
 
 

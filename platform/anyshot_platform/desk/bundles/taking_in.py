@@ -11,11 +11,13 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.reading import Bundle
-from anyshot_platform.bundles.schema import BaselineSpec, CompetitionSpec
+from anyshot_platform.bundles.schema import FILES, BaselineSpec, CompetitionSpec
+from anyshot_platform.competitions.files import IMAGES, put_file
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leagues.description import league_values
 from anyshot_platform.leagues.models import Gate, League
@@ -27,14 +29,7 @@ from anyshot_platform.sight.logs import shown_logs, wanted_logs
 from anyshot_platform.sight.smoke import smoke_problem
 from anyshot_platform.users.models import User
 
-MEDIA_TYPES = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-    "svg": "image/svg+xml",
-}
+MEDIA_TYPES = IMAGES
 
 
 @dataclass
@@ -78,6 +73,7 @@ class Intake:
         self._add_pages(competition)
         self.session.add(competition)
         self.session.flush()
+        self._add_files(competition)
         leagues = self._add_leagues(competition)
         self._add_baselines(competition)
         self._add_phases(competition, leagues)
@@ -109,6 +105,15 @@ class Intake:
             competition.pages.append(
                 CompetitionPage(slug=slug, title=page.title, body=body, position=position)
             )
+
+    def _add_files(self, competition: Competition) -> None:
+        """Keep what lies in the bundle's folder `files`, for the pages; say what is not taken."""
+        for name, content in self.bundle.files.items():
+            if name.startswith(FILES):
+                try:
+                    put_file(self.session, self.storage, competition, name.removeprefix(FILES), content)
+                except (Conflict, Invalid) as error:
+                    self.notices.append(f"{name} was left out: {error.message}")
 
     def _add_leagues(self, competition: Competition) -> dict[str, League]:
         leagues: dict[str, League] = {}

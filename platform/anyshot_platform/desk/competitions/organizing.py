@@ -14,7 +14,8 @@ from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.sense import judge_people
-from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
+from anyshot_platform.competitions import files
+from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration, Visibility
 from anyshot_platform.desk.bundles.taking_in import MEDIA_TYPES
 from anyshot_platform.desk.competitions.texts import require_known_values, require_no_values
@@ -142,6 +143,24 @@ def set_logo(
     competition.logo_digest = store_bytes(session, storage, content)
     competition.logo_media_type = MEDIA_TYPES[suffix]
     _record(session, competition, actor_id, "competition.logo")
+
+
+def put_file(
+    session: Session, storage: Storage, competition: Competition, name: str, content: bytes, actor_id: str
+) -> CompetitionFile:
+    """Keep an image or a file for the pages; one of the same name is replaced."""
+    row = files.put_file(session, storage, competition, name, content)
+    after = {"name": name, "digest": row.digest}
+    _record(session, competition, actor_id, "file.put", after=after)
+    return row
+
+
+def remove_file(session: Session, competition: Competition, name: str, actor_id: str) -> None:
+    """Take a file away; pages that name it no longer show it."""
+    row = files.find_file(session, competition, name)
+    before = {"name": name, "digest": row.digest}
+    session.delete(row)
+    _record(session, competition, actor_id, "file.remove", before=before)
 
 
 def save_page(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Path
 from fastapi.responses import FileResponse, PlainTextResponse
 from starlette.responses import Response
 
+from anyshot_platform.competitions.files import find_file, is_image, media_type
 from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import public, visible_competition
+from anyshot_platform.web.files import BINARY, send_stored
 from anyshot_platform.web.rendering import STATIC_FOLDER
-from anyshot_platform.web.services import ServicesDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 # A logo is drawn, never run: an SVG that somebody opens by itself gets no scripts, no origin and no network.
@@ -40,6 +42,26 @@ def show_logo(
         "cache-control": "private, max-age=31536000, immutable" if named else "private, no-cache",
     }
     return Response(content, media_type=competition.logo_media_type, headers=headers)
+
+
+@router.get("/competitions/{slug}/files/{name}")
+def show_file(
+    access: Annotated[CompetitionAccess, Depends(visible_competition)],
+    session: SessionDep,
+    services: ServicesDep,
+    name: Annotated[str, Path(max_length=100)],
+    v: str = "",
+) -> Response:
+    """An image of a page, or another file to be downloaded; for whoever may see the competition."""
+    row = find_file(session, access.competition, name)
+    kept = "private, max-age=31536000, immutable" if v and row.digest.startswith(v) else "private, no-cache"
+    headers = {
+        "content-security-policy": _HARMLESS,
+        "x-content-type-options": "nosniff",
+        "cache-control": kept,
+    }
+    shown = None if is_image(name) else name
+    return send_stored(services, row.digest, shown, media_type(name) or BINARY, headers)
 
 
 @router.get("/favicon.ico", dependencies=[Depends(public)])

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.bundles.page_values import fill, unknown_in
+from anyshot_platform.competitions.files import is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.desk.competitions import acts, organizing
@@ -113,6 +114,8 @@ def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> 
         fact_sheet_text=_questions(access.competition.fact_sheet),
         seen=seal(organizing.settings_of(access.competition)),
         values=values_now(session, access.competition),
+        files=list_files(session, access.competition),
+        is_image=is_image,
         page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
     )
 
@@ -189,6 +192,31 @@ def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | No
     return before if before and found == before.replace(second=0, microsecond=0) else found
 
 
+@router.post("/files")
+def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
+    """Keep a file for the pages, under its own name or another."""
+
+    def deed() -> str:
+        sent = form.file("file")
+        if sent is None:
+            raise Invalid("Choose a file first.", field="file")
+        name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
+        organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
+        return f"Write files/{name} where a page shall show it."
+
+    return act(session, manage_path(access, "/settings#files"), "", deed)
+
+
+@router.post("/files/{name}/remove")
+def remove_file(access: AsOrganizer, session: SessionDep, name: str) -> Response:
+    """Take a file away."""
+
+    def deed() -> None:
+        organizing.remove_file(session, access.competition, name, access.viewer.id)
+
+    return act(session, manage_path(access, "/settings#files"), f"{name} is gone.", deed)
+
+
 @router.post("/pages")
 def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add or change a page of text; where somebody changed the same meanwhile, show both."""
@@ -214,7 +242,10 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
 def preview_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> JSONResponse:
     """A text as the page would show it, and what is wrong with the values in it; nothing is saved."""
     text, values = form.text("body"), values_now(session, access.competition)
-    return JSONResponse({"html": str(markdown(fill(text, values))), "problems": unknown_in(text, values)})
+    files = f"/competitions/{access.competition.slug}/files/"
+    return JSONResponse(
+        {"html": str(markdown(fill(text, values), files)), "problems": unknown_in(text, values)}
+    )
 
 
 @router.post("/pages/{page_id}/move")

@@ -12,7 +12,8 @@ from anyshot_platform.acts.declaration import Deed
 from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import Outcome, carry_out
 from anyshot_platform.bundles.schema import QuestionSpec
-from anyshot_platform.competitions.models import Competition, CompetitionPage
+from anyshot_platform.competitions import files
+from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.desk.bundles.service import clone_competition
 from anyshot_platform.desk.competitions import acts, organizing
@@ -27,6 +28,7 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage", tags=["organizing: settings and texts"])
 PageParam = Annotated[str, Path(max_length=32)]
+NameParam = Annotated[str, Path(max_length=100)]
 Line = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=1_000_000)]
 
@@ -86,6 +88,15 @@ class PageOut(PageIn):
     id: str
     key: str
     tag: str
+
+
+class PageFileOut(BaseModel):
+    """An image or another file of the pages; in Markdown `![words](files/NAME)` or `[words](files/NAME)`."""
+
+    name: str
+    size: int
+    digest: str
+    image: bool
 
 
 class MoveIn(BaseModel):
@@ -169,6 +180,33 @@ def clone(access: AsOrganizer, session: SessionDep, services: ServicesDep, body:
         start=body.start,
     )
     return CloneOut(slug=made.competition.slug, notices=made.notices)
+
+
+@router.get("/files")
+def list_files(access: AsReviewer, session: SessionDep) -> list[PageFileOut]:
+    """The images and files of the pages, by name."""
+    return [_file(row) for row in files.list_files(session, access.competition)]
+
+
+@router.put("/files/{name}")
+def put_file(
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, name: NameParam, body: FileIn
+) -> PageFileOut:
+    """Keep an upload as a file that pages show or link as `files/NAME`; one of the same name is replaced."""
+    _, content = take_upload(services, session, access.viewer.id, body.upload_id)
+    return _file(
+        organizing.put_file(session, services.storage, access.competition, name, content, access.viewer.id)
+    )
+
+
+@router.delete("/files/{name}", status_code=204)
+def remove_file(access: AsOrganizer, session: SessionDep, name: NameParam) -> None:
+    """Take a file away."""
+    organizing.remove_file(session, access.competition, name, access.viewer.id)
+
+
+def _file(row: CompetitionFile) -> PageFileOut:
+    return PageFileOut(name=row.name, size=row.size, digest=row.digest, image=files.is_image(row.name))
 
 
 @router.get("/values")

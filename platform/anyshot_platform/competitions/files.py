@@ -1,0 +1,97 @@
+"""The images and files of a competition's pages: what may be kept, under which name, and how it is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.service import store_bytes
+from anyshot_platform.competitions.models import Competition, CompetitionFile
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.kernel.storage import Storage
+
+MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
+IMAGES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "svg": "image/svg+xml",
+}
+# What is no image is downloaded, never shown: a page of somebody else's making gets no place on this site.
+OTHERS = {
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "md": "text/plain",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "bib": "text/plain",
+    "py": "text/plain",
+    "yaml": "text/plain",
+    "json": "application/json",
+    "ipynb": "application/json",
+    "zip": "application/zip",
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def media_type(name: str) -> str | None:
+    """What a file of this name is sent as; None for what is not taken."""
+    return (IMAGES | OTHERS).get(name.rpartition(".")[2].lower())
+
+
+def is_image(name: str) -> bool:
+    """Whether a page shows it, instead of offering it for download."""
+    return name.rpartition(".")[2].lower() in IMAGES
+
+
+def list_files(session: Session, competition: Competition) -> Sequence[CompetitionFile]:
+    """The files, by name."""
+    query = select(CompetitionFile).where(CompetitionFile.competition_id == competition.id)
+    return session.scalars(query.order_by(CompetitionFile.name)).all()
+
+
+def find_file(session: Session, competition: Competition, name: str) -> CompetitionFile:
+    """A file by its name; raises `NotFound`."""
+    found = session.get(CompetitionFile, (competition.id, name))
+    if found is None:
+        raise NotFound("There is no such file.")
+    return found
+
+
+def put_file(
+    session: Session, storage: Storage, competition: Competition, name: str, content: bytes
+) -> CompetitionFile:
+    """Keep a file, in the place of one of the same name.
+
+    Raises:
+        Invalid: a name or a kind that is not taken, too large, or empty.
+        Conflict: the competition has no room left.
+    """
+    _require_taken(name, content)
+    others = [row for row in list_files(session, competition) if row.name != name]
+    if len(others) >= MOST_FILES or sum(row.size for row in others) + len(content) > MOST_IN_ALL:
+        raise Conflict(f"A competition has at most {MOST_FILES} files of {MOST_IN_ALL >> 20} MiB together.")
+    digest = store_bytes(session, storage, content)
+    row = session.get(CompetitionFile, (competition.id, name))
+    if row is None:
+        row = CompetitionFile(competition_id=competition.id, name=name, digest=digest, size=len(content))
+        session.add(row)
+    row.digest, row.size = digest, len(content)
+    session.flush()
+    return row
+
+
+def _require_taken(name: str, content: bytes) -> None:
+    if _NAME.fullmatch(name) is None:
+        words = "The name of a file has at most 100 letters, digits, dots, dashes and underscores; found"
+        raise Invalid(f"{words} “{name[:100]}”.", field="file")
+    if media_type(name) is None:
+        known = ", ".join([*IMAGES, *OTHERS])
+        raise Invalid(f"{name} is of no kind that pages can have: {known}.", field="file")
+    if not content or len(content) > MOST_BYTES:
+        raise Invalid(f"{name} has {len(content):,} bytes; 1 to {MOST_BYTES:,} are taken.", field="file")

@@ -1,0 +1,125 @@
+"""Pages show their competition's own images, and link its files: sent as what they are, never as a page."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+import pytest
+from PIL import Image
+
+from anyshot_platform.competitions import files
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.operations.retention import collect_orphans
+from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.site import SLUG, Person, Site
+
+HERE = f"/competitions/{SLUG}"
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+
+
+def picture() -> bytes:
+    target = io.BytesIO()
+    Image.new("RGB", (4, 4), "red").save(target, "PNG")
+    return target.getvalue()
+
+
+def send(owner: Person, name: str, content: bytes, **fields: str):
+    return owner.call(
+        "POST",
+        f"{BASE}/files",
+        data=fields,
+        files={"file": (name, content)},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+
+
+def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
+    owner, visitor = site.owner(), site.person("sam")
+    assert "files/plot.png" in flash(send(owner, "plot.png", picture()))
+    send(owner, "my rules.pdf", b"%PDF-1.7")
+    body = "![A plot](files/plot.png) and [the rules](files/my-rules.pdf), <img src='https://elsewhere.example/x.png'>"
+    owner.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": body})
+    shown = page(visitor, f"{HERE}/pages/rules").text
+    (source,) = re.findall(r'<img[^>]*src="([^"]*plot[^"]*)"', shown)
+    assert source == f"{HERE}/files/plot.png" and "elsewhere" not in shown
+    image = visitor.call("GET", source)
+    assert (image.status_code, image.headers["content-type"], image.content) == (200, "image/png", picture())
+    assert "sandbox" in image.headers["content-security-policy"]
+    assert image.headers["x-content-type-options"] == "nosniff"
+    linked = visitor.call("GET", re.findall(r'href="([^"]*my-rules[^"]*)"', shown)[0])
+    assert linked.headers["content-disposition"].startswith("attachment")
+    preview = owner.call("POST", f"{BASE}/pages/preview", data={"body": body}).json()["html"]
+    assert f'src="{source}"' in preview
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("evil.html", b"<script>", "is of no kind that pages can have"),
+        ("no-suffix", b"x", "is of no kind that pages can have"),
+        ("../up.png", b"x", ""),  # a browser's path is cut off
+        ("<b>.png", b"x", "The name of a file has at most"),
+        ("empty.png", b"", "has 0 bytes"),
+    ],
+)
+def test_what_pages_cannot_have_is_refused(
+    embedded_site: Site, name: str, content: bytes, words: str
+) -> None:
+    owner = embedded_site.owner()
+    said = flash(send(owner, name, content))
+    assert words in said if words else "files/up.png" in said
+    assert [row["name"] for row in owner.call("GET", f"{MANAGE}/files").json()] == (
+        [] if words else ["up.png"]
+    )
+
+
+def test_a_competition_has_so_much_room(embedded_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = embedded_site.owner()
+    monkeypatch.setattr(files, "MOST_FILES", 1)
+    assert "files/a.txt" in flash(send(owner, "a.txt", b"one"))
+    assert "at most 1 files" in flash(send(owner, "b.txt", b"two"))
+    assert "files/a.txt" in flash(send(owner, "a.txt", b"three"))  # in its place
+    assert owner.call("GET", f"{HERE}/files/a.txt").content == b"three"
+    monkeypatch.setattr(files, "MOST_BYTES", 3)
+    assert "has 4 bytes" in flash(send(owner, "a.txt", b"four"))
+
+
+def test_only_who_sees_the_competition_gets_its_files_and_organizers_change_them(embedded_site: Site) -> None:
+    site = embedded_site
+    owner, pia = site.owner(), site.member("pia")
+    send(owner, "plot.png", picture())
+    assert post(pia, f"{BASE}/files/plot.png/remove").status_code == 403
+    with site.services.database.writing() as session:
+        site.competition(session).state = CompetitionState.DRAFT
+    assert pia.call("GET", f"{HERE}/files/plot.png").status_code == 404
+    assert owner.call("GET", f"{HERE}/files/plot.png").status_code == 200
+    upload = owner.upload(picture(), "plot.png")
+    put = owner.call("PUT", f"{MANAGE}/files/other.png", json={"upload_id": upload})
+    assert put.status_code == 200 and put.json()["image"]
+    collect_orphans(site.services)
+    assert owner.call("GET", f"{HERE}/files/other.png").content == picture()
+    assert flash(post(owner, f"{BASE}/files/other.png/remove")) == "other.png is gone."
+    assert owner.call("GET", f"{HERE}/files/other.png").status_code == 404
+
+
+def test_files_travel_with_the_bundle_and_the_copy(embedded_site: Site) -> None:
+    site, owner = embedded_site, embedded_site.owner()
+    send(owner, "plot.png", picture())
+    owner.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "![A plot](files/plot.png)"})
+    bundle = owner.call("GET", f"{BASE}/bundle.zip").content
+    assert zipfile.ZipFile(io.BytesIO(bundle)).read("files/plot.png") == picture()
+    cloned = owner.call("POST", f"{MANAGE}/clone", json={"slug": "next"})
+    assert cloned.status_code == 201, cloned.text
+    assert 'src="/competitions/next/files/plot.png"' in page(owner, "/competitions/next/pages/rules").text
+    assert owner.call("GET", "/competitions/next/files/plot.png").content == picture()
+    again = owner.call("GET", "/competitions/next/manage/bundle.zip").content
+    with site.services.database.writing() as session:
+        copy = session.query(Competition).filter_by(slug="next").one()
+        assert len(files.list_files(session, copy)) == 1
+    assert set(zipfile.ZipFile(io.BytesIO(again)).namelist()) == set(
+        zipfile.ZipFile(io.BytesIO(bundle)).namelist()
+    )
