@@ -236,7 +236,7 @@ def test_retention_knows_every_reference_to_a_file() -> None:
     assert foreign_keys_to_blobs() == {
         "submissions.digest",
         "packs.digest",
-            "competition_files.digest",
+        "competition_files.digest",
         "packs.fingerprints",
         "artifacts.digest",
         "baselines.digest",
