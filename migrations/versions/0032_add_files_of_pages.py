@@ -1,6 +1,6 @@
 """Competitions have images and files for their pages
 
-Revision: 0031, after 0030
+Revision: 0032, after 0031
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from alembic import op
 
 from anyshot_platform.database import Moment
 
-revision = "0031"
-down_revision = "0030"
+revision = "0032"
+down_revision = "0031"
 branch_labels = None
 depends_on = None
 
