@@ -24,6 +24,7 @@ from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.services import Services
+from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import ACTIVE, SubmissionKind, SubmissionStatus
 
@@ -132,7 +133,7 @@ def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence
             _tell(rehearsal, f"{phase.name}: {row.team.name} has no score ({row.status.value}).")
     phase.closed_at = now()
     session.flush()
-    if phase.needs_publishing:
+    if publication_of(phase).waits:
         _publish(session, rehearsal, phase)
 
 

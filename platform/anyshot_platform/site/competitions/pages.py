@@ -20,6 +20,7 @@ from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.competitions.calendar import MEDIA_TYPE, as_calendar
 from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
 from anyshot_platform.site.shell.heads import TONES, join_state, read_cards, read_head
@@ -28,7 +29,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public, visible_competition
 from anyshot_platform.web.rendering import redirect, render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 from anyshot_platform.web.viewer import ViewerDep
 
 router = APIRouter(include_in_schema=False)
@@ -191,6 +192,14 @@ def _latest_announcements(session: SessionDep, access: CompetitionAccess) -> lis
         .limit(2)
     )
     return list(session.scalars(query))
+
+
+@router.get("/competitions/{slug}/calendar.ics")
+def send_calendar(access: Visible, session: SessionDep, services: ServicesDep) -> Response:
+    """When each phase opens and closes, for calendar programs."""
+    phases = list_phases(session, access.competition)
+    content = as_calendar(access.competition, phases, services.settings.base_url)
+    return Response(content, media_type=MEDIA_TYPE)
 
 
 @router.get("/competitions/{slug}/join")

@@ -1,0 +1,34 @@
+"""What organizers announced, as an Atom feed (RFC 4287)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.web.markdown import markdown
+
+MEDIA_TYPE = "application/atom+xml"
+
+
+def as_atom(competition: Competition, notes: Sequence[Announcement], site: str) -> bytes:
+    """The feed of these announcements, newest first; `site` is the address of the site, without a slash."""
+    page = f"{site}/competitions/{competition.slug}/announcements"
+    feed = Element("feed", xmlns="http://www.w3.org/2005/Atom")
+    newest = notes[0].created_at if notes else competition.created_at
+    _head(feed, page, f"{competition.title}: announcements", newest.isoformat(), page)
+    SubElement(feed, "link", rel="self", href=f"{page}.atom")
+    SubElement(SubElement(feed, "author"), "name").text = f"Organizers of {competition.title}"
+    for note in notes:
+        entry, link = SubElement(feed, "entry"), f"{page}#announcement-{note.id}"
+        _head(entry, link, note.title, note.created_at.isoformat(), link)
+        SubElement(entry, "content", type="html").text = str(markdown(note.body))
+    return tostring(feed, encoding="utf-8", xml_declaration=True)
+
+
+def _head(element: Element, key: str, title: str, updated: str, link: str) -> None:
+    SubElement(element, "id").text = key
+    SubElement(element, "title").text = title
+    SubElement(element, "updated").text = updated
+    SubElement(element, "link", href=link)
