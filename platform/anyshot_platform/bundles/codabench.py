@@ -6,8 +6,11 @@ zones or none, keys written as text or number, HTML pages, programs by folder, z
 
 from __future__ import annotations
 
+import posixpath
+import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
@@ -18,7 +21,11 @@ from anyshot_platform.bundles.codabench_report import Flavour, Notice, Reporter,
 from anyshot_platform.bundles.files import BundleFiles, missing_file, normal
 from anyshot_platform.bundles.marked import Marked, Path, Problem, decode
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.bundles.schema import FILES, CompetitionSpec
+
+_IMAGE = re.compile(
+    r"""(?:<img\b[^>]*?\bsrc\s*=\s*["']?|!\[[^\]]*\]\(\s*<?)(?P<address>[^"'\s>)]+)""", re.IGNORECASE
+)
 
 
 @dataclass
@@ -88,6 +95,9 @@ class _Conversion:
             "team_size": 10 if is_true(self.data.get("allow_teams", False)) else 1,
             "discussion": is_true(self.data.get("enable_forum", self.data.get("forum_enabled", True))),
             "leagues": self._leagues(),
+            "contact": self._text("contact_email"),
+            "prizes": self._text("reward"),
+            "fact_sheet": self._fact_sheet(),
             "phases": phases,
         }
         if not self._text("title"):
@@ -161,8 +171,50 @@ class _Conversion:
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
-        self.kept[target] = decode(content).encode()
+        self.kept[target] = self._with_images(path, source, decode(content)).encode()
         return target
+
+    def _with_images(self, path: Path, page: str, text: str) -> str:
+        """A page with the bundle's own images as `files/NAME`; says which others it will not show."""
+        folder, lost = normal(page).rpartition("/")[0], list[str]()
+
+        def put(found: re.Match[str]) -> str:
+            address = found["address"]
+            inside = posixpath.normpath(posixpath.join(folder, unquote(address)))
+            content = self.files.read(inside) or self.files.read(unquote(address).lstrip("/"))
+            if "//" in address or address.startswith("data:") or content is None:
+                lost.append(address[:80])
+                return found[0]
+            name = re.sub(r"[^A-Za-z0-9._-]+", "-", inside.removeprefix("pages/")).lstrip("-._")
+            self.kept[f"{FILES}{name}"] = content
+            return found[0].replace(address, f"{FILES}{name}")
+
+        shown = _IMAGE.sub(put, text)
+        if lost:
+            words = (
+                f"{len(lost)} of its images lie elsewhere and are not shown: add them under Images and files"
+            )
+            self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})")
+        return shown
+
+    def _fact_sheet(self) -> list[dict[str, Any]]:
+        """The questions; each is answered by a text here."""
+        sheet = self.data.get("fact_sheet")
+        asked = sheet.items() if isinstance(sheet, dict) else ()
+        questions, taken = list[dict[str, Any]](), set[str]()
+        for name, question in asked:
+            found = mapping(question)
+            key = unique(key_from(str(found.get("key") or name), "question"), taken)
+            taken.add(key)
+            label = str(found.get("title") or found.get("key") or name).strip()[:200]
+            questions.append(
+                {"key": key, "label": label, "required": is_true(found.get("is_required", False))}
+            )
+            if found.get("selection"):
+                self.report.notice(
+                    ("fact_sheet", name), "its choices are not taken over: the answer is a text"
+                )
+        return questions
 
     def _logo(self) -> str | None:
         source = self.data.get("image") or self.data.get("logo")

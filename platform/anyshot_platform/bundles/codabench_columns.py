@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from anyshot_platform.bundles.codabench_report import is_true
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
 
@@ -18,6 +19,11 @@ _METRICS = (
     (r"acc", "accuracy"),
     (r"duration|elapsed|(execution|excecution|running|run|cpu).?time|^time$", "duration"),
 )
+
+
+_Board = tuple[
+    Path, str, list[tuple[Path, dict[str, Any]]], bool
+]  # place, title, columns, whether it is hidden
 
 
 @dataclass
@@ -38,7 +44,13 @@ def metric_of(key: str, title: str) -> str | None:
 def convert_boards(data: dict[Any, Any], *, v2: bool) -> Boards:
     """One league a leaderboard; a board without a title becomes "Results"."""
     boards = Boards()
-    for path, title, columns in _boards_v2(data) if v2 else _boards_v15(data):
+    found = _boards_v2(data) if v2 else _boards_v15(data)
+    for path, title, columns, hidden in found:
+        if hidden and not all(other[3] for other in found):
+            boards.notices.append(
+                (path, f"the board {title!r} is hidden there; it became no league, which all would see")
+            )
+            continue
         key = unique(key_from(title, "results"), {league["key"] for league in boards.leagues})
         taken = _columns(columns, boards)
         boards.leagues.append({"key": key, "title": title[:200], "columns": taken})
@@ -77,10 +89,10 @@ def _decimals(value: Any) -> int:
         return 3
 
 
-def _boards_v2(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]]:
+def _boards_v2(data: dict[Any, Any]) -> list[_Board]:
     raw = data.get("leaderboards") or data.get("leaderboard")
     found: list[Any] = raw if isinstance(raw, list) else [raw]
-    boards: list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]] = []
+    boards: list[_Board] = []
     for index, board in enumerate(found):
         if not isinstance(board, dict):
             continue
@@ -90,17 +102,18 @@ def _boards_v2(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, d
             for i, column in enumerate(board.get("columns") or [])
             if isinstance(column, dict)
         ]
-        boards.append((path, str(board.get("title") or board.get("key") or "Results"), columns))
+        title = str(board.get("title") or board.get("key") or "Results")
+        boards.append((path, title, columns, is_true(board.get("hidden", False))))
     return boards
 
 
-def _boards_v15(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]]:
+def _boards_v15(data: dict[Any, Any]) -> list[_Board]:
     raw = data.get("leaderboard")
     board = raw if isinstance(raw, dict) else {}
     groups = _mapping(board.get("leaderboards"))
     labels = {str(key): str((value or {}).get("label") or key) for key, value in groups.items()}
     columns = _mapping(board.get("columns"))
-    result: list[tuple[Path, str, list[tuple[Path, dict[str, Any]]]]] = []
+    result: list[_Board] = []
     for key, label in labels.items():
         mine = [
             (("leaderboard", "columns", name), {"key": name, "title": column.get("label") or name, **column})
@@ -108,7 +121,7 @@ def _boards_v15(data: dict[Any, Any]) -> list[tuple[Path, str, list[tuple[Path, 
             if isinstance(column, dict) and _label(column).lower() == label.lower()
         ]
         mine.sort(key=lambda item: _decimal_rank(item[1].get("rank")))
-        result.append((("leaderboard", "leaderboards", key), label, mine))
+        result.append((("leaderboard", "leaderboards", key), label, mine, False))
     return result
 
 

@@ -20,7 +20,6 @@ WITHOUT_EQUIVALENT = {
     "queue": "queues follow from the hardware class of a phase",
     "tasks": PROGRAM,
     "solutions": "sample solutions are not taken over; add them as baselines",
-    "fact_sheet": "the fact sheet's questions here are fixed: method, pretraining, data, code, authors",
     "admin_names": ORGANIZERS,
     "collaborators": ORGANIZERS,
     "enable_detailed_results": DETAILS,
@@ -30,14 +29,11 @@ WITHOUT_EQUIVALENT = {
     "make_input_data_available": "publish a pool instead",
     "auto_run_submissions": "submissions always run by themselves, in the order of the queue",
     "can_participants_make_submissions_public": OTHERS,
-    "force_submission_to_leaderboard": "a phase shows the last or the best submission of each entry",
     "disallow_leaderboard_modifying": "the board follows its rule; nobody picks rows by hand",
     "anonymous_leaderboard": "participants choose a display name; boards show it",
     "allow_public_submissions": OTHERS,
     "enable_per_submission_metadata": "the fact sheet takes its place",
     "show_datasets_from_yaml": "pools are listed on the competition's page",
-    "reward": "write the prizes into the leagues",
-    "contact_email": "the owner of the competition is its contact",
     "report": "write it into a page",
 }
 PHASE_WITHOUT_EQUIVALENT = {
@@ -55,15 +51,31 @@ PHASE_WITHOUT_EQUIVALENT = {
     "is_scoring_only": CODE_ONLY,
     "accept_only_result_submissions": CODE_ONLY,
     "parent_phasenumber": "phases here may overlap; there is no parent",
-    "force_best_submission_to_leaderboard": "set the phase's board to show the best submission",
     "hidden_columns": "columns are chosen per league",
 }
 _BOTH = "version title description image logo phases allow_teams enable_forum "
-READ_2 = _words(_BOTH + "terms pages registration_auto_approve leaderboards forum_enabled")
-READ_15 = _words(_BOTH + "html has_registration leaderboard end_date start_date")
+READ_2 = _words(
+    _BOTH + "terms pages registration_auto_approve leaderboards forum_enabled fact_sheet contact_email reward"
+)
+READ_15 = _words(
+    _BOTH + "html has_registration leaderboard end_date start_date fact_sheet contact_email reward "
+    "force_submission_to_leaderboard"
+)
+# What Codabench's own reader takes where a phase does not say; 0 there means no limit.
+DEFAULTS_2 = {"max_submissions_per_day": 5, "max_submissions": 100, "execution_time_limit": 600}
+# Codabench's rules of a leaderboard, and whose submission stands here.
+RULES_2 = {
+    "add": {"team_chooses": True},
+    "add_and_delete": {"team_chooses": True},
+    "add_and_delete_multiple": {"team_chooses": True},
+    "force_last": {"board_shows": "last"},
+    "force_latest_multiple": {"board_shows": "last"},
+    "force_best": {"board_shows": "best"},
+}
 PHASE_READ = _words(
     "index name label phasenumber description start start_date end end_date max_submissions_per_day "
     "max_submissions max_submissions_per_person execution_time_limit execution_time_limit_ms color "
     "auto_migrate_to_this_phase auto_migration hide_output hide_score_output id status "
-    "leaderboard_management_mode phase_never_ends is_parallel_parent has_max_submissions"
+    "force_best_submission_to_leaderboard leaderboard_management_mode phase_never_ends "
+    "is_parallel_parent has_max_submissions"
 )

@@ -8,10 +8,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
-from anyshot_platform.bundles.codabench_keys import PHASE_READ, PHASE_WITHOUT_EQUIVALENT
-from anyshot_platform.bundles.codabench_report import Flavour, Reporter, is_true, number_of, whole_of
+from anyshot_platform.bundles.codabench_keys import (
+    DEFAULTS_2,
+    PHASE_READ,
+    PHASE_WITHOUT_EQUIVALENT,
+    RULES_2,
+)
+from anyshot_platform.bundles.codabench_report import (
+    Flavour,
+    Reporter,
+    entries,
+    is_true,
+    number_of,
+    whole_of,
+)
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
+
+_LIMITS = ("execution_time_limit", "execution_time_limit_ms")
 
 
 @dataclass
@@ -29,11 +43,22 @@ class PhasesConversion:
         phases: list[dict[str, Any]] = []
         for index, (path, phase) in enumerate(found):
             start, end = dates[index]
-            following = dates[index + 1][0] if index + 1 < len(found) else None
             if end is None:
-                end = following if following and following > start else None
+                end = self._end_of_following(start, [other for other, _ in dates])
             phases.append(self._phase(path, phase, start, end, phases))
         return phases
+
+    def _end_of_following(self, start: datetime, starts: list[datetime]) -> datetime | None:
+        """When a phase without an end is over: as the next one starts, or parallel ones with the competition."""
+        later = [other for other in starts if other > start]
+        if later:
+            return min(later)
+        end = (
+            self._date((), self.report.data, "end_date")
+            if self.report.flavour is Flavour.CODALAB_15
+            else None
+        )
+        return end if end and end > start else None
 
     def _sorted_phases(self) -> list[tuple[Path, dict[Any, Any]]]:
         raw = self.report.data.get("phases")
@@ -55,8 +80,6 @@ class PhasesConversion:
             self.report.notice(path, "has no start; it starts when it is imported")
             start = datetime.now(UTC).replace(microsecond=0)
         end = self._date(path, phase, "end", "end_date")
-        if end is None and self._is_last(path) and self.report.flavour is Flavour.CODALAB_15:
-            end = self._date((), self.report.data, "end_date")
         if end and end <= start:
             self.report.notice(
                 (*path, "end"),
@@ -64,15 +87,6 @@ class PhasesConversion:
             )
             end = start + timedelta(days=1)
         return start, end
-
-    def _is_last(self, path: Path) -> bool:
-        return self._sorted_phase_paths()[-1] == path
-
-    def _sorted_phase_paths(self) -> list[Path]:
-        kept, self.report.notices = self.report.notices, []
-        paths = [path for path, _ in self._sorted_phases()]
-        self.report.notices = kept
-        return paths
 
     def _date(self, path: Path, phase: dict[Any, Any], *keys: str) -> datetime | None:
         for key in keys:
@@ -122,6 +136,8 @@ class PhasesConversion:
             "quota": quota,
             "shown": self._shown(phase),
         }
+        if rule := self._rule(path, phase):
+            raw["scoring"] = rule
         if seconds:
             raw["budget"] = {"run": seconds}
         if carried:
@@ -134,7 +150,7 @@ class PhasesConversion:
 
     def _count(self, path: Path, phase: dict[Any, Any], *keys: str) -> int | None:
         for key in keys:
-            value = phase.get(key)
+            value = phase.get(key, self._default(key, phase, keys))
             if value in (None, ""):
                 continue
             number = whole_of(value)
@@ -147,9 +163,14 @@ class PhasesConversion:
             return number
         return None
 
+    def _default(self, key: str, phase: dict[Any, Any], keys: tuple[str, ...]) -> int | None:
+        """What Codabench takes where a phase has none of the keys."""
+        silent = self.report.flavour is Flavour.CODABENCH_2 and not any(name in phase for name in keys)
+        return DEFAULTS_2.get(key) if silent else None
+
     def _seconds(self, path: Path, phase: dict[Any, Any]) -> float | None:
-        for key, factor in (("execution_time_limit", 1.0), ("execution_time_limit_ms", 0.001)):
-            value = phase.get(key)
+        for key, factor in zip(_LIMITS, (1.0, 0.001), strict=True):
+            value = phase.get(key, self._default(key, phase, _LIMITS))
             if value in (None, "", 0):
                 continue
             number = number_of(value, default=-1.0)
@@ -159,9 +180,29 @@ class PhasesConversion:
             return number * factor
         return None
 
+    def _rule(self, path: Path, phase: dict[Any, Any]) -> dict[str, Any]:
+        """Whose submission stands on the board: by the rule of the leaderboards, or the flag of CodaLab's phase."""
+        if is_true(phase.get("force_best_submission_to_leaderboard", False)):
+            return {"board_shows": "best"}
+        rules = {str(board["submission_rule"]) for _, board in self._boards() if board.get("submission_rule")}
+        known = [rule for name in sorted(rules) if (rule := RULES_2.get(name.lower()))]
+        if len(known) < len(rules) or len(rules) > 1:
+            self.report.notice(
+                path, f"boards follow the rules {', '.join(sorted(rules))}; look at what counts here"
+            )
+        return dict(known[0]) if known else {}
+
+    def _boards(self) -> list[tuple[int, dict[Any, Any]]]:
+        return entries(self.report.data.get("leaderboards"))
+
+    def _hides_boards(self) -> bool:
+        """Whether every leaderboard is hidden there: then organizers alone see the boards here."""
+        boards = [board for _, board in self._boards()]
+        return bool(boards) and all(is_true(board.get("hidden", False)) for board in boards)
+
     def _shown(self, phase: dict[Any, Any]) -> dict[str, Any]:
         hidden = is_true(phase.get("hide_score_output", False))
-        board = phase.get("leaderboard_management_mode") != "hide_results"
+        board = phase.get("leaderboard_management_mode") != "hide_results" and not self._hides_boards()
         logs = "nothing" if is_true(phase.get("hide_output", False)) else "meta_train"
         audience = "everyone" if board and not hidden else "organizers"
         return {"logs": logs, "scores": not hidden, "board": audience}

@@ -156,7 +156,6 @@ def test_version_2_lists_what_has_no_equivalent() -> None:
         "line 8: enable_detailed_results",
         "tasks: Anyshot draws hidden tasks",
         "solutions: stands twice",
-        "fact_sheet",
         "the column 'Average rank' has no metric of ours",
         "'1-3-2024' was read as month, day, year",
         "starting_kit",
@@ -242,3 +241,85 @@ def test_metrics_are_known_by_key_or_title() -> None:
     assert metric_of("norm_acc", "Score") == "normalized_accuracy"
     assert metric_of("Time", "Excecution Time") == "duration"
     assert metric_of("challenge_score", "Challenge Score") is None
+
+
+def changed(*pairs: tuple[str, str], files: dict[str, bytes] | None = None) -> Bundle:
+    """Version 2 with other words in it."""
+    text = VERSION_2
+    for old, new in pairs:
+        assert old in text, old
+        text = text.replace(old, new)
+    return read_bundle(zipped({"competition.yaml": text, **FILES_2, **(files or {})}))
+
+
+def test_codabenchs_defaults_count_where_a_phase_is_silent() -> None:
+    """The review: 12 of 16 bundles rely on 5 a day, 100 in all, 600 s, and got no limit."""
+    final = changed(("  max_submissions_per_day: 0\n  execution_time_limit: 600\n", "")).spec.phases[1]
+    assert (final.quota.per_day, final.quota.total, final.budget.run) == (5, 100, 600.0)
+    bundle = read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15}))
+    assert bundle.spec.phases[1].quota.total is None  # CodaLab has no such defaults
+
+
+def test_a_hidden_board_is_shown_to_nobody() -> None:
+    hidden = ("  key: main\n", "  key: main\n  hidden: True\n")
+    assert {phase.shown.board for phase in changed(hidden).spec.phases} == {"organizers"}
+    other = (
+        "leaderboards:\n",
+        "leaderboards:\n- {index: 1, title: Private, key: private, hidden: true, columns: []}\n",
+    )
+    bundle = changed(other)
+    assert [league.title for league in bundle.spec.leagues] == ["Results"]
+    assert {phase.shown.board for phase in bundle.spec.phases} == {"everyone"}
+    assert "the board 'Private' is hidden there" in notices(bundle)
+
+
+@pytest.mark.parametrize(
+    ("rule", "board", "chooses"),
+    [
+        ("Force_Best", "best", False),
+        ("Force_Last", "last", False),
+        ("Add", "last", True),
+        ("Odd", "last", False),
+    ],
+)
+def test_the_rule_of_a_board_is_kept(rule: str, board: str, chooses: bool) -> None:
+    bundle = changed(('"Force_Last"', f'"{rule}"'))
+    assert {(one.scoring.board_shows, one.scoring.team_chooses) for one in bundle.spec.phases} == {
+        (board, chooses)
+    }
+    assert ("boards follow the rules Odd" in notices(bundle)) == (rule == "Odd")
+
+
+def test_fact_sheet_contact_and_reward_are_taken_over() -> None:
+    sheet = """fact_sheet:
+  method: {key: method, type: text, title: "Which method?", is_required: "true"}
+  data: {key: data, type: select, title: "Which data?", selection: [a, b]}
+contact_email: someone@example.org
+reward: 1000 euros
+"""
+    bundle = changed(('fact_sheet: {"method": {"key": "method", "type": "text"}}\n', sheet))
+    spec = bundle.spec
+    assert [(one.key, one.label, one.required) for one in spec.fact_sheet] == [
+        ("method", "Which method?", True),
+        ("data", "Which data?", False),
+    ]
+    assert (spec.contact, spec.prizes) == ("someone@example.org", "1000 euros")
+    assert "its choices are not taken over" in notices(bundle)
+
+
+def test_images_of_pages_come_along() -> None:
+    """The review: 21 of 111 real pages lost their images without a remark, also those in the bundle."""
+    page = b"![A](img/a%20b.png) ![plot](plot.png)\n<p><img width=3 src='../logo.png'></p> ![x](https://elsewhere.org/x.png)"
+    bundle = changed(files={"pages/overview.md": page, "pages/plot.png": PNG})
+    text = bundle.files[bundle.spec.pages[0].file].decode()
+    assert "![plot](files/plot.png)" in text and "src='files/logo.png'" in text
+    assert bundle.files["files/plot.png"] == PNG and bundle.files["files/logo.png"] == PNG
+    assert "2 of its images lie elsewhere and are not shown" in notices(bundle)
+    assert "https://elsewhere.org/x.png" in notices(bundle)
+
+
+def test_parallel_phases_end_with_the_competition() -> None:
+    """MetaDL of NeurIPS 2021 has five; four of them stayed open for ever."""
+    text = VERSION_15.replace("start_date: 2019-01-10", "start_date: 2018-08-20 00:00:00+09:00")
+    phases = read_bundle(zipped({"competition.yaml": text, **FILES_15})).spec.phases
+    assert [phase.end for phase in phases] == [datetime(2019, 3, 1, tzinfo=UTC)] * 2
