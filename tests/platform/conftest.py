@@ -164,12 +164,6 @@ def site(services: Services) -> Iterator[Site]:
 
 
 @pytest.fixture
-def embedded_site(site: Site) -> Site:
-    """The older name of `site`."""
-    return site
-
-
-@pytest.fixture
 def sqlite_site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
     """A running site on SQLite, for a test about its file or its one writer."""
     with ExitStack() as exits, Site(Databases("sqlite", request, exits).services(tmp_path)) as made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from xml.etree.ElementTree import Element
 
 from markdown_it import MarkdownIt
@@ -12,6 +13,11 @@ from markdown_it.rules_inline import StateInline
 from markupsafe import escape
 
 LONGEST = 2000  # characters of a formula
+MOST, MOST_CHARACTERS = (
+    200,
+    20_000,
+)  # formulas of one text, and what they hold together: drawing 20,000 takes 10 s
+LARGEST = 20.0  # of a size in its own unit: nobody's formula covers a page
 # Pandoc's rule: the first dollar stands before no space, the second behind none and before no digit, so that prices
 # stay prices.
 _FORMULA = re.compile(
@@ -79,6 +85,7 @@ _ATTRIBUTES = {
     "mathsize",
 }
 _VALUE = re.compile(r"[\w#.%+ -]{0,64}")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)(?:r?em|ex|p[xtc]|[cm]m|in|v[wh])")
 
 
 def read_formulas(parser: MarkdownIt) -> None:
@@ -91,6 +98,11 @@ def _read(state: StateInline, silent: bool) -> bool:
     if found is None or found.end() > state.posMax:
         return False
     if not silent:
+        number, length = state.env.get("formulas", (0, 0))
+        number, length = number + 1, length + found.end() - found.start()
+        if number > MOST or length > MOST_CHARACTERS:
+            return False
+        state.env["formulas"] = (number, length)
         token = state.push("formula", "math", 0)
         token.markup = "$$" if found["block"] is not None else "$"
         token.content = (found["block"] or found["inline"]).strip()
@@ -98,6 +110,7 @@ def _read(state: StateInline, silent: bool) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def mathml(latex: str, *, block: bool) -> str:
     """The formula as MathML without any link or script; as code where it is none.
 
@@ -118,10 +131,15 @@ def mathml(latex: str, *, block: bool) -> str:
 def _write(element: Element) -> Iterator[str]:
     tag = element.tag if element.tag in _TAGS else "mrow"
     known = [(name, value) for name, value in element.attrib.items() if name in _ATTRIBUTES]
-    kept = [f' {name}="{value}"' for name, value in known if _VALUE.fullmatch(value)]
+    kept = [f' {name}="{value}"' for name, value in known if _VALUE.fullmatch(value) and _is_small(value)]
     yield f"<{tag}{''.join(kept)}>"
     yield str(escape(html.unescape(element.text or "")))
     for child in element:
         yield from _write(child)
         yield str(escape(html.unescape(child.tail or "")))
     yield f"</{tag}>"
+
+
+def _is_small(value: str) -> bool:
+    """Whether no size in an attribute is beyond the largest; percentages and colours are no sizes."""
+    return all(float(number) <= LARGEST for number in _SIZE.findall(value))

@@ -66,10 +66,8 @@ def test_a_page_shows_an_image_and_links_a_file(site: Site) -> None:
         ("empty.png", b"", "has 0 bytes"),
     ],
 )
-def test_what_pages_cannot_have_is_refused(
-    embedded_site: Site, name: str, content: bytes, words: str
-) -> None:
-    owner = embedded_site.owner()
+def test_what_pages_cannot_have_is_refused(site: Site, name: str, content: bytes, words: str) -> None:
+    owner = site.owner()
     said = flash(send(owner, name, content))
     assert words in said if words else "files/up.png" in said
     assert [row["name"] for row in owner.call("GET", f"{MANAGE}/files").json()] == (
@@ -77,8 +75,8 @@ def test_what_pages_cannot_have_is_refused(
     )
 
 
-def test_a_competition_has_so_much_room(embedded_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = embedded_site.owner()
+def test_a_competition_has_so_much_room(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = site.owner()
     monkeypatch.setattr(files, "MOST_FILES", 1)
     assert "files/a.txt" in flash(send(owner, "a.txt", b"one"))
     assert "at most 1 files" in flash(send(owner, "b.txt", b"two"))
@@ -88,8 +86,7 @@ def test_a_competition_has_so_much_room(embedded_site: Site, monkeypatch: pytest
     assert "has 4 bytes" in flash(send(owner, "a.txt", b"four"))
 
 
-def test_only_who_sees_the_competition_gets_its_files_and_organizers_change_them(embedded_site: Site) -> None:
-    site = embedded_site
+def test_only_who_sees_the_competition_gets_its_files_and_organizers_change_them(site: Site) -> None:
     owner, pia = site.owner(), site.member("pia")
     send(owner, "plot.png", picture())
     assert post(pia, f"{BASE}/files/plot.png/remove").status_code == 403
@@ -106,8 +103,8 @@ def test_only_who_sees_the_competition_gets_its_files_and_organizers_change_them
     assert owner.call("GET", f"{HERE}/files/other.png").status_code == 404
 
 
-def test_files_travel_with_the_bundle_and_the_copy(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_files_travel_with_the_bundle_and_the_copy(site: Site) -> None:
+    owner = site.owner()
     send(owner, "plot.png", picture())
     owner.call("POST", f"{MANAGE}/pages", json={"title": "Rules", "body": "![A plot](files/plot.png)"})
     bundle = owner.call("GET", f"{BASE}/bundle.zip").content

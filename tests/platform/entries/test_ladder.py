@@ -16,9 +16,9 @@ LEAGUES = "/competitions/small/leagues"
 
 
 @pytest.fixture
-def ladder(embedded_site: Site) -> Site:
-    embedded_site.set_phase(board_shows=BoardShows.LADDER, ladder_step=0.05, quota_day=None)
-    return embedded_site
+def ladder(site: Site) -> Site:
+    site.set_phase(board_shows=BoardShows.LADDER, ladder_step=0.05, quota_day=None)
+    return site
 
 
 def words(person: Person, path: str) -> str:

@@ -29,9 +29,9 @@ MANAGE = f"/api/v1/competitions/{SMALL}/manage"
 
 @pytest.mark.slow("six baselines in two phases, 24 runs by a real worker")
 def test_one_command_plays_the_competition_of_2022_to_published_results(
-    embedded_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+    owner = site.owner()
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     names = ("metadl-set-0", "metadl-set-1", "metadl-set-2")
     make_pools(
@@ -72,14 +72,14 @@ def test_one_command_plays_the_competition_of_2022_to_published_results(
 
 
 @pytest.fixture
-def ready(embedded_site: Site) -> Site:
+def ready(site: Site) -> Site:
     """The small competition with a baseline of its own."""
-    with_file = embedded_site.owner().upload(make_zip(salt="a baseline"))
-    added = embedded_site.owner().call(
+    with_file = site.owner().upload(make_zip(salt="a baseline"))
+    added = site.owner().call(
         "POST", f"{MANAGE}/baselines", json={"name": "Simple", "upload_id": with_file, "leagues": ["free"]}
     )
     assert added.status_code == 201, added.text
-    return embedded_site
+    return site
 
 
 def play(site: Site, worker: PaperWorker, ends: Callable[[PaperWorker, dict], object]) -> None:
@@ -139,8 +139,8 @@ def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:
     assert newest["story"] == ["The copy was deleted: the rehearsal ended there."]
 
 
-def test_what_is_not_ready_is_not_rehearsed(embedded_site: Site) -> None:
-    site, owner = embedded_site, embedded_site.owner()
+def test_what_is_not_ready_is_not_rehearsed(site: Site) -> None:
+    owner = site.owner()
     refused = owner.call("POST", f"{MANAGE}/rehearsals", json={})
     assert refused.status_code == 409 and "There is no baseline that could play." in refused.json()["message"]
     site.set_version(protocol={})

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from anyshot_platform.web.formulas import MOST, MOST_CHARACTERS
 from anyshot_platform.web.markdown import markdown
 from tests.platform.admin.test_manage import page, post
 from tests.platform.site import SLUG, Site
@@ -46,14 +47,30 @@ def test_a_formula_does_no_harm(latex: str) -> None:
     assert "javascript:" not in re.sub(r"<code>.*?</code>", "", shown)
 
 
+@pytest.mark.parametrize("latex", [r"\rule{9999em}{999em}", r"\hspace{99999em}x", r"\rule{1e9em}{50.5ex}"])
+def test_no_formula_is_larger_than_a_page(latex: str) -> None:
+    """A post that pushes those of others out of sight."""
+    shown = str(markdown(f"${latex}$"))
+    assert "<mspace" in shown and not re.search(r"\d{3,}", shown) and "50.5" not in shown
+    assert 'width="3em"' in markdown(r"$a\hspace{3em}b$")
+
+
+def test_a_text_of_formulas_alone_costs_no_more_than_one_with_some() -> None:
+    """20,000 of them took ten seconds of every reader's page."""
+    shown = str(markdown("$x^2$ " * 5000))
+    assert shown.count("<math") == MOST
+    long = "$" + "+".join("x" * 900) + "$ "
+    assert str(markdown(long * 50)).count("<math") == MOST_CHARACTERS // (len(long) - 1)
+
+
 @pytest.mark.parametrize("latex", [r"\frac{", "}", r"\begin{nothing}x", "{" * 900 + "}" * 900, "x" * 3000])
 def test_what_is_not_latex_is_shown_as_it_was_written(latex: str) -> None:
     shown = str(markdown(f"${latex}$"))
     assert "<code>" in shown or "<math" in shown or "$" in shown
 
 
-def test_formulas_are_in_pages_and_in_the_forum(embedded_site: Site) -> None:
-    owner, pia = embedded_site.owner(), embedded_site.member("pia")
+def test_formulas_are_in_pages_and_in_the_forum(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
     body = {"title": "Rules", "body": "Loss: $\\ell^2$"}
     owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/pages", json=body)
     assert "<math" in page(pia, f"/competitions/{SLUG}/pages/rules").text

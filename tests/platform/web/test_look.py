@@ -40,8 +40,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("role", ["participant", "visitor"])
-def test_the_pages_are_those_of_the_other_and_the_bar_says_so(embedded_site: Site, role: str) -> None:
-    site = embedded_site
+def test_the_pages_are_those_of_the_other_and_the_bar_says_so(site: Site, role: str) -> None:
     owner = browser(site, site.owner())
     site.set_phase(scores_visible=False, board_audience="organizers")
     site.member("pia").submit()
@@ -58,8 +57,7 @@ def test_the_pages_are_those_of_the_other_and_the_bar_says_so(embedded_site: Sit
     assert "as a" not in words(page(owner, HERE).text).split("Skip to the content")[1][:200]
 
 
-def test_nothing_is_written_meanwhile_and_it_can_be_ended(embedded_site: Site) -> None:
-    site = embedded_site
+def test_nothing_is_written_meanwhile_and_it_can_be_ended(site: Site) -> None:
     owner = browser(site, site.owner())
     as_participant = looking(owner, "participant")
     for path, fields in (
@@ -74,9 +72,8 @@ def test_nothing_is_written_meanwhile_and_it_can_be_ended(embedded_site: Site) -
     assert page(owner, BASE).status_code == 200
 
 
-def test_a_draft_is_seen_as_it_will_be_and_by_its_organizers_alone(embedded_site: Site) -> None:
+def test_a_draft_is_seen_as_it_will_be_and_by_its_organizers_alone(site: Site) -> None:
     """The cookie is a wish: for whoever may not read the competition it changes nothing."""
-    site = embedded_site
     owner = browser(site, site.owner())
     with site.services.database.writing() as session:
         site.competition(session).state = CompetitionState.DRAFT
@@ -90,8 +87,7 @@ def test_a_draft_is_seen_as_it_will_be_and_by_its_organizers_alone(embedded_site
     assert page(looking(rita, "participant"), HERE).status_code == 200
 
 
-def test_an_administrator_looks_without_the_rights_of_one(embedded_site: Site) -> None:
-    site = embedded_site
+def test_an_administrator_looks_without_the_rights_of_one(site: Site) -> None:
     ada = browser(site, site.person("ada", is_site_admin=True))
     as_participant = looking(ada, "participant")
     assert page(as_participant, "/admin").status_code == 403
