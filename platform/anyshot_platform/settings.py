@@ -53,7 +53,10 @@ class PlatformSettings(BaseSettings):
     Secrets have no default: `secret_key` must be set (the demo and the tests make their own).
     """
 
-    model_config = SettingsConfigDict(env_prefix="ANYSHOT_", frozen=True, extra="ignore")
+    # An empty variable is one that is not set: compose and Kubernetes pass on what nobody filled in.
+    model_config = SettingsConfigDict(
+        env_prefix="ANYSHOT_", frozen=True, extra="ignore", env_ignore_empty=True
+    )
 
     secret_key: SecretStr = Field(min_length=32, description="Signs cookies, CSRF tokens and file addresses.")
     home: Path = Field(default=Path("anyshot-home"), description="Folder of the embedded set-up's files.")

@@ -206,6 +206,39 @@ def test_the_platforms_settings_in_the_compose_file_exist() -> None:
     assert set(compose["x-platform"]["environment"]) <= known
 
 
+# Without these a site sends no mail, alarms nobody, and knows no log-in but its own.
+PASSED_ON = {
+    f"ANYSHOT_{name}"
+    for name in ["SITE_NAME", "SIGN_UP", "ORGANIZERS", "SECOND_FACTOR", "SMTP_URL", "MAIL_FROM", "OPERATOR_EMAIL", "ALERT_WEBHOOK", "METRICS_TOKEN", "GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET", "ORCID_CLIENT_ID", "ORCID_CLIENT_SECRET"]
+}
+
+
+def test_mail_log_ins_and_policy_are_passed_on_and_may_stay_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The review's S12: no SMTP, sender, operator's address, OAuth or sign-up policy could be given."""
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["x-platform"]["environment"]
+    assert {name: compose.get(name) for name in PASSED_ON} == {name: f"${{{name}:-}}" for name in PASSED_ON}
+    example = {line.partition("=")[0] for line in (ROOT / ".env.example").read_text().splitlines()}
+    assert example >= PASSED_ON
+    made = kubernetes()
+    assert (
+        set(made["Secret", "anyshot"]["stringData"]) | set(made["ConfigMap", "anyshot"]["data"]) >= PASSED_ON
+    )
+    for name in PASSED_ON:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("ANYSHOT_SECRET_KEY", "x" * 40)
+    empty = PlatformSettings()  # pyright: ignore[reportCallIssue]
+    assert (empty.smtp_url, empty.site_name, empty.sign_up, empty.metrics_token) == (
+        None,
+        "Anyshot",
+        "open",
+        None,
+    )
+    monkeypatch.setenv("ANYSHOT_SMTP_URL", "smtp://mail.example.org")
+    monkeypatch.setenv("ANYSHOT_SIGN_UP", "closed")
+    filled = PlatformSettings()  # pyright: ignore[reportCallIssue]
+    assert filled.smtp_url is not None and filled.sign_up == "closed"
+
+
 def test_the_workers_settings_in_the_compose_file_exist() -> None:
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     assert set(compose["x-worker"]["environment"]) <= WORKER_SETTINGS
