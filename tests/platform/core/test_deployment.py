@@ -209,7 +209,21 @@ def test_the_platforms_settings_in_the_compose_file_exist() -> None:
 # Without these a site sends no mail, alarms nobody, and knows no log-in but its own.
 PASSED_ON = {
     f"ANYSHOT_{name}"
-    for name in ["SITE_NAME", "SIGN_UP", "ORGANIZERS", "SECOND_FACTOR", "SMTP_URL", "MAIL_FROM", "OPERATOR_EMAIL", "ALERT_WEBHOOK", "METRICS_TOKEN", "GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET", "ORCID_CLIENT_ID", "ORCID_CLIENT_SECRET"]
+    for name in [
+        "SITE_NAME",
+        "SIGN_UP",
+        "ORGANIZERS",
+        "SECOND_FACTOR",
+        "SMTP_URL",
+        "MAIL_FROM",
+        "OPERATOR_EMAIL",
+        "ALERT_WEBHOOK",
+        "METRICS_TOKEN",
+        "GITHUB_CLIENT_ID",
+        "GITHUB_CLIENT_SECRET",
+        "ORCID_CLIENT_ID",
+        "ORCID_CLIENT_SECRET",
+    ]
 }
 
 
