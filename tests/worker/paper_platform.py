@@ -67,8 +67,8 @@ class PaperPlatform:
         plain = to_jsonable_python(known | changes)
         return read_assignment(json.dumps(play(f"job-{kind}", **plain)).encode())
 
-    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Job | None:
-        del worker, run_id
+    def claim(self, worker: WorkerInfo) -> Job | None:
+        del worker
         return self.queue.pop(0) if self.queue else None
 
     def fetch(self, blob: BlobRef, target: Path) -> None:

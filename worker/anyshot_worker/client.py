@@ -82,12 +82,12 @@ class WorkerClient:
         self._http.close()
         self._elsewhere.close()
 
-    def claim(self, worker: WorkerInfo, run_id: str | None = None) -> Job | None:
+    def claim(self, worker: WorkerInfo) -> Job | None:
         """Take over a run that is queued or whose lease ran out; None when there is nothing for this worker.
 
         Raises `TooOld` where the platform has no work for this release, and `Unreadable` for a job of a later one.
         """
-        answer = self._post("/claim", ClaimRequest(worker=worker, run_id=run_id))
+        answer = self._post("/claim", ClaimRequest(worker=worker))
         if answer.status_code == 204:
             return None
         try:

@@ -101,10 +101,9 @@ class WorkerInfo(Message):
 
 
 class ClaimRequest(Message):
-    """Ask for work: `run_id` names the run that rang, None any that fits."""
+    """Ask for the run that fits the worker best; which one rang does not matter."""
 
     worker: WorkerInfo
-    run_id: str | None = None
 
 
 class Progress(Message):

@@ -38,15 +38,14 @@ def choose_run(
     *,
     worker_id: str = "",
     competition_id: str | None = None,
-    wanted: str | None = None,
     worker_gone_seconds: float = 60.0,
     keep_slot_from_bulk: bool = True,
     skip: Sequence[str] = (),
 ) -> Run | None:
     """The run that this worker should claim now; None if there is nothing that fits it.
 
-    `competition_id` is the one competition that the worker's token is for, if it is for one. `wanted` names the run
-    that rang; it is taken only if nothing goes before it. `skip` are runs that another worker was quicker to claim.
+    `competition_id` is the one competition that the worker's token is for, if it is for one. `skip` are runs that
+    another worker was quicker to claim.
     """
     moment = now()
     fits = and_(_is_queued(info, moment), fitting_runs(info), Run.id.not_in(skip))
@@ -55,16 +54,16 @@ def choose_run(
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
         fits = and_(fits, Run.competition_id == competition_id)
-        return _pick(session, fits, wanted)
+        return _pick(session, fits)
     turns = _turns(session, info.hardware_class, moment)
     smoke = [and_(turn.its_runs, Run.priority >= priorities.SMOKE) for turn in turns if turn.smoke_goes_first]
     for those in (*smoke, *(turn.its_runs for turn in turns)):
-        if found := _pick(session, and_(fits, those), wanted):
+        if found := _pick(session, and_(fits, those)):
             return found
     return None
 
 
-def _pick(session: Session, fits: ColumnElement[bool], wanted: str | None) -> Run | None:
+def _pick(session: Session, fits: ColumnElement[bool]) -> Run | None:
     """Of the runs that fit: the highest priority, then teams that have none running, then the oldest."""
     top = session.scalar(select(Run.priority).where(fits).order_by(Run.priority.desc()).limit(1))
     if top is None:
@@ -73,10 +72,6 @@ def _pick(session: Session, fits: ColumnElement[bool], wanted: str | None) -> Ru
     busy = select(Run.team_id).where(Run.state.in_(_RUNNING), Run.team_id.is_not(None))
     fair = select(Run).where(here, or_(Run.team_id.is_(None), Run.team_id.not_in(busy)))
     oldest = (Run.queued_at, Run.id)
-    if wanted is not None:
-        rung = session.scalars(fair.where(Run.id == wanted).with_for_update(skip_locked=True)).first()
-        if rung is not None:
-            return rung
     for query in (fair, select(Run).where(here)):
         # PostgreSQL: workers that ask at the same moment look past what another one is just taking.
         found = session.scalars(query.order_by(*oldest).limit(1).with_for_update(skip_locked=True)).first()

@@ -58,9 +58,7 @@ def register_worker(session: Session, token_id: str, info: WorkerInfo) -> Worker
     return worker
 
 
-def claim(
-    session: Session, settings: PlatformSettings, token_id: str, info: WorkerInfo, wanted: str | None = None
-) -> Claim | None:
+def claim(session: Session, settings: PlatformSettings, token_id: str, info: WorkerInfo) -> Claim | None:
     """Give a worker the run that fits it best, with a lease and a new epoch; None if there is none."""
     competition_id = reach_of(session, token_id, info)
     worker = register_worker(session, token_id, info)
@@ -73,7 +71,6 @@ def claim(
             info,
             worker_id=worker.id,
             competition_id=competition_id,
-            wanted=wanted,
             worker_gone_seconds=settings.worker_gone_seconds,
             keep_slot_from_bulk=settings.keep_slot_from_bulk,
             skip=beaten,

@@ -55,7 +55,7 @@ class Played:
                 run.available_at = now()
                 if run.finished_at is not None:
                     return
-            again = self.worker.claim(job["run_id"])
+            again = self.worker.claim()
             assert again is not None and (again["train_seed"], again["test_seed"]) == seeds(job)
             job = again
 

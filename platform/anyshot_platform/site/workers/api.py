@@ -57,7 +57,7 @@ def claim(
         worker = leases.register_worker(session, token_id, body.worker)
         return JSONResponse({"error": "too_old", "message": refuse(session, worker, body.worker)}, 426)
     while (
-        claimed := leases.claim(session, services.settings, token_id, body.worker, body.run_id)
+        claimed := leases.claim(session, services.settings, token_id, body.worker)
     ) is not None:
         try:
             job = make_job(services, session, claimed.run)
