@@ -56,9 +56,7 @@ def claim(
     if is_too_old(body.worker):
         worker = leases.register_worker(session, token_id, body.worker)
         return JSONResponse({"error": "too_old", "message": refuse(session, worker, body.worker)}, 426)
-    while (
-        claimed := leases.claim(session, services.settings, token_id, body.worker)
-    ) is not None:
+    while (claimed := leases.claim(session, services.settings, token_id, body.worker)) is not None:
         try:
             job = make_job(services, session, claimed.run)
             if words := why_unreadable(body.worker, job):
