@@ -194,7 +194,7 @@ class _Conversion:
             words = (
                 f"{len(lost)} of its images lie elsewhere and are not shown: add them under Images and files"
             )
-            self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})")
+            self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})", "/settings#files")
         return shown
 
     def _fact_sheet(self) -> list[dict[str, Any]]:
@@ -239,7 +239,7 @@ class _Conversion:
     def _leagues(self) -> list[dict[str, Any]]:
         boards = convert_boards(self.data, v2=self.flavour is Flavour.CODABENCH_2)
         for path, message in boards.notices:
-            self.report.notice(path, message)
+            self.report.notice(path, message, "/leagues" if "remove them from the league" in message else "")
         return boards.leagues
 
 

@@ -14,12 +14,25 @@ DETAILS = "results per dataset, ways and shots are shown as the phase allows"
 ORGANIZERS = "add organizers by their accounts here"
 CODE_ONLY = "results cannot be submitted here: code is"
 
+SOLUTIONS = "sample solutions are not taken over; add them as baselines"
+# On which page of the organizers something is to be done about it.
+PLACES = {
+    IMAGE: "/phases",
+    ORGANIZERS: "/people",
+    SOLUTIONS: "/baselines",
+    "publish a pool instead": "/phases",
+    "upload it as a pool and publish it": "/phases",
+    "upload them as pools": "/phases",
+    "participants use Anyshot's own starting kit; link yours from a page": "/settings#files",
+    "write it into a page": "/settings#pages",
+}
+
 WITHOUT_EQUIVALENT = {
     "docker_image": IMAGE,
     "competition_docker_image": IMAGE,
     "queue": "queues follow from the hardware class of a phase",
     "tasks": PROGRAM,
-    "solutions": "sample solutions are not taken over; add them as baselines",
+    "solutions": SOLUTIONS,
     "admin_names": ORGANIZERS,
     "collaborators": ORGANIZERS,
     "enable_detailed_results": DETAILS,
@@ -38,7 +51,7 @@ WITHOUT_EQUIVALENT = {
 }
 PHASE_WITHOUT_EQUIVALENT = {
     "tasks": PROGRAM,
-    "solutions": "sample solutions are not taken over; add them as baselines",
+    "solutions": SOLUTIONS,
     "public_data": "upload it as a pool and publish it",
     "starting_kit": "participants use Anyshot's own starting kit; link yours from a page",
     "scoring_program": PROGRAM,

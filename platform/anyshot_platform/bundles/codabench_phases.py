@@ -144,7 +144,8 @@ class PhasesConversion:
             raw["entries"] = {"phase": before[-1]["key"]}
         self.report.notice(
             path,
-            f"phase {title!r}: choose pools, protocol and number of tasks before it can take submissions",
+            "choose pools, protocol and number of tasks before a phase can take submissions",
+            "/phases",
         )
         return raw
 
@@ -188,7 +189,9 @@ class PhasesConversion:
         known = [rule for name in sorted(rules) if (rule := RULES_2.get(name.lower()))]
         if len(known) < len(rules) or len(rules) > 1:
             self.report.notice(
-                path, f"boards follow the rules {', '.join(sorted(rules))}; look at what counts here"
+                path,
+                f"boards follow the rules {', '.join(sorted(rules))}; look at what counts here",
+                "/phases",
             )
         return dict(known[0]) if known else {}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from anyshot_platform.bundles.codabench_keys import PLACES
 from anyshot_platform.bundles.marked import Marked, Path, Problem
 
 
@@ -16,11 +17,15 @@ class Flavour(StrEnum):
 
 @dataclass(frozen=True)
 class Notice:
-    """Something of the source that has no equivalent here, or was read in one of several ways."""
+    """Something of the source that has no equivalent here, or was read in one of several ways.
+
+    `place` is the organizers' page on which something has to be done about it; empty: nothing can be.
+    """
 
     line: int
     path: str
     message: str
+    place: str = ""
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.path}: {self.message}"
@@ -40,10 +45,10 @@ class Reporter:
         """The whole definition."""
         return self.marked.data
 
-    def notice(self, path: Path, message: str) -> None:
-        """Something that the organizer should know."""
+    def notice(self, path: Path, message: str, place: str = "") -> None:
+        """Something that the organizer should know, or has to do on the page `place`."""
         problem = self.marked.problem(path, message)
-        self.notices.append(Notice(problem.line, problem.path, message))
+        self.notices.append(Notice(problem.line, problem.path, message, place or PLACES.get(message, "")))
 
     def problem(self, path: Path, message: str) -> None:
         """Something without which the bundle cannot be imported."""

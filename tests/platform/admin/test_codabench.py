@@ -10,6 +10,7 @@ from anyshot_platform.bundles.codabench_columns import metric_of
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
 from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
 from tests.platform.admin.zips import zipped
+from tests.platform.site import Site
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 VERSION_2 = """\
@@ -323,3 +324,36 @@ def test_parallel_phases_end_with_the_competition() -> None:
     text = VERSION_15.replace("start_date: 2019-01-10", "start_date: 2018-08-20 00:00:00+09:00")
     phases = read_bundle(zipped({"competition.yaml": text, **FILES_15})).spec.phases
     assert [phase.end for phase in phases] == [datetime(2019, 3, 1, tzinfo=UTC)] * 2
+
+
+def test_the_report_of_an_import_is_kept_and_grouped(site: Site) -> None:
+    """The review: 59 remarks of which 25 are one sentence, on the answer to a POST, never to be read again."""
+    owner = site.owner()
+    content = zipped({"competition.yaml": VERSION_2, **FILES_2})
+    sent = owner.call(
+        "POST",
+        "/organize/import",
+        files={"bundle": ("x.zip", content)},
+        headers={"accept": "text/html"},
+        follow_redirects=False,
+    )
+    where = "/competitions/mini-learning-ete/manage/import"
+    assert (sent.status_code, sent.headers["location"]) == (303, where)
+    report = owner.call("GET", f"/api/v1{where}").json()
+    assert report["format"] == "Codabench 2"
+    assert {"2 phases: Development, Final", "1 league: Results", "3 pages", "the logo"} <= set(
+        report["taken"]
+    )
+    todo = {row["words"]: row["place"] for row in report["todo"]}
+    (once,) = [words for words in todo if "choose pools, protocol" in words]
+    assert once.startswith("lines ") and todo[once] == "/phases"  # two phases, one remark
+    assert any("Average rank" in words for words in report["without_equivalent"])
+    for _ in range(2):
+        shown = owner.call("GET", where, headers={"accept": "text/html"}).text
+        assert "What you must do" in shown and f'href="{where.removesuffix("/import")}/phases"' in shown
+    assert (
+        f'href="{where}"'
+        in owner.call("GET", where.removesuffix("/import"), headers={"accept": "text/html"}).text
+    )
+    made = "/competitions/small/manage/import"
+    assert owner.call("GET", made).status_code == 404  # not imported

@@ -57,7 +57,7 @@ class Pages:
         self.base = f"/competitions/{slug}"
 
     def bring_in(self, owner: Person, start: str) -> None:
-        assert post(owner, "/organize/import", ready=self.slug, start=start).status_code == 200
+        assert post(owner, "/organize/import", ready=self.slug, start=start).status_code == 303
 
     def submit(self, person: Person, content: bytes, leagues: list[str]) -> str:
         """Join where they have not, and upload; what they are told where it is refused."""

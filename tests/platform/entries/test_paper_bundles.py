@@ -65,7 +65,7 @@ def test_gates_leagues_and_prizes_of_2022() -> None:
 def olga(site: Site) -> Person:
     """The owner of the competition of 2022, imported by the page."""
     olga = site.owner()
-    assert post(olga, "/organize/import", ready=PAPERS[0]).status_code == 200
+    assert post(olga, "/organize/import", ready=PAPERS[0]).status_code == 303
     return olga
 
 

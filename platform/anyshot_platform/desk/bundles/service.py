@@ -16,6 +16,7 @@ from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.desk.bundles.giving_out import describe
 from anyshot_platform.desk.bundles.naming_pools import find_pools, give_new_ones
+from anyshot_platform.desk.bundles.reporting import IMPORT, report_on
 from anyshot_platform.desk.bundles.taking_in import Intake
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
@@ -57,9 +58,8 @@ def import_competition(
         bundle = Bundle(_shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent)
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
     pools = find_pools(session, bundle.spec, actor)
-    notices = [str(notice) for notice in bundle.without_equivalent]
     waiting = sorted(version.pool.slug for version in pools.values() if not version.entries)
-    notices += [
+    notices = [
         f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
@@ -68,13 +68,13 @@ def import_competition(
     audit.record(
         session,
         actor_id=actor.id,
-        action="competition.import",
+        action=IMPORT,
         object_type="competition",
         object_id=competition.id,
         competition_id=competition.id,
-        after={"slug": address, "format": bundle.format, "notices": len(notices)},
+        after={"slug": address, "format": bundle.format, "report": report_on(bundle, notices).to_dict()},
     )
-    return Imported(competition, notices)
+    return Imported(competition, [str(notice) for notice in bundle.without_equivalent] + notices)
 
 
 def export_competition(

@@ -20,11 +20,18 @@ from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.desk.bundles.reporting import read_report
 from anyshot_platform.desk.bundles.service import clone_competition, export_competition, import_competition
 from anyshot_platform.desk.competitions.acts import TAKE_SECRETS
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, manage_path
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsOwner,
+    AsReviewer,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
@@ -96,13 +103,17 @@ def import_bundle(
     except PlatformError as error:
         session.rollback()
         return _show(request, session, viewer, status=error.status, problems=[error.message])
-    return render(
-        request,
-        "manage/imported.html",
-        section="competitions",
-        competition=made.competition,
-        notices=made.notices,
-        format=bundle.format,
+    return redirect(f"/competitions/{made.competition.slug}/manage/import")
+
+
+@router.get("/competitions/{slug}/manage/import")
+def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Response:
+    """What the import that made the competition took over, what is left to do, what has no equivalent."""
+    report = read_report(session, access.competition)
+    if report is None:
+        raise NotFound("This competition was not imported, or no report was kept.")
+    return render_manage(
+        request, session, access, "imported.html", "overview", heading="Imported", report=report
     )
 
 

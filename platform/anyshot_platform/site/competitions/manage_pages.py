@@ -13,6 +13,7 @@ from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.files import is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
+from anyshot_platform.desk.bundles.reporting import read_report
 from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
 from anyshot_platform.desk.phases.acts import ACTS as PHASE_ACTS
@@ -69,6 +70,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         missing=organizing.what_is_missing(session, access.competition),
         odd=organizing.what_is_odd(session, access.competition),
         figures=organizing.figures(session, access.competition),
+        imported=read_report(session, access.competition) is not None,
     )
 
 

@@ -15,9 +15,11 @@ from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
+from anyshot_platform.desk.bundles.reporting import read_report
 from anyshot_platform.desk.bundles.service import clone_competition
 from anyshot_platform.desk.competitions import acts, organizing
 from anyshot_platform.desk.competitions.texts import values_now
+from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
@@ -97,6 +99,22 @@ class PageFileOut(BaseModel):
     size: int
     digest: str
     image: bool
+
+
+class TodoOut(BaseModel):
+    """Something that is left to do, on the page `place` of the organizers."""
+
+    words: str
+    place: str
+
+
+class ImportOut(BaseModel):
+    """The report of an import."""
+
+    format: str
+    taken: list[str]
+    todo: list[TodoOut]
+    without_equivalent: list[str]
 
 
 class MoveIn(BaseModel):
@@ -207,6 +225,15 @@ def remove_file(access: AsOrganizer, session: SessionDep, name: NameParam) -> No
 
 def _file(row: CompetitionFile) -> PageFileOut:
     return PageFileOut(name=row.name, size=row.size, digest=row.digest, image=files.is_image(row.name))
+
+
+@router.get("/import")
+def show_import(access: AsReviewer, session: SessionDep) -> ImportOut:
+    """What the import that made the competition took over, what is left to do, and what has no equivalent."""
+    report = read_report(session, access.competition)
+    if report is None:
+        raise NotFound("This competition was not imported, or no report was kept.")
+    return ImportOut.model_validate(report.to_dict())
 
 
 @router.get("/values")

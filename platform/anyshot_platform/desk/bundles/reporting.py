@@ -1,0 +1,95 @@
+"""What an import took over, what is left to do, what has no equivalent: kept in the audit log, read from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.bundles.codabench_report import Notice
+from anyshot_platform.bundles.reading import Bundle
+from anyshot_platform.bundles.schema import FILES
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.filters import count
+
+IMPORT = "competition.import"
+
+
+@dataclass(frozen=True)
+class Todo:
+    """Something that the organizers have to do. `place` is one of their pages, like `/phases`, or empty."""
+
+    words: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """The report of an import, in three groups."""
+
+    format: str
+    taken: list[str] = field(default_factory=list)
+    todo: list[Todo] = field(default_factory=list)
+    without_equivalent: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is kept."""
+        return asdict(self)
+
+
+def report_on(bundle: Bundle, said: Iterable[str]) -> ImportReport:
+    """The report on a bundle; `said` is what came up while its rows were made."""
+    notices = bundle.without_equivalent
+    left = [Todo(words, place) for words, place in _together(notices, to_do=True)]
+    left += [Todo(words, "/phases") for words in said]
+    lost = [words for words, _ in _together(notices, to_do=False)]
+    return ImportReport(bundle.format, _taken(bundle), left, lost)
+
+
+def _together(notices: Iterable[Notice], *, to_do: bool) -> list[tuple[str, str]]:
+    """Each remark once, with all lines that it is about."""
+    found: dict[tuple[str, str], list[Notice]] = {}
+    for notice in notices:
+        if bool(notice.place) == to_do:
+            found.setdefault((notice.message, notice.place), []).append(notice)
+    return [(f"{_where(rows)}: {message}", place) for (message, place), rows in found.items()]
+
+
+def _where(rows: list[Notice]) -> str:
+    if len(rows) == 1:
+        return f"line {rows[0].line}, {rows[0].path}"
+    return f"lines {', '.join(str(row.line) for row in rows)}"
+
+
+def _taken(bundle: Bundle) -> list[str]:
+    spec = bundle.spec
+    images = sum(name.startswith(FILES) for name in bundle.files)
+    phases = ", ".join(phase.title for phase in spec.phases)
+    parts = [
+        f"{count(len(spec.phases), 'phase')}: {phases}",
+        f"{count(len(spec.leagues), 'league')}: {', '.join(league.title for league in spec.leagues)}",
+        count(len(spec.pages), "page") if spec.pages else "",
+        "the terms" if spec.terms else "",
+        "the logo" if spec.logo else "",
+        f"{count(images, 'file')} for the pages" if images else "",
+        f"{count(len(spec.fact_sheet), 'question')} of the fact sheet" if spec.fact_sheet else "",
+        f"{count(len(spec.baselines), 'baseline')}" if spec.baselines else "",
+        f"{count(len(spec.pools), 'pool')}" if spec.pools else "",
+        "the contact" if spec.contact else "",
+        "the prizes" if spec.prizes else "",
+    ]
+    return [part for part in parts if part]
+
+
+def read_report(session: Session, competition: Competition) -> ImportReport | None:
+    """The report of the import that made a competition; None where none was kept."""
+    query = select(AuditEntry).where(AuditEntry.competition_id == competition.id, AuditEntry.action == IMPORT)
+    entry = session.scalars(query.order_by(AuditEntry.id).limit(1)).one_or_none()
+    kept = entry.after.get("report") if entry is not None else None
+    if not kept:
+        return None
+    return ImportReport(**{**kept, "todo": [Todo(**todo) for todo in kept["todo"]]})
