@@ -17,8 +17,8 @@ BASE = "/competitions/small"
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 
 
-def test_announcements_are_a_feed_of_what_the_page_says(embedded_site: Site) -> None:
-    site, vera = embedded_site, embedded_site.person("vera")
+def test_announcements_are_a_feed_of_what_the_page_says(site: Site) -> None:
+    vera = site.person("vera")
     assert ET.fromstring(page(vera, f"{BASE}/announcements.atom").content).findall("a:entry", ATOM) == []
     with site.services.database.writing() as session:
         competition = site.competition(session)
@@ -41,8 +41,8 @@ def test_announcements_are_a_feed_of_what_the_page_says(embedded_site: Site) -> 
     assert link is not None and link.attrib["href"].startswith(f"http://testserver{BASE}/announcements#")
 
 
-def test_dates_are_a_calendar_that_follows_the_phases(embedded_site: Site) -> None:
-    site, vera = embedded_site, embedded_site.person("vera")
+def test_dates_are_a_calendar_that_follows_the_phases(site: Site) -> None:
+    vera = site.person("vera")
     with site.services.database.writing() as session:
         phase = session.get_one(Phase, site.phase_id)
         phase.name = "Feedback; first, of two"
@@ -63,9 +63,9 @@ def test_dates_are_a_calendar_that_follows_the_phases(embedded_site: Site) -> No
     ]
 
 
-def test_a_private_competition_has_neither_for_strangers(embedded_site: Site) -> None:
-    with embedded_site.services.database.writing() as session:
-        embedded_site.competition(session).visibility = Visibility.PRIVATE
-    vera = embedded_site.person("vera")
+def test_a_private_competition_has_neither_for_strangers(site: Site) -> None:
+    with site.services.database.writing() as session:
+        site.competition(session).visibility = Visibility.PRIVATE
+    vera = site.person("vera")
     for path in (f"{BASE}/announcements.atom", f"{BASE}/calendar.ics"):
         assert page(vera, path).status_code == 404
