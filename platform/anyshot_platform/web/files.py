@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
 
+from anyshot_platform.artifacts.service import read_chunks
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.services import Services
@@ -19,12 +20,20 @@ def send_stored(
     name: str | None,
     media_type: str = BINARY,
     headers: Mapping[str, str] | None = None,
+    *,
+    from_here: bool = False,
 ) -> Response:
-    """A file to be kept under a name, or to be shown where it has none; raises `NotFound` if it is no longer kept."""
+    """A file to be kept under a name, or to be shown where it has none; raises `NotFound` if it is no longer kept.
+
+    `from_here` is for what our pages show: they take pictures from no other site, and its headers are ours.
+    """
     storage = services.storage
-    direct = storage.direct_url(digest, services.settings.blob_url_seconds, name, media_type)
-    if direct is not None:
-        return RedirectResponse(direct, status_code=303)
-    if not isinstance(storage, FolderStorage) or not storage.exists(digest):
+    if not from_here:
+        direct = storage.direct_url(digest, services.settings.blob_url_seconds, name, media_type)
+        if direct is not None:
+            return RedirectResponse(direct, status_code=303)
+    if not storage.exists(digest):
         raise NotFound("This file is no longer kept.")
-    return FileResponse(storage.path(digest), filename=name, media_type=media_type, headers=headers)
+    if isinstance(storage, FolderStorage):
+        return FileResponse(storage.path(digest), filename=name, media_type=media_type, headers=headers)
+    return StreamingResponse(read_chunks(storage.open(digest)), media_type=media_type, headers=headers)

@@ -12,8 +12,9 @@ from sqlalchemy import select
 import anyshot_platform
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.pools.models import Pack, Pool
-from tests.platform.site import Site, make_zip
+from tests.platform.site import SLUG, Site, make_zip
 
 
 @pytest.fixture
@@ -70,8 +71,38 @@ def test_nobody_else_streams_a_stored_file() -> None:
     }
     assert users == {
         "artifacts/service.py",
+        "web/files.py",
         "site/submissions/downloads.py",
-    }  # one made zip, not a stored file
+    }  # the last: a made zip
+
+
+class Elsewhere:
+    """A storage that sends by itself, as S3 does, and has the files of another."""
+
+    def __init__(self, kept: FolderStorage) -> None:
+        self.exists, self.open = kept.exists, kept.open
+
+    def direct_url(self, digest: str, seconds: int, name: str | None = None, media_type: str = "") -> str:
+        return f"https://storage.example/{digest}?name={name}"
+
+
+def test_where_the_storage_sends_files_pages_still_have_their_images(
+    site: Site, files: dict[str, bytes]
+) -> None:
+    """A page shows pictures of its own address alone."""
+    owner, picture = site.owner(), b"<svg xmlns='http://www.w3.org/2000/svg'/>"
+    upload = owner.upload(picture, "way.svg")
+    path = f"/api/v1/competitions/{SLUG}/manage/files/way.svg"
+    assert owner.call("PUT", path, json={"upload_id": upload}).status_code == 200
+    kept = site.services.storage
+    assert isinstance(kept, FolderStorage)
+    object.__setattr__(site.services, "storage", Elsewhere(kept))
+    archive = next(iter(files))
+    sent = owner.call("GET", archive, follow_redirects=False)
+    assert sent.status_code == 303 and "name=submission-1.zip" in sent.headers["location"]
+    shown = owner.call("GET", f"/competitions/{SLUG}/files/way.svg", follow_redirects=False)
+    assert (shown.status_code, shown.content) == (200, picture)
+    assert "sandbox" in shown.headers["content-security-policy"]
 
 
 def test_asking_whether_a_site_is_ready_leaves_no_line_in_its_log(

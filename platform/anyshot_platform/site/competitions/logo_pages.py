@@ -61,7 +61,8 @@ def show_file(
         "cache-control": kept,
     }
     shown = None if is_image(name) else name
-    return send_stored(services, row.digest, shown, media_type(name) or BINARY, headers)
+    kind = media_type(name) or BINARY
+    return send_stored(services, row.digest, shown, kind, headers, from_here=shown is None)
 
 
 @router.get("/favicon.ico", dependencies=[Depends(public)])
