@@ -143,6 +143,16 @@ def climbing_paths() -> list[str]:
     return found
 
 
+def shared_class_names() -> dict[str, list[str]]:
+    """Public classes whose name another module gives to something else, with all their homes."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in sources():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(ROOT)))
+    return {name: paths for name, paths in sorted(homes.items()) if len(paths) > 1}
+
+
 def product_lines() -> int:
     """Lines of Python in the packages."""
     return sum(len(path.read_text().splitlines()) for path in sources())
@@ -166,16 +176,24 @@ HELD = (
     Figure("places that ask for a kind of run", lambda: len(asking_for_kinds()), 0),
     Figure("longest line of a template, characters", longest_template_line, 301),
     Figure("paths that climb out of a package", lambda: len(climbing_paths()), 0),
+    Figure("names of classes that mean two things", lambda: len(shared_class_names())),
     Figure("lines of Python in the packages", product_lines),
 )
 
 
 def main() -> None:
-    """Print the table; with `--modules` what each module says it holds, with `--edges` who imports whom."""
+    """Print the table; with `--modules` what each module says it holds, with `--edges` who imports whom.
+
+    With `--names` the classes that share a name.
+    """
     if "--modules" in sys.argv:
         for path in sources("platform"):
             if path.name != "__init__.py":
                 print(f"{path.relative_to(ROOT / 'platform' / PLATFORM)}: {first_line(path)}")
+        return
+    if "--names" in sys.argv:
+        for name, paths in shared_class_names().items():
+            print(f"{name}: {', '.join(paths)}")
         return
     if "--edges" in sys.argv:
         for (source, target), pairs in sorted(edges().items()):
