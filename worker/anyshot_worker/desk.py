@@ -76,14 +76,14 @@ class Desk:
     def _carry_out(self, assignment: Job) -> None:
         with self._guard:
             self._live.add(assignment.run_id)
-            self._site.sandboxes.keep(set(self._live))
+            self._site.sandboxes.retain_only(set(self._live))
         log.info("run %s, attempt %d: claimed", assignment.run_id, assignment.attempt)
         try:
             carry_out(assignment, self._site)
         finally:
             with self._guard:
                 self._live.discard(assignment.run_id)
-                self._site.sandboxes.keep(set(self._live))
+                self._site.sandboxes.retain_only(set(self._live))
         log.info("run %s, attempt %d: ended", assignment.run_id, assignment.attempt)
 
     def _poll(self) -> None:

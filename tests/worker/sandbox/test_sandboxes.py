@@ -53,7 +53,7 @@ def test_what_is_recorded_of_an_image_is_what_the_box_was_made_of(
 
 def test_boxes_of_runs_that_are_not_live_end(sandboxes: Sandboxes) -> None:
     kept, gone = sandboxes.open(None, Limits(), "kept", 1), sandboxes.open(None, Limits(), "gone", 1)
-    sandboxes.keep({"kept"})
+    sandboxes.retain_only({"kept"})
     assert isinstance(kept.box, FakeBox)
     assert isinstance(gone.box, FakeBox)
     assert (kept.box.closed, gone.box.closed) == (False, True)
@@ -81,7 +81,7 @@ def test_closing_the_channel_is_closing_the_box(sandboxes: Sandboxes) -> None:
     opened = sandboxes.open(None, Limits(), "r", 1)
     opened.channel.close()
     opened.close()
-    sandboxes.keep(set())
+    sandboxes.retain_only(set())
 
 
 def test_no_sandbox_needs_the_operators_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

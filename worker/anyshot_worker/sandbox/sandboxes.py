@@ -159,7 +159,7 @@ class Sandboxes:
         box.when_closed(lambda: self._closed(opened))
         return opened
 
-    def keep(self, run_ids: set[str]) -> None:
+    def retain_only(self, run_ids: set[str]) -> None:
         """End the boxes of every run that is not listed."""
         for opened in self._opened():
             if opened.run_id not in run_ids:
