@@ -19,7 +19,7 @@ from anyshot_analysis.undefined import Undefined
 MARGIN = 0.01  # accuracy: one point
 
 
-class Verdict(StrEnum):
+class EquivalenceVerdict(StrEnum):
     """What paired differences say at the chosen level."""
 
     DIFFERENT = "different"
@@ -41,7 +41,7 @@ class Equivalence:
     margin: float
     difference_p: float
     equivalence_p: float
-    verdict: Verdict
+    verdict: EquivalenceVerdict
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "verdict": self.verdict.value}
@@ -75,8 +75,8 @@ def compare_paired(
     )
 
 
-def decide(difference_p: float, equivalence_p: float, level: float) -> Verdict:
+def decide(difference_p: float, equivalence_p: float, level: float) -> EquivalenceVerdict:
     """Equivalence first: a tiny difference that many tasks make significant does not matter."""
     if equivalence_p < level:
-        return Verdict.EQUIVALENT
-    return Verdict.DIFFERENT if difference_p < level else Verdict.UNDECIDED
+        return EquivalenceVerdict.EQUIVALENT
+    return EquivalenceVerdict.DIFFERENT if difference_p < level else EquivalenceVerdict.UNDECIDED

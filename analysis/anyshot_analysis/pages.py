@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Listing:
+class PageTable:
     """A small table of a page."""
 
     title: str
@@ -31,7 +31,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """What an analysis found.
 
     Attributes:
@@ -51,13 +51,13 @@ class Report:
     population: str
     charts: Sequence[Chart] = ()
     extra: Markup = field(default_factory=Markup)
-    listings: Sequence[Listing] = ()
+    listings: Sequence[PageTable] = ()
     notes: Sequence[str] = ()
     result: Mapping[str, Any] = field(default_factory=dict)
     table: Mapping[str, Sequence[Any] | np.ndarray] = field(default_factory=dict)
 
 
-def render_section(report: Report) -> Markup:
+def render_section(report: ReportPage) -> Markup:
     """The report below a heading with its title: no style, no script, headings from level 2."""
     parts = [Markup("<p>{}</p>").format(report.finding)]
     parts += [figure(chart) for chart in report.charts]
@@ -70,7 +70,7 @@ def render_section(report: Report) -> Markup:
     return Markup("\n").join(parts)
 
 
-def listing_markup(listing: Listing) -> Markup:
+def listing_markup(listing: PageTable) -> Markup:
     """A table with a heading, which scrolls where the page is narrower; reasons for undefined cells stand below it."""
     reasons = list(dict.fromkeys(c.reason for row in listing.rows for c in row if isinstance(c, Undefined)))
     head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in listing.header)
@@ -139,11 +139,11 @@ class Manifest:
         """A section with tables of parameters, inputs and versions."""
         inputs = [[role, name, digest] for role, rows in self.inputs.items() for name, digest in rows]
         parts = [
-            Listing(
+            PageTable(
                 "Parameters", ("parameter", "value"), [[k, shown(v)] for k, v in self.parameters.items()]
             ),
-            Listing("Inputs", ("role", "file", "digest"), inputs),
-            Listing("Versions", ("package", "version"), [[k, v] for k, v in self.versions.items()]),
+            PageTable("Inputs", ("role", "file", "digest"), inputs),
+            PageTable("Versions", ("package", "version"), [[k, v] for k, v in self.versions.items()]),
         ]
         body = Markup("").join(listing_markup(part) for part in parts if part.rows)
         return Markup("<details><summary>How this report was made</summary>{}</details>").format(body)
@@ -154,7 +154,7 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
 
 
-def summary_of(report: Report, manifest: Manifest | None = None) -> dict[str, Any]:
+def summary_of(report: ReportPage, manifest: Manifest | None = None) -> dict[str, Any]:
     """The report without its rows, as plain data: what `result.json` holds."""
     made = {} if manifest is None else {"manifest": manifest.to_dict()}
     return made | {
@@ -168,7 +168,7 @@ def summary_of(report: Report, manifest: Manifest | None = None) -> dict[str, An
     }
 
 
-def write_report(report: Report, folder: Path, manifest: Manifest | None = None) -> dict[str, Any]:
+def write_report(report: ReportPage, folder: Path, manifest: Manifest | None = None) -> dict[str, Any]:
     """Write `page.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
     folder.mkdir(parents=True, exist_ok=True)
     summary = summary_of(report, manifest)

@@ -211,7 +211,7 @@ class Snapshots:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ShiftChoice:
     """Which snapshot a rule takes, and what it loses on novel classes against the best one."""
 
     rule: str
@@ -220,7 +220,7 @@ class Choice:
     novel_lost: float
 
 
-def choose_snapshots(snapshots: Snapshots) -> list[Choice]:
+def choose_snapshots(snapshots: Snapshots) -> list[ShiftChoice]:
     """By last, lowest training loss, best BaseGen, best ValGen; the earliest snapshot wins ties."""
     picks = {
         "last": len(snapshots.novel) - 1,
@@ -230,7 +230,7 @@ def choose_snapshots(snapshots: Snapshots) -> list[Choice]:
     }
     best = float(snapshots.novel.max())
     return [
-        Choice(rule, i, float(snapshots.novel[i]), best - float(snapshots.novel[i]))
+        ShiftChoice(rule, i, float(snapshots.novel[i]), best - float(snapshots.novel[i]))
         for rule, i in picks.items()
     ]
 

@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from anyshot_platform.services import Services
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS, make_bundle
-from benchmarks.chaos.mischief import Mischief
+from benchmarks.chaos.faults import FaultInjector
 from benchmarks.chaos.place import Place, distributed_site
 from benchmarks.chaos.stage import submit
 from benchmarks.chaos.watching import Containers, Watch, judge, tell_failures
@@ -105,8 +105,8 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
             home, database, workers=plan.workers, sandbox=plan.sandbox, docker_host=docker_host
         ) as place:
             containers = Containers(home, docker_host) if plan.sandbox == "docker" else None
-            mischief = Mischief(place.workers, place.broker, place.broker_url, database, plan.seed, daemon)
-            return _do_mischief(plan, place, mischief, Watch(containers))
+            faults = FaultInjector(place.workers, place.broker, place.broker_url, database, plan.seed, daemon)
+            return _inject_faults(plan, place, faults, Watch(containers))
     finally:
         if daemon is not None:
             daemon.stop()
@@ -114,7 +114,7 @@ def _run(plan: Plan, home: Path, database: Postgres) -> Outcome:
             keep_logs(home, Path(plan.keep_logs))
 
 
-def _do_mischief(plan: Plan, place: Place, mischief: Mischief, watch: Watch) -> Outcome:
+def _inject_faults(plan: Plan, place: Place, faults: FaultInjector, watch: Watch) -> Outcome:
     for process in (place.broker, place.web, *place.workers):
         process.start()
     machines.wait_for_web(place.address, place.web)
@@ -123,15 +123,15 @@ def _do_mischief(plan: Plan, place: Place, mischief: Mischief, watch: Watch) -> 
     for number in range(plan.submissions):
         variant = list(VARIANTS)[number % len(VARIANTS)]
         submit(place.client, variant, make_bundle(variant, number))
-    mischief.begin()
-    wait_for_the_end(place.services, mischief, watch, deadline=began + plan.minutes * 60)
+    faults.begin()
+    wait_for_the_end(place.services, faults, watch, deadline=began + plan.minutes * 60)
     seconds = time.monotonic() - began
-    mischief.finish()
+    faults.finish()
     time.sleep(JANITOR_SECONDS)  # janitors look every ten seconds for what dead workers left
     for worker in place.workers:
         worker.stop()
-    figures = judge(place.services, mischief, watch, expected, seconds)
-    return Outcome(figures, mischief.timeline, tell_failures(place.services))
+    figures = judge(place.services, faults, watch, expected, seconds)
+    return Outcome(figures, faults.timeline, tell_failures(place.services))
 
 
 def keep_logs(home: Path, target: Path) -> None:
@@ -159,10 +159,10 @@ def measure_expected(place: Place) -> dict[str, float]:
     raise RuntimeError(f"the calm runs did not end:\n{place.workers[0].log_tail()}")
 
 
-def wait_for_the_end(services: Services, mischief: Mischief, watch: Watch, *, deadline: float) -> None:
-    """Do mischief until all submissions have ended, or the time is over."""
+def wait_for_the_end(services: Services, faults: FaultInjector, watch: Watch, *, deadline: float) -> None:
+    """Do faults until all submissions have ended, or the time is over."""
     while time.monotonic() < deadline:
-        mischief.tick()
+        faults.tick()
         try:
             if watch.look(services) == 0:
                 return

@@ -29,7 +29,7 @@ from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import living_boxes
 from benchmarks.chaos import machines
 from benchmarks.chaos.bundles import VARIANTS
-from benchmarks.chaos.mischief import Mischief
+from benchmarks.chaos.faults import FaultInjector
 from benchmarks.figures import Figure, figure
 
 LIMIT_SECONDS = 45.0  # without a lease, without an owner, from a dead worker to the next attempt
@@ -99,7 +99,7 @@ class Watch:
 
 
 def judge(
-    services: Services, mischief: Mischief, watch: Watch, expected: dict[str, float], seconds: float
+    services: Services, faults: FaultInjector, watch: Watch, expected: dict[str, float], seconds: float
 ) -> list[Figure]:
     """Count what went wrong."""
     with services.database.reading() as session:
@@ -111,7 +111,7 @@ def judge(
         lost = _lost_attempts(session)
     finished = [row for row in rows if row.status == SubmissionStatus.FINISHED]
     wrong = [row for row in finished if scores.get(row.id, [None])[0] != expected[row.comment]]
-    back, claimed = _recoveries(attempts, mischief.kills)
+    back, claimed = _recoveries(attempts, faults.kills)
     counts = {
         "not_ended": sum(row.status in OPEN for row in rows),
         "not_finished": len(rows) - len(finished),
@@ -127,7 +127,7 @@ def judge(
     }
     return [
         figure("chaos.submissions", len(rows), "submissions"),
-        figure("chaos.strikes", mischief.strikes, "strikes"),
+        figure("chaos.strikes", faults.strikes, "strikes"),
         figure("chaos.attempts", len(attempts), "attempts"),
         figure("chaos.attempts_lost", lost, "attempts"),
         figure("chaos.workers_killed_at_work", len(claimed), "kills"),

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
-from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.verdicts import Verdict
@@ -76,6 +76,6 @@ def pass_tasks(pool: Pool, tasks: int, sandbox: str | None) -> Passage:
     )
 
 
-def _require_success(outcome: Outcome) -> None:
+def _require_success(outcome: JobOutcome) -> None:
     if outcome.failure is not None:
         raise RuntimeError(f"{outcome.failure.verdict or Verdict.TASK_SERVER_BUG}: {outcome.failure.message}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
 from anyshot_core.protocols import protocol_from_dict
-from anyshot_core.taskserver.job import Job, Outcome
+from anyshot_core.taskserver.job import Job, JobOutcome
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.verdicts import Verdict
@@ -100,7 +100,7 @@ def boxed(place: Place) -> list[Figure]:
     return [figure("the device works inside the sandbox image", float(works), "", "1", works)]
 
 
-def attempt(place: Place, fit: str) -> Outcome:
+def attempt(place: Place, fit: str) -> JobOutcome:
     """Run a learner on one task in a child process, as a dry run does."""
     bundle = place.folder / "learner.zip"
     with ZipFile(bundle, "w") as content:

@@ -13,7 +13,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.demo_data import make_demo_data
 from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
 from anyshot_core.protocols.task import Range
-from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
 from anyshot_core.taskserver.server import serve
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget, Limits, Stage
@@ -46,7 +46,7 @@ class Material:
 class Timed:
     """One run: seconds until the first task was due and until the end, memory of this process on the way."""
 
-    outcome: Outcome
+    outcome: JobOutcome
     first_task_seconds: float
     testing_seconds: float
     resident: dict[int, int]  # tasks done -> bytes

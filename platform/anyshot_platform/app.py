@@ -28,7 +28,7 @@ from anyshot_platform.site.budgets.routes import meet_budgets
 from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.subscribers import list_subscribers
 from anyshot_platform.web.access import refuse_open_routes
-from anyshot_platform.web.admission import Admission
+from anyshot_platform.web.admission import RequestAdmission
 from anyshot_platform.web.bodies import Bodies
 from anyshot_platform.web.csrf import guard_csrf
 from anyshot_platform.web.failures import DECLARED, install_error_handlers
@@ -94,7 +94,7 @@ def create_app(settings: PlatformSettings, services: Services | None = None) -> 
     app.add_middleware(GZipMiddleware, compresslevel=6, exclude_content_types=_NOT_COMPRESSED)
     app.add_middleware(AnswerHead)
     app.add_middleware(  # the last one is the first to be asked
-        Admission,
+        RequestAdmission,
         at_once=min(settings.web_requests_at_once, settings.database_pool_size),
         queue=settings.web_queue,
         wait=settings.web_wait_seconds,

@@ -9,17 +9,17 @@ import click
 from sqlalchemy import select
 
 from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.reading import Bundle, BundleInvalid, read_bundle
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
-from anyshot_platform.desk.bundles.service import export_competition, import_competition
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.home import HomeOption, services_of
+from anyshot_platform.organizers.bundles.service import export_competition, import_competition
 from anyshot_platform.sight.access import find_competition
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 
 
-def _read(source: str) -> Bundle:
+def _read(source: str) -> CompetitionFile:
     path = Path(source)
     try:
         return read_bundle(path) if path.exists() else read_ready_made(source)

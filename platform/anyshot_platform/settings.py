@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from anyshot_platform.kernel.budgets import Budget, changed
+from anyshot_platform.kernel.budgets import UsageBudget, changed
 
 
 class Given(BaseSettings):
@@ -224,7 +224,7 @@ class PlatformSettings(BaseSettings):
         return self
 
     @cached_property
-    def budgets(self) -> dict[str, Budget]:
+    def budgets(self) -> dict[str, UsageBudget]:
         """The table of budgets with this site's limits."""
         return changed(self.budget_limits)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from anyshot_platform.announcements.results import tell_result
-from anyshot_platform.desk.reports.announcing import announce_report
 from anyshot_platform.intake.following import tell_programs, weigh_inspection
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, ScoresChanged, SubmissionEnded
 from anyshot_platform.judging.shards import PartsJoiner
 from anyshot_platform.kernel.happenings import Subscribers
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.service import follow_scores
+from anyshot_platform.organizers.reports.announcing import announce_report
 
 
 def list_subscribers(storage: Storage) -> Subscribers:

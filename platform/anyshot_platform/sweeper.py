@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
-from anyshot_platform.desk.pools.organizing import pools_to_publish, publish_if_over
-from anyshot_platform.desk.rehearsals.playing import go_on, underway
 from anyshot_platform.judging.leases import lose
 from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
+from anyshot_platform.organizers.pools.organizing import pools_to_publish, publish_if_over
+from anyshot_platform.organizers.rehearsals.playing import go_on, underway
 from anyshot_platform.pools.images import fingerprint_old_pack, packs_without
 from anyshot_platform.queue.isolation import each, forget_old_troubles
 from anyshot_platform.queue.loops import Loop, forget_dead_processes, this_process

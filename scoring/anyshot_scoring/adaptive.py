@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.rankings import Entry, without_rounding
+from anyshot_scoring.rankings import RankedEntry, without_rounding
 from anyshot_scoring.undefined import Undefined
 
 FEWEST_TEAMS = 6
@@ -139,7 +139,7 @@ def on_step(score: float, step: float) -> float:
     return float(without_rounding(round(score / step) * step))
 
 
-def climb(own: Sequence[Entry], step: float) -> Entry | None:
+def climb(own: Sequence[RankedEntry], step: float) -> RankedEntry | None:
     """The submission that stands for a team on a Ladder: the last one that moved what is shown.
 
     For ranking rules under which a score does not depend on the other entries.

@@ -20,7 +20,7 @@ _DIGITS = 12  # far above the rounding of a mean, far below one query in a milli
 
 
 @dataclass(frozen=True)
-class Entry:
+class RankedEntry:
     """A submission with what its rule made of its runs; `submitted` grows with time (e.g. Unix seconds).
 
     `by_dataset` lacks the datasets that a run failed on, or has None there.
@@ -33,7 +33,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Rank:
     """An entry's place: rank 1 is the best; `value` is what was ranked by, lowest first."""
 
     key: str
@@ -41,7 +41,7 @@ class Standing:
     value: float
 
 
-def rank(entries: Sequence[Entry], rule: Rule | str) -> list[Standing]:
+def rank(entries: Sequence[RankedEntry], rule: Rule | str) -> list[Rank]:
     """Rank the entries, best first.
 
     Of equal values the earlier submission is better; with equal times too, they share the rank.
@@ -49,14 +49,14 @@ def rank(entries: Sequence[Entry], rule: Rule | str) -> list[Standing]:
     values = rank_values(entries, rule)
     keys = [(value, entry.submitted) for value, entry in zip(values, entries, strict=True)]
     order = sorted(range(len(entries)), key=lambda i: (*keys[i], entries[i].key))
-    standings: list[Standing] = []
+    standings: list[Rank] = []
     for place, i in enumerate(order):
         tied = place > 0 and keys[i] == keys[order[place - 1]]
-        standings.append(Standing(entries[i].key, standings[-1].rank if tied else place + 1, values[i]))
+        standings.append(Rank(entries[i].key, standings[-1].rank if tied else place + 1, values[i]))
     return standings
 
 
-def rank_values(entries: Sequence[Entry], rule: Rule | str) -> list[float]:
+def rank_values(entries: Sequence[RankedEntry], rule: Rule | str) -> list[float]:
     """What each entry is ranked by, lowest first, in the order of the entries."""
     if not entries:
         return []
@@ -68,12 +68,12 @@ def rank_values(entries: Sequence[Entry], rule: Rule | str) -> list[float]:
     return without_rounding(chosen.keys(scores, datasets)).tolist()
 
 
-def value_beside(entry: Entry, ranked: Sequence[Entry], rule: Rule | str) -> float:
+def value_beside(entry: RankedEntry, ranked: Sequence[RankedEntry], rule: Rule | str) -> float:
     """What an entry out of the ranking would be ranked by, if it were among the ranked ones."""
     return rank_values([*ranked, entry], rule)[-1]
 
 
-def choose_entry(own: Sequence[Entry], choice: Choice, rule: Rule | str) -> Entry | None:
+def choose_entry(own: Sequence[RankedEntry], choice: Choice, rule: Rule | str) -> RankedEntry | None:
     """The entry that stands for a team: its last, or the first that the rule ranks among its own."""
     if choice == "last":
         return max(own, key=lambda entry: (entry.submitted, entry.key), default=None)

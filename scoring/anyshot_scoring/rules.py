@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Run:
+class SeededRun:
     """A seeded run: its mean over all tasks and on each dataset, with half widths of intervals (None: undefined).
 
     A dataset that the run failed on is missing, or None.
@@ -84,7 +84,7 @@ class Rule(ABC):
         """
         return (self.join if self.forgives_datasets else self.join.known)(datasets, axis=-3)
 
-    def result(self, runs: Sequence[Run]) -> Result:
+    def result(self, runs: Sequence[SeededRun]) -> Result:
         """What an entry with these runs has; raises `NothingToRank` for no run and for a run without a score."""
         own = [self._of([run])[0] for run in runs]
         score, by_dataset = self._of(runs)
@@ -97,15 +97,15 @@ class Rule(ABC):
             self.counting(runs, by_dataset),
         )
 
-    def counting(self, runs: Sequence[Run], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
+    def counting(self, runs: Sequence[SeededRun], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
         """Of each run, whether the score or the rank is made of it."""
         return self.join.counting([run.score for run in runs])
 
-    def half_width(self, shown: Run, by_dataset: Mapping[str, float]) -> float | None:
+    def half_width(self, shown: SeededRun, by_dataset: Mapping[str, float]) -> float | None:
         """The half width that is shown beside the score: that of the run that stands for it."""
         return shown.half_width
 
-    def _of(self, runs: Sequence[Run]) -> tuple[float, dict[str, float]]:
+    def _of(self, runs: Sequence[SeededRun]) -> tuple[float, dict[str, float]]:
         scores = np.array([run.score for run in runs], dtype=np.float64)
         if not runs or not np.isfinite(scores).all():
             raise NothingToRank(f"Runs without a score cannot be ranked: {scores.tolist()}.")
@@ -125,7 +125,7 @@ class Rule(ABC):
         return "" if runs == 1 else f"the {self.join.noun} of {runs} runs"
 
 
-def values_on(runs: Sequence[Run], dataset: str) -> list[float]:
+def values_on(runs: Sequence[SeededRun], dataset: str) -> list[float]:
     """What each run has on a dataset; NaN where it has none."""
     found = (run.by_dataset.get(dataset) for run in runs)
     return [math.nan if value is None else float(value) for value in found]
@@ -171,7 +171,7 @@ class ByDatasetRanks(Rule):
         ranks = np.asarray(rankdata(np.where(failed, np.inf, -datasets), axis=-1), dtype=np.float64)
         return np.where(failed, datasets.shape[-1], ranks).mean(axis=-2)
 
-    def counting(self, runs: Sequence[Run], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
+    def counting(self, runs: Sequence[SeededRun], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
         """A run counts where it is part of the score on some dataset."""
         on_each = [self.join.counting(values_on(runs, name)) for name in by_dataset]
         return tuple(any(counts) for counts in zip(*on_each, strict=True)) if on_each else (True,) * len(runs)
@@ -202,10 +202,10 @@ class ByWorstDataset(Rule):
             raise NothingToRank("The score on the worst dataset needs the scores on each dataset.")
         return datasets.min(axis=-2)
 
-    def counting(self, runs: Sequence[Run], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
+    def counting(self, runs: Sequence[SeededRun], by_dataset: Mapping[str, float]) -> tuple[bool, ...]:
         return self.join.counting(values_on(runs, _worst(by_dataset)))
 
-    def half_width(self, shown: Run, by_dataset: Mapping[str, float]) -> float | None:
+    def half_width(self, shown: SeededRun, by_dataset: Mapping[str, float]) -> float | None:
         return shown.half_widths.get(_worst(by_dataset))
 
     def words(self, runs: int | None = None) -> str:

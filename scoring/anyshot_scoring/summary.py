@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anyshot_scoring.errors import IncompleteRun, ScoringError
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.rules import Run
+from anyshot_scoring.rules import SeededRun
 from anyshot_scoring.table import METRICS, TaskTable
 
 
@@ -51,9 +51,9 @@ class RunSummary:
             for name, value in vars(self).items()
         }
 
-    def as_run(self) -> Run:
+    def as_run(self) -> SeededRun:
         """What a ranking rule looks at."""
-        return Run(
+        return SeededRun(
             self.mean,
             {str(group.key): group.mean for group in self.by_dataset},
             self.half_width,

@@ -24,7 +24,7 @@ from anyshot_core.data.part import write_part
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import Range, WithinDomain
 from anyshot_core.taskserver.job import Hooks
-from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out
 from anyshot_starting_kit.dryrun.parts import shown_packs
 from anyshot_starting_kit.dryrun.publicdata import NoData, PublicData, find_public_data
 from tests.analysis.test_experiment_checks import own
@@ -195,9 +195,9 @@ def test_an_interrupted_experiment_goes_on(
     demo_packs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What there is is written, with the words how to go on; a results file that is broken is done again."""
-    real, calls = carry_out, list[Plan]()
+    real, calls = carry_out, list[DryRunPlan]()
 
-    def interrupted(plan: Plan, hooks: Hooks) -> DryRun:
+    def interrupted(plan: DryRunPlan, hooks: Hooks) -> DryRun:
         calls.append(plan)
         if len(calls) == 4:
             raise KeyboardInterrupt

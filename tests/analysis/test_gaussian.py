@@ -12,7 +12,7 @@ from torch.func import grad
 
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark
 from anyshot_analysis.episodes import draw_episodes
-from anyshot_analysis.equivalence import Equivalence, Verdict, compare_paired
+from anyshot_analysis.equivalence import Equivalence, EquivalenceVerdict, compare_paired
 from anyshot_analysis.gaussian.head import train_head
 from anyshot_analysis.gaussian.maml import (
     MamlSettings,
@@ -46,13 +46,17 @@ def verdict_of(first: np.ndarray, second: np.ndarray) -> Equivalence:
 def test_verdicts_follow_the_two_one_sided_tests() -> None:
     rng = np.random.default_rng(0)
     base = rng.random(2000)
-    assert verdict_of(base, base + 0.02 + 0.01 * rng.normal(size=2000)).verdict is Verdict.DIFFERENT
+    assert (
+        verdict_of(base, base + 0.02 + 0.01 * rng.normal(size=2000)).verdict is EquivalenceVerdict.DIFFERENT
+    )
     tiny = verdict_of(base, base + 0.002 + 0.01 * rng.normal(size=2000))
-    assert tiny.verdict is Verdict.EQUIVALENT
+    assert tiny.verdict is EquivalenceVerdict.EQUIVALENT
     assert tiny.difference_p < 1e-6
-    assert verdict_of(base[:20], base[:20] + 0.1 * rng.normal(size=20)).verdict is Verdict.UNDECIDED
-    assert verdict_of(base, base).verdict is Verdict.EQUIVALENT
-    assert verdict_of(base, base + 0.5).verdict is Verdict.DIFFERENT
+    assert (
+        verdict_of(base[:20], base[:20] + 0.1 * rng.normal(size=20)).verdict is EquivalenceVerdict.UNDECIDED
+    )
+    assert verdict_of(base, base).verdict is EquivalenceVerdict.EQUIVALENT
+    assert verdict_of(base, base + 0.5).verdict is EquivalenceVerdict.DIFFERENT
     assert isinstance(compare_paired([0.1], [0.2]), Undefined)
     with pytest.raises(ValueError, match="one length"):
         compare_paired([0.1, 0.2], [0.2])
@@ -72,7 +76,7 @@ def test_p_values_equal_scipy() -> None:
 def test_the_false_alarm_rate_of_equivalence_is_held() -> None:
     rng = np.random.default_rng(2)
     gaps = 0.01 + 0.05 * rng.normal(size=(1500, 60))  # truly at the margin: equivalence is false
-    alarms = [verdict_of(g, np.zeros(60)).verdict is Verdict.EQUIVALENT for g in gaps]
+    alarms = [verdict_of(g, np.zeros(60)).verdict is EquivalenceVerdict.EQUIVALENT for g in gaps]
     assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1500)
 
 

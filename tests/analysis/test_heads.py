@@ -29,13 +29,13 @@ from anyshot_analysis.heads import (
 from anyshot_analysis.heads.baseline import NotConverged
 from anyshot_analysis.heads.linear import softmax
 from anyshot_analysis.heads.metaoptnet import onto_simplex
-from anyshot_analysis.heads.problem import BadProblem, Problem
+from anyshot_analysis.heads.problem import BadProblem, FittingProblem
 from tests.analysis.worlds import make_features
 
 TASKS, SPLITS = 3, 4
 
 
-def make_problem() -> tuple[Problem, np.ndarray]:
+def make_problem() -> tuple[FittingProblem, np.ndarray]:
     """Three 4-way tasks in 30 dimensions, and image weights 0, 1 or 2 that keep every class."""
     features = make_features(width=30)
     problem = problem_of(features.values, draw_episodes(features, 4, 4, 5, TASKS, seed=1))
@@ -119,7 +119,7 @@ def test_compact_coordinates_and_repeated_images_change_nothing(name: str) -> No
     np.testing.assert_allclose(small.scores(compact(problem).queries), full, atol=2e-4)
     twice = np.ones((TASKS, 1, 16))
     twice[:, :, 2] = 2
-    repeated = Problem(
+    repeated = FittingProblem(
         np.concatenate([problem.support, problem.support[:, 2:3]], axis=1),
         np.concatenate([problem.labels, problem.labels[:, 2:3]], axis=1),
         problem.queries,
@@ -142,9 +142,9 @@ def test_projection_onto_the_simplex_is_the_nearest_point() -> None:
 def test_bad_problems_and_impatience_are_refused() -> None:
     problem, weights = make_problem()
     with pytest.raises(BadProblem, match="labels lie outside"):
-        Problem(problem.support, problem.labels + 1, problem.queries, 4)
+        FittingProblem(problem.support, problem.labels + 1, problem.queries, 4)
     with pytest.raises(BadProblem, match="do not fit"):
-        Problem(problem.support, problem.labels[:, :3], problem.queries, 4)
+        FittingProblem(problem.support, problem.labels[:, :3], problem.queries, 4)
     for head in (Baseline(steps=2), MetaOptNetSVM(steps=2, strength=10)):
         with pytest.raises(NotConverged):
             head.fit(problem, weights)

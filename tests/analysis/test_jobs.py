@@ -17,7 +17,7 @@ from anyshot_analysis.cli import analyse
 from anyshot_analysis.features import extract_pack
 from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
 from anyshot_analysis.jobs.registry import read_parameters
-from anyshot_analysis.pages import Listing, Report, write_report
+from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.data.pack import Pack, pack_dataset
 from anyshot_core.demo_data import make_demo_data
@@ -160,8 +160,8 @@ def test_a_verdict_and_a_ranking_say_what_the_tables_hold(
 def test_a_page_says_its_title_once_and_a_reason_once_below_its_table(tmp_path: Path) -> None:
     """Two reasons in three cells are two sentences, and marks tie cells to them."""
     one, two = Undefined("no variance"), Undefined("one task")
-    table = Listing("Found", ("a", "b"), [[one, 1.0], [one, 2], [two, "x"]])
-    write_report(Report("plan", "How large", "A finding.", "tasks", listings=[table]), tmp_path)
+    table = PageTable("Found", ("a", "b"), [[one, 1.0], [one, 2], [two, "x"]])
+    write_report(ReportPage("plan", "How large", "A finding.", "tasks", listings=[table]), tmp_path)
     page = (tmp_path / "page.html").read_text()
     assert page.count(">How large<") == 2  # the window's title and the heading
     assert page.count("no variance") == 1 and page.count("one task") == 1

@@ -10,13 +10,13 @@ from sklearn.neighbors import NearestCentroid
 
 from anyshot_analysis.episodes import draw_episodes
 from anyshot_analysis.heads import Baseline, ProtoNet, compact, problem_of
-from anyshot_analysis.heads.problem import Problem
+from anyshot_analysis.heads.problem import FittingProblem
 from anyshot_analysis.task_level.baseline_cv import baseline_cv, choose_strengths
 from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select, spearman
 from anyshot_analysis.task_level.estimate import estimate, estimate_any, oracle
 from anyshot_analysis.task_level.splits import (
     EVALUATORS,
-    Plan,
+    SplitPlan,
     bootstrap,
     hold_out,
     k_fold,
@@ -30,8 +30,8 @@ from tests.analysis.worlds import make_features
 LABELS = np.array([0, 0, 1, 1, 1, 0, 2, 2, 2, 2])
 
 
-def plan_of(found: Plan | Undefined) -> Plan:
-    assert isinstance(found, Plan)
+def plan_of(found: SplitPlan | Undefined) -> SplitPlan:
+    assert isinstance(found, SplitPlan)
     return found
 
 
@@ -70,7 +70,7 @@ def fit_centroid(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return NearestCentroid().fit(x, y).predict(z)
 
 
-def make_problem(shots: int = 4, tasks: int = 6, noise: float = 2.0) -> tuple[Problem, np.ndarray]:
+def make_problem(shots: int = 4, tasks: int = 6, noise: float = 2.0) -> tuple[FittingProblem, np.ndarray]:
     features = make_features(noise=noise)
     episodes = draw_episodes(features, 3, shots, 12, tasks, seed=8)
     return compact(problem_of(features.values, episodes)), np.repeat(np.arange(3), 12)
@@ -99,7 +99,7 @@ def test_mixed_support_sizes_keep_undefined_tasks_apart() -> None:
     problem, _ = make_problem(shots=2, tasks=2)
     labels = problem.labels.copy()
     labels[1] = [0, 0, 0, 1, 1, 2]
-    mixed = Problem(problem.support, labels, problem.queries, 3)
+    mixed = FittingProblem(problem.support, labels, problem.queries, 3)
     found = estimate(ProtoNet(), mixed, "k-fold")
     assert not isinstance(found[0], Undefined)
     assert isinstance(found[1], Undefined)

@@ -54,7 +54,7 @@ HOMES = {
         "platform/anyshot_platform/intake/withdrawing.py",
         "platform/anyshot_platform/intake/handing_in.py",
         "platform/anyshot_platform/baselines/gates.py",
-        "platform/anyshot_platform/desk/phases/finals.py",
+        "platform/anyshot_platform/organizers/phases/finals.py",
     },
     "Queue": {
         "platform/anyshot_platform/submissions/quota.py",

@@ -34,8 +34,8 @@ MAY_READ_FAULTS = {
     "sight/faults.py",
     "events/watching.py",  # sees that a text changed, sends none
     "judging/results.py",  # writes what a worker tells
-    "desk/phases/side_by_side.py",  # organizers compare versions
-    "desk/reports/announcing.py",  # runs of reports, told to the organizers who asked for them
+    "organizers/phases/side_by_side.py",  # organizers compare versions
+    "organizers/reports/announcing.py",  # runs of reports, told to the organizers who asked for them
     "site/reports/api.py",
     "site/submissions/results.py",
 }

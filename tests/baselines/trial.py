@@ -17,7 +17,7 @@ from anyshot_core.protocols import Range
 from anyshot_core.taskserver.job import Hooks
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit import api
-from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 from tests.services.material import TEST, TRAIN
 
@@ -71,7 +71,7 @@ def try_baseline(
     taken = Arm(changes=changes or {}).changes_of(baseline, settings)
     pack_baseline(baseline, bundle, settings, taken, files)
     data = PublicData(tuple(packs[n] for n in TRAIN), tuple(packs[n] for n in TEST), generated=True)
-    plan = Plan(
+    plan = DryRunPlan(
         bundle=bundle,
         data=data,
         tasks=tasks,

@@ -23,8 +23,8 @@ from anyshot_platform.services import Services
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Site as WorkerSite
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import WorkerClient
-from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import Sandboxes
 from anyshot_worker.workspace import Workspace
 from tests.contract.recording import Recorder
@@ -70,7 +70,7 @@ class RealWorker:
     """A worker as its process is put together, its requests handed to the platform's application."""
 
     site: WorkerSite
-    desk: Desk
+    desk: RunClaimer
     wire: Wire
     announced: WorkerInfo
 
@@ -136,7 +136,7 @@ class Stage:
         workspace = Workspace(self.folder / name, 1 << 30, client)
         site = WorkerSite(name, client, workspace, self.sandboxes, threading.Event())
         said = announce(name, "cpu", self.sandboxes)
-        return RealWorker(site, Desk(site, said, slots=1, poll_seconds=60), wire, said)
+        return RealWorker(site, RunClaimer(site, said, slots=1, poll_seconds=60), wire, said)
 
     def baseline(self, name: str) -> bytes:
         """A baseline's zip."""

@@ -12,7 +12,7 @@ import pytest
 from anyshot_core.wire.jobs import Evaluate, JobKind, LogPolicy
 from anyshot_platform.baselines import gates
 from anyshot_platform.database import now
-from anyshot_platform.desk.reports.catalogue import KINDS as REPORTS
+from anyshot_platform.organizers.reports.catalogue import KINDS as REPORTS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.submissions.states import SubmissionKind

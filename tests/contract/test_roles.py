@@ -9,8 +9,8 @@ import pytest
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.wire.jobs import LogPolicy
-from anyshot_platform.desk.phases.leaks import leaks
 from anyshot_platform.judging import releases
+from anyshot_platform.organizers.phases.leaks import leaks
 from anyshot_platform.phases.models import Phase
 from tests.contract.stage import PROTOCOL, Stage
 from tests.contract.test_jobs import submit

@@ -11,7 +11,7 @@ import pytest
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, Range
-from anyshot_core.taskserver.job import Hooks, Job, LogLine, Outcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget
@@ -101,7 +101,7 @@ class Runs:
         files: dict[str, str] | None = None,
         isolated: bool = False,
         **changes: object,
-    ) -> Outcome:
+    ) -> JobOutcome:
         """Serve the job with this model.py; `changes` are fields of the job."""
         job = replace(self.job, bundle=self.bundle(model, files), **changes)
         hooks = Hooks(self.progress.append, self.lines.append, lambda: self.cancelled())

@@ -14,7 +14,7 @@ import pytest
 
 from anyshot_platform.app import make_services
 from anyshot_platform.demo.data import DemoData
-from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.server import (
     Sandbox,
     Server,
@@ -53,7 +53,7 @@ class Site:
     """A running server with an open competition, and how to give it workers."""
 
     server: Server
-    stage: Stage
+    stage: DemoCompetition
     settings: PlatformSettings
     worker_environment: dict[str, str]
 

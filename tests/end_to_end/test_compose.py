@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from anyshot_core.client import Client
-from anyshot_platform.demo.organizer import Stage
+from anyshot_platform.demo.organizer import DemoCompetition
 from anyshot_platform.demo.participants import ENDED, Entrant, Participant, entering
 from releasing import hashes
 from tests.services.processes import find_program, free_port, wait_until
@@ -155,7 +155,7 @@ def test_one_submission_goes_through_the_composed_site_to_the_leaderboard(
     compose: Compose, tmp_path: Path
 ) -> None:
     printed = compose("exec", "-T", "web", "/opt/anyshot/bin/python3", "-", given=STAGE)
-    stage = Stage(*read_line(printed))
+    stage = DemoCompetition(*read_line(printed))
     token = compose("exec", "-T", "web", "anyshot", "admin", "worker-token", "cpu-1").split()[-1]
     compose("--profile", "cpu", "up", "-d", "--build", more={"ANYSHOT_WORKER_TOKEN": token})
     bundle = Path(shutil.make_archive(str(tmp_path / "random"), "zip", ROOT / "baselines" / "random"))

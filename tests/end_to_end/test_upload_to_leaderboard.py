@@ -14,7 +14,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.participants import Entrant, Participant, entering, follow
 from anyshot_platform.demo.server import Server, make_settings, serving
 from anyshot_platform.migration import migrate
@@ -31,7 +31,7 @@ def entrant(name: str, baseline: str, folder: Path) -> Entrant:
     return Entrant(name, baseline, zip_folder(BASELINES / baseline, folder / f"{baseline}.zip"))
 
 
-def rows_on_the_page(browser: Chrome, server: Server, stage: Stage) -> list[str]:
+def rows_on_the_page(browser: Chrome, server: Server, stage: DemoCompetition) -> list[str]:
     browser.get(f"{server.address}/competitions/{stage.competition}/leaderboard")
     texts = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "table tbody tr")]
     return [text.replace("\N{MINUS SIGN}", "-") for text in texts if text]  # tables behind charts are folded

@@ -12,7 +12,7 @@ from selenium.webdriver.common.by import By
 
 from anyshot_platform.accounts.service import begin_session
 from anyshot_platform.app import make_services
-from anyshot_platform.demo.organizer import Stage
+from anyshot_platform.demo.organizer import DemoCompetition
 from anyshot_platform.demo.participants import Entrant, entering
 from anyshot_platform.demo.server import Server
 from anyshot_platform.settings import PlatformSettings
@@ -87,7 +87,13 @@ def sign_in(browser: Chrome, settings: PlatformSettings, name: str) -> None:
 
 
 def watch_and_cancel(
-    browser: Chrome, server: Server, settings: PlatformSettings, stage: Stage, bundle: Path, *, lines: int
+    browser: Chrome,
+    server: Server,
+    settings: PlatformSettings,
+    stage: DemoCompetition,
+    bundle: Path,
+    *,
+    lines: int,
 ) -> Watched:
     """Submit the talker twice as two participants; watch the first, cancel it, and wait until the second one starts."""
     entrants = [Entrant(name, "talks", bundle) for name in ("first", "second")]

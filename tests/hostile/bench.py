@@ -23,7 +23,7 @@ from anyshot_core.demo_data import make_demo_data
 from anyshot_core.protocols.any_way_any_shot import AnyWayAnyShot
 from anyshot_core.protocols.task import Range
 from anyshot_core.taskserver.channel import Channel
-from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, LogLine, Outcome, OutputCaps
+from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, LogLine, JobOutcome, OutputCaps
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_worker.sandbox import OpenBox, Sandboxes
@@ -49,7 +49,7 @@ class Data:
 class Seen:
     """What came of an evaluation, for the assertions."""
 
-    outcome: Outcome
+    outcome: JobOutcome
     seconds: float  # without the start of the sandbox
     log: list[LogLine] = field(default_factory=list)
     left_behind: tuple[str, ...] = ()
@@ -220,6 +220,6 @@ def _rename(dataset: Path, canary: str) -> None:
         writer.writerows(rows)
 
 
-def answers(outcome: Outcome) -> list[np.ndarray]:
+def answers(outcome: JobOutcome) -> list[np.ndarray]:
     """The predictions of a run, task by task."""
     return [result.predictions for result in outcome.results]

@@ -11,7 +11,7 @@ import pytest
 
 from anyshot_core.client import Client
 from anyshot_platform.app import create_app, make_services
-from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.server import make_settings, serving
 from anyshot_platform.migration import migrate
 from tests.end_to_end.site import ready_sandbox, small_data
@@ -44,7 +44,7 @@ def anyshot(kit: Empty, *words: str) -> str:
     return done.stdout
 
 
-def set_up(folder: Path, packs: dict[str, Path]) -> tuple[Any, Stage]:
+def set_up(folder: Path, packs: dict[str, Path]) -> tuple[Any, DemoCompetition]:
     settings = make_settings(folder, None, None)
     services = make_services(settings)
     migrate(services.database)

@@ -14,7 +14,7 @@ from anyshot_scoring.adaptive import (
     owed_to_repetition,
 )
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.rankings import Entry
+from anyshot_scoring.rankings import RankedEntry
 from anyshot_scoring.undefined import Undefined
 
 
@@ -108,8 +108,8 @@ def test_a_truly_better_submission_climbs_the_ladder() -> None:
 
 def test_what_stands_on_a_ladder_is_the_last_that_moved_it():
     scores = [0.512, 0.549, 0.1, 0.5501, 0.573, 0.601, 0.599]
-    own = [Entry(str(i), float(i), score) for i, score in enumerate(scores)]
+    own = [RankedEntry(str(i), float(i), score) for i, score in enumerate(scores)]
     stands = [climb(own[: i + 1], 0.05) for i in range(len(own))]
     assert [one.key for one in stands if one] == ["0", "0", "0", "3", "3", "5", "5"]
     assert climb([], 0.05) is None
-    assert climb([Entry("b", 1.0, 0.6), Entry("a", 0.0, 0.6)], 0.05) == Entry("a", 0.0, 0.6)
+    assert climb([RankedEntry("b", 1.0, 0.6), RankedEntry("a", 0.0, 0.6)], 0.05) == RankedEntry("a", 0.0, 0.6)

@@ -12,24 +12,24 @@ from hypothesis import strategies as st
 
 from anyshot_scoring.errors import NothingToRank
 from anyshot_scoring.joins import JOINS
-from anyshot_scoring.rankings import Entry, rank
-from anyshot_scoring.rules import RULES, Run, find_rule
+from anyshot_scoring.rankings import RankedEntry, rank
+from anyshot_scoring.rules import RULES, SeededRun, find_rule
 from tests.scoring.known_rules import KNOWN, TABLE
 
 
-def runs_of(team: str) -> list[Run]:
+def runs_of(team: str) -> list[SeededRun]:
     return [
-        Run(mean, {"X": x, "Y": y}, half_width=mean / 10, half_widths={"X": x / 10, "Y": y / 10})
+        SeededRun(mean, {"X": x, "Y": y}, half_width=mean / 10, half_widths={"X": x / 10, "Y": y / 10})
         for mean, x, y in TABLE[team]
     ]
 
 
-def enter(rule: str, key: str, submitted: float, runs: list[Run]) -> Entry:
+def enter(rule: str, key: str, submitted: float, runs: list[SeededRun]) -> RankedEntry:
     result = find_rule(rule).result(runs)
-    return Entry(key, submitted, result.score, result.by_dataset)
+    return RankedEntry(key, submitted, result.score, result.by_dataset)
 
 
-def board(rule: str) -> list[Entry]:
+def board(rule: str) -> list[RankedEntry]:
     return [enter(rule, team, time, runs_of(team)) for time, team in enumerate(TABLE)]
 
 
@@ -95,8 +95,8 @@ def test_which_runs_count_and_which_one_stands_for_the_entry(
     [("dataset_ranks_worst", 2.5), ("dataset_ranks_mean", 2.5), ("dataset_ranks_median", 3.0)],
 )
 def test_a_run_that_failed_on_a_dataset_has_the_worst_rank_there(rule: str, value: float) -> None:
-    failed = [*runs_of("bob")[:2], Run(0.9, {"X": 0.99, "Y": None})]
-    last = [Run(0.0, {"X": 0.0, "Y": 0.0})]
+    failed = [*runs_of("bob")[:2], SeededRun(0.9, {"X": 0.99, "Y": None})]
+    last = [SeededRun(0.0, {"X": 0.0, "Y": 0.0})]
     entries = [enter(rule, "bob", 0, failed), *board(rule)[::2], enter(rule, "last", 9, last)]
     assert {s.key: s.value for s in rank(entries, rule)}["bob"] == value
 
@@ -104,24 +104,24 @@ def test_a_run_that_failed_on_a_dataset_has_the_worst_rank_there(rule: str, valu
 def test_all_that_fail_on_a_dataset_have_the_worst_rank_there_and_ties_share_theirs() -> None:
     rule = "dataset_ranks_worst"
     scores = {"a": 0.5, "b": None, "c": None}
-    entries = [enter(rule, key, 0, [Run(0.0, {"X": score})]) for key, score in scores.items()]
+    entries = [enter(rule, key, 0, [SeededRun(0.0, {"X": score})]) for key, score in scores.items()]
     assert {s.key: s.value for s in rank(entries, rule)} == {"a": 1, "b": 3, "c": 3}
-    tied = [enter(rule, key, 0, [Run(0.0, {"X": 0.5})]) for key in "ab"]
+    tied = [enter(rule, key, 0, [SeededRun(0.0, {"X": 0.5})]) for key in "ab"]
     assert [s.value for s in rank(tied, rule)] == [1.5, 1.5]
-    nowhere = [enter(rule, key, 0, [Run(0.0, {"X": None})]) for key in "ab"]
+    nowhere = [enter(rule, key, 0, [SeededRun(0.0, {"X": None})]) for key in "ab"]
     assert [s.value for s in rank(nowhere, rule)] == [2, 2]
 
 
 def test_a_dataset_of_which_a_run_has_no_tasks_is_no_failure_where_none_is_forgiven() -> None:
-    runs = [Run(0.5, {"X": 0.4, "Y": 0.6}), Run(0.7, {"X": 0.7})]
+    runs = [SeededRun(0.5, {"X": 0.4, "Y": 0.6}), SeededRun(0.7, {"X": 0.7})]
     assert find_rule("worst_dataset").result(runs).by_dataset == pytest.approx({"X": 0.55, "Y": 0.6})
     assert find_rule("dataset_ranks_worst").result(runs).by_dataset == {"X": 0.4}
     with pytest.raises(NothingToRank, match="scores on each dataset"):
-        find_rule("worst_dataset").result([Run(0.5)])
+        find_rule("worst_dataset").result([SeededRun(0.5)])
 
 
-@pytest.mark.parametrize("runs", [[], [Run(0.5), Run(math.nan)], [Run(math.inf)]])
-def test_runs_without_a_score_cannot_be_ranked(runs: list[Run]) -> None:
+@pytest.mark.parametrize("runs", [[], [SeededRun(0.5), SeededRun(math.nan)], [SeededRun(math.inf)]])
+def test_runs_without_a_score_cannot_be_ranked(runs: list[SeededRun]) -> None:
     with pytest.raises(NothingToRank, match="without a score"):
         find_rule("worst_run").result(runs)
 

@@ -29,9 +29,9 @@ from anyshot_core.wire.messages import ErrorKind, ErrorReport, ImagesHeader
 from anyshot_platform.workers.tokens import create_worker_token
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Site as WorkerSite
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import WorkerClient
-from anyshot_worker.desk import Desk
-from anyshot_worker.sandbox import Box, BoxSpec, ImageInfo, Sandboxes, SandboxSettings, Usage
+from anyshot_worker.sandbox import Box, BoxSpec, BoxUsage, ImageInfo, Sandboxes, SandboxSettings
 from anyshot_worker.sandbox.trusted import TrustedBackend
 from anyshot_worker.workspace import Workspace
 from tests.contract.stage import RealWorker, Wire
@@ -124,8 +124,8 @@ class KnownBox(PuppetChannel):
     def alive(self) -> bool:
         return not self.killed
 
-    def usage(self) -> Usage:
-        return Usage()
+    def usage(self) -> BoxUsage:
+        return BoxUsage()
 
     def when_closed(self, listener: Callable[[], object]) -> None:
         self._listeners.append(listener)
@@ -177,7 +177,7 @@ def make_worker(site: Site, folder: Path, answers: Callable[[Scored], Answers]) 
     workspace = Workspace(folder / "work", 1 << 32, client)
     place = WorkerSite("known", client, workspace, sandboxes, threading.Event())
     said = announce("known", "cpu", sandboxes)
-    return RealWorker(place, Desk(place, said, slots=1, poll_seconds=60), wire, said)
+    return RealWorker(place, RunClaimer(place, said, slots=1, poll_seconds=60), wire, said)
 
 
 def write_coloured_pack(folder: Path, name: str, classes: int, images: int, salt: int) -> Path:

@@ -20,8 +20,8 @@ from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
 from anyshot_worker.attempt import Attempt, Site
 from anyshot_worker.carry_out import carry_out
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import WorkerClient
-from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import Sandboxes, SandboxSettings
 from anyshot_worker.scoring import score_and_keep
 from anyshot_worker.workspace import Workspace
@@ -211,10 +211,12 @@ def test_nothing_is_left_behind(stage: Stage) -> None:
 
 def test_a_desk_works_until_nothing_is_left(stage: Stage) -> None:
     stage.platform.queue += [stage.assignment(stage.baseline("random")) for _ in range(2)]
-    desk = Desk(stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60)
-    desk.work()
+    claimer = RunClaimer(
+        stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60
+    )
+    claimer.work()
     assert not stage.platform.failed
-    assert len(stage.platform.completed) == 2 and desk.idle
+    assert len(stage.platform.completed) == 2 and claimer.idle
 
 
 def test_a_desk_claims_nothing_while_the_sandbox_cannot_be_used(
@@ -222,10 +224,12 @@ def test_a_desk_claims_nothing_while_the_sandbox_cannot_be_used(
 ) -> None:
     """A claim would fail at once, and three of those give the run up."""
     stage.platform.queue.append(stage.assignment(stage.baseline("random")))
-    desk = Desk(stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60)
+    claimer = RunClaimer(
+        stage.site, announce("tester", "cpu", stage.site.sandboxes), slots=1, poll_seconds=60
+    )
     monkeypatch.setattr(stage.site.sandboxes, "usable", lambda: False)
-    desk.work()
+    claimer.work()
     assert len(stage.platform.queue) == 1
     monkeypatch.undo()
-    desk.work()
+    claimer.work()
     assert not stage.platform.queue and len(stage.platform.completed) == 1

@@ -30,10 +30,10 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
     assignment = attempt.assignment
     name = assignment.parameters.analysis
     parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis"})
-    attempt.say(Stage.PREPARING, f"Fetching what the report {name!r} is about")
+    attempt.report_stage(Stage.PREPARING, f"Fetching what the report {name!r} is about")
     with attempt.step("prepare"):
         inputs = _gather(attempt)
-    attempt.say(Stage.SCORING, f"Computing the report {name!r}")
+    attempt.report_stage(Stage.SCORING, f"Computing the report {name!r}")
     target = attempt.folder / "report"
     target.mkdir()
 
@@ -47,8 +47,8 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
         except (jobs.BadAnalysis, ScoringError, ProtocolError, DataError) as error:
             raise BadAssignment(Verdict.BAD_SETTINGS, str(error)) from error
     for path in sorted(target.iterdir()):
-        attempt.keep(path.name, path)
-    attempt.keep("log.txt", attempt.log.close())
+        attempt.upload(path.name, path)
+    attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=assignment.epoch,
         summary=ReportSummary.model_validate(summary),

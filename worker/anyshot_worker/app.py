@@ -7,12 +7,12 @@ from typing import Any
 from celery import Celery
 
 from anyshot_core.wire.worker_api import CELERY_TASK, QUEUE_PREFIX
-from anyshot_worker.desk import Desk
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.settings import WorkerSettings
 
 
-def make_app(settings: WorkerSettings, desk: Desk) -> Celery:
-    """A Celery application with the one task `anyshot.ring`, bound to this worker's desk."""
+def make_app(settings: WorkerSettings, claimer: RunClaimer) -> Celery:
+    """A Celery application with the one task `anyshot.ring`, bound to this worker's claimer."""
     app = Celery("anyshot_worker", broker=settings.broker_url)
     app.conf.update(
         task_ignore_result=True,
@@ -34,7 +34,7 @@ def make_app(settings: WorkerSettings, desk: Desk) -> Celery:
     def ring(run_id: str) -> None:
         """Somebody says that there may be work; the argument only tells for the log which run it was."""
         del run_id
-        desk.work()
+        claimer.work()
 
     return app
 

@@ -75,12 +75,12 @@ class Attempt(Generic[J]):
         if self.lease.stop_reason is not None:
             raise Stopped
 
-    def say(self, stage: Stage, text: str) -> None:
+    def report_stage(self, stage: Stage, text: str) -> None:
         """A line of the platform in the run's log, and the stage in the next heartbeat."""
         self.lease.report(Progress(stage=stage, message=text))
         self.log.add(LogLine("platform", stage, text))
 
-    def keep(self, name: str, path: Path) -> None:
+    def upload(self, name: str, path: Path) -> None:
         """Upload an artifact and remember it."""
         with self.step("upload"):
             reference = self.site.client.upload(self.assignment.run_id, self.assignment.epoch, name, path)

@@ -6,7 +6,7 @@ import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_core.taskserver.job import Hooks, Job, Outcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -33,7 +33,7 @@ SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial ru
 
 def evaluate(attempt: Attempt[Tested]) -> Complete:
     """Everything from the claim to the message that completes the run."""
-    attempt.say(Stage.PREPARING, "Fetching the submission and the datasets")
+    attempt.report_stage(Stage.PREPARING, "Fetching the submission and the datasets")
     with attempt.step("prepare"):
         materials = gather_materials(attempt.assignment, attempt.site.workspace)
     found = _inspect(attempt, materials)
@@ -44,7 +44,7 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
         attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": len(outcome.results)}))
         raise Failed(outcome.failure)
     summary = _score(attempt, materials, tasks, outcome)
-    attempt.keep("log.txt", attempt.log.close())
+    attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=attempt.assignment.epoch,
         summary=summary,
@@ -60,7 +60,7 @@ def _inspect(attempt: Attempt[Tested], materials: Materials) -> Evidence:
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 
 
-def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Outcome:
+def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> JobOutcome:
     job = _job(attempt, materials, tasks)
     opened: list[OpenBox] = []
     training_peaks: list[int] = []  # one value, once meta-training is over
@@ -149,7 +149,7 @@ def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
     )
 
 
-def _note(attempt: Attempt[Tested], materials: Materials, outcome: Outcome, opened: list[OpenBox]) -> None:
+def _note(attempt: Attempt[Tested], materials: Materials, outcome: JobOutcome, opened: list[OpenBox]) -> None:
     """Usage and provenance, whatever the outcome."""
     used = [box.usage() for box in opened]
     for name, seconds in outcome.time.platform.items():
@@ -175,7 +175,9 @@ def _note(attempt: Attempt[Tested], materials: Materials, outcome: Outcome, open
     )
 
 
-def _score(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks, outcome: Outcome) -> RunSummary:
+def _score(
+    attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks, outcome: JobOutcome
+) -> RunSummary:
     assignment = attempt.assignment
     packs = list(materials.test_pool)
     names = [ref.name for ref in assignment.meta_test]
@@ -183,11 +185,11 @@ def _score(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks, out
     predictions = collect(outcome.results, tasks, names, domains)
     summary = score_and_keep(attempt, predictions, assignment.fingerprint)
     if assignment.keep_learner:
-        attempt.keep("learner.bin", attempt.folder / "learner.bin")
+        attempt.upload("learner.bin", attempt.folder / "learner.bin")
     return summary
 
 
-def _keep_logger_tables(attempt: Attempt[Tested], outcome: Outcome) -> None:
+def _keep_logger_tables(attempt: Attempt[Tested], outcome: JobOutcome) -> None:
     """The participant's own training curves come back as CSV files in one zip."""
     if not outcome.logger_tables:
         return
@@ -195,7 +197,7 @@ def _keep_logger_tables(attempt: Attempt[Tested], outcome: Outcome) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(outcome.logger_tables.items()):
             archive.writestr(Path(name).name, content)
-    attempt.keep(target.name, target)
+    attempt.upload(target.name, target)
 
 
 def _progress(progress: ServerProgress) -> Progress:

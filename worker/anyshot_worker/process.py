@@ -11,8 +11,8 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.announcement import announce
 from anyshot_worker.app import make_app
 from anyshot_worker.attempt import Site
+from anyshot_worker.claiming import RunClaimer
 from anyshot_worker.client import WorkerClient
-from anyshot_worker.desk import Desk
 from anyshot_worker.sandbox import SandboxError, Sandboxes
 from anyshot_worker.settings import WorkerSettings
 from anyshot_worker.workspace import Workspace
@@ -35,15 +35,15 @@ def run(settings: WorkerSettings) -> None:
     try:
         workspace = Workspace(settings.workspace, settings.workspace_bytes, client)
         site = Site(settings.worker_name, client, workspace, sandboxes, draining)
-        desk = Desk(
+        claimer = RunClaimer(
             site,
             announce(settings.worker_name, settings.hardware_class, sandboxes),
             settings.concurrency,
             settings.poll_seconds,
         )
-        desk.open()
+        claimer.open()
         log.info("worker %s is ready: sandbox %s", settings.worker_name, sandboxes.name)
-        _listen(settings, desk, draining)
+        _listen(settings, claimer, draining)
     finally:
         draining.set()
         sandboxes.close()
@@ -63,14 +63,14 @@ def open_sandboxes(settings: WorkerSettings) -> Sandboxes:
         time.sleep(DAEMON_PAUSE)
 
 
-def _listen(settings: WorkerSettings, desk: Desk, draining: threading.Event) -> None:
+def _listen(settings: WorkerSettings, claimer: RunClaimer, draining: threading.Event) -> None:
     """Let Celery listen for bells in its own thread; this one waits for a signal and drains.
 
     Celery's own warm shutdown would wait for running tasks to end; ours gives their leases back instead.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: draining.set())
-    app = make_app(settings, desk)
+    app = make_app(settings, claimer)
     listener = app.Worker(
         pool="threads",
         concurrency=settings.concurrency,
@@ -85,5 +85,5 @@ def _listen(settings: WorkerSettings, desk: Desk, draining: threading.Event) -> 
     draining.wait()
     log.info("worker %s is stopping", settings.worker_name)
     deadline = time.monotonic() + DRAIN_SECONDS
-    while not desk.idle and time.monotonic() < deadline:
+    while not claimer.idle and time.monotonic() < deadline:
         time.sleep(0.05)

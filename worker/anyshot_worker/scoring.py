@@ -22,7 +22,7 @@ def score_and_keep(attempt: Attempt[Any], predictions: Predictions, protocol_dig
     Raises `IncompleteRun` when tasks are missing: a run is never scored on fewer tasks in silence.
     """
     assignment: Scored = attempt.assignment
-    attempt.say(Stage.SCORING, "Scoring the predictions")
+    attempt.report_stage(Stage.SCORING, "Scoring the predictions")
     identity = identify(attempt, protocol_digest)
     with attempt.step("scoring"):
         table = predictions.score()
@@ -30,8 +30,8 @@ def score_and_keep(attempt: Attempt[Any], predictions: Predictions, protocol_dig
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
         write_results(results, table, identity)
         write_predictions(answers, predictions, identity)
-    attempt.keep(results.name, results)
-    attempt.keep(answers.name, answers)
+    attempt.upload(results.name, results)
+    attempt.upload(answers.name, answers)
     return summary
 
 
@@ -74,12 +74,12 @@ def expected_tasks(assignment: Scored) -> Sequence[int]:
 def rescore(attempt: Attempt[Rescore]) -> Complete:
     """Score the predictions of an earlier attempt again; nothing of the submission runs."""
     assignment = attempt.assignment
-    attempt.say(Stage.PREPARING, "Fetching the predictions")
+    attempt.report_stage(Stage.PREPARING, "Fetching the predictions")
     with attempt.step("prepare"):
         path = attempt.site.workspace.get(assignment.predictions, ".parquet")
     found = read_predictions(path)
     summary = score_and_keep(attempt, found.predictions, found.identity.protocol_digest)
-    attempt.keep("log.txt", attempt.log.close())
+    attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=assignment.epoch,
         summary=summary,

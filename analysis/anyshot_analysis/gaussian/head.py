@@ -16,7 +16,7 @@ from anyshot_analysis.features import Features
 from anyshot_analysis.gaussian.maml import Draw, MamlSettings, meta_train
 from anyshot_analysis.gaussian.perceptron import Parameters, logits
 from anyshot_analysis.gaussian.world import GaussianTasks
-from anyshot_analysis.heads.problem import Array, BadProblem, Problem, to_unit_length
+from anyshot_analysis.heads.problem import Array, BadProblem, FittingProblem, to_unit_length
 
 
 def tasks_from(features: Features, ways: int, shots: int, query: int) -> Draw:
@@ -58,7 +58,7 @@ class MamlHead:
     rate: float = 0.5
     name: str = "maml"
 
-    def fit(self, problem: Problem, weights: Array) -> AdaptedRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> AdaptedRule:
         """Adapt once for each row of `weights` `[T, S, n]`. Raises BadProblem."""
         outputs = len(list(self.parameters.values())[-1])
         if problem.ways != outputs:

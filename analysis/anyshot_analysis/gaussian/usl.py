@@ -14,7 +14,7 @@ from anyshot_analysis.gaussian.maml import Trained, has_converged, tensors
 from anyshot_analysis.gaussian.perceptron import Parameters, clone, draw_parameters, features, loss
 from anyshot_analysis.gaussian.world import GaussianTasks
 from anyshot_analysis.heads.baseline import Baseline
-from anyshot_analysis.heads.problem import Problem, compact
+from anyshot_analysis.heads.problem import FittingProblem, compact
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def regression_hits(
     support, query = of_layer(parameters, support_x), of_layer(parameters, query_x)
     centre = support.mean(axis=1, keepdims=True)
     spread = np.maximum(support.std(axis=1, keepdims=True), 1e-6)
-    problem = Problem((support - centre) / spread, support_y.numpy(), (query - centre) / spread, ways)
+    problem = FittingProblem((support - centre) / spread, support_y.numpy(), (query - centre) / spread, ways)
     small = compact(problem)
     rule = Baseline(strength, tolerance=1e-4).fit(small, np.ones((small.tasks, 1, support.shape[1])))
     return (rule.predict(small.queries)[:, 0] == query_y.numpy()).mean(axis=1)

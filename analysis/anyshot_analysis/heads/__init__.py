@@ -4,7 +4,7 @@ from anyshot_analysis.heads.baseline import Baseline
 from anyshot_analysis.heads.baseline_pp import BaselinePP
 from anyshot_analysis.heads.linear import Head, LinearRule, Rule
 from anyshot_analysis.heads.metaoptnet import MetaOptNetSVM
-from anyshot_analysis.heads.problem import Problem, compact, problem_of
+from anyshot_analysis.heads.problem import FittingProblem, compact, problem_of
 from anyshot_analysis.heads.protonet import ProtoNet
 from anyshot_analysis.heads.r2d2 import R2D2
 
@@ -21,10 +21,10 @@ __all__ = [
     "R2D2",
     "Baseline",
     "BaselinePP",
+    "FittingProblem",
     "Head",
     "LinearRule",
     "MetaOptNetSVM",
-    "Problem",
     "ProtoNet",
     "Rule",
     "compact",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.heads.linear import LinearRule, softmax
-from anyshot_analysis.heads.problem import Array, Problem
+from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
 class NotConverged(RuntimeError):
@@ -23,7 +23,7 @@ class Baseline:
     steps: int = 20_000
     name: str = "baseline"
 
-    def fit(self, problem: Problem, weights: Array) -> LinearRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
         """Accelerated gradient descent with restarts, all fits side by side, until every gradient is small.
 
         The free bias is a coordinate `reach` times longer without penalty, in which the problem is better conditioned.

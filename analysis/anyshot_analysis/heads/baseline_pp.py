@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.heads.linear import LinearRule, class_means, softmax
-from anyshot_analysis.heads.problem import Array, Problem, to_unit_length
+from anyshot_analysis.heads.problem import Array, FittingProblem, to_unit_length
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class BaselinePP:
     rate: float = 0.1
     name: str = "baseline++"
 
-    def fit(self, problem: Problem, weights: Array) -> LinearRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
         """The class weights; the argmax does not depend on the length of an image's features."""
         x, y = to_unit_length(problem.support)[:, None], problem.one_hot[:, None]
         shares = (weights / weights.sum(axis=-1, keepdims=True))[..., None]
-        start = Problem(x[:, 0], problem.labels, problem.queries, problem.ways)
+        start = FittingProblem(x[:, 0], problem.labels, problem.queries, problem.ways)
         directions = to_unit_length(class_means(start, weights)).swapaxes(-1, -2)
         for _ in range(self.steps):
             directions = self.descend(x, y, shares, directions)

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from anyshot_analysis.heads.problem import Array, Problem
+from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
 class Rule(Protocol):
@@ -25,7 +25,7 @@ class Head(Protocol):
     @property
     def name(self) -> str: ...
 
-    def fit(self, problem: Problem, weights: Array) -> Rule:
+    def fit(self, problem: FittingProblem, weights: Array) -> Rule:
         """Fit once for each row of `weights` `[T, S, n]`: how often each support image counts (0: left out).
 
         Every class needs positive weight in every row.
@@ -49,7 +49,7 @@ class LinearRule:
         return self.scores(points).argmax(axis=-1)
 
 
-def class_means(problem: Problem, weights: Array) -> Array:
+def class_means(problem: FittingProblem, weights: Array) -> Array:
     """Weighted class means `[T, S, ways, F]`."""
     shares = weights[..., None] * problem.one_hot[:, None]
     return (shares.swapaxes(-1, -2) @ problem.support[:, None]) / shares.sum(axis=2)[..., None]

@@ -8,7 +8,7 @@ import numpy as np
 
 from anyshot_analysis.heads.baseline import NotConverged
 from anyshot_analysis.heads.linear import LinearRule
-from anyshot_analysis.heads.problem import Array, Problem
+from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class MetaOptNetSVM:
     steps: int = 20_000
     name: str = "metaoptnet-svm"
 
-    def fit(self, problem: Problem, weights: Array) -> LinearRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
         """Accelerated projected gradient; every row of the dual lives in a simplex, so projections are exact."""
         x, y = problem.support[:, None], problem.one_hot[:, None]
         kernel = x @ x.swapaxes(-1, -2)

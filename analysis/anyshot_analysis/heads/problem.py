@@ -17,7 +17,7 @@ class BadProblem(ValueError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class FittingProblem:
     """`support` `[T, n, F]`, `labels` `[T, n]` in `[0, ways)`, `queries` `[T, m, F]` (m may be 0)."""
 
     support: Array
@@ -47,7 +47,7 @@ class Problem:
         return self.one_hot.sum(axis=1).astype(np.int64)
 
 
-def compact(problem: Problem) -> Problem:
+def compact(problem: FittingProblem) -> FittingProblem:
     """The same problem in at most n coordinates: an orthonormal basis of each task's support.
 
     Heads that see images through inner products with the support only (all of them but MAML) give the same
@@ -57,10 +57,10 @@ def compact(problem: Problem) -> Problem:
     if width <= images:
         return problem
     basis = np.linalg.qr(problem.support.transpose(0, 2, 1))[0]
-    return Problem(problem.support @ basis, problem.labels, problem.queries @ basis, problem.ways)
+    return FittingProblem(problem.support @ basis, problem.labels, problem.queries @ basis, problem.ways)
 
 
-def problem_of(values: ArrayLike, episodes: Episodes, unit_length: bool = True) -> Problem:
+def problem_of(values: ArrayLike, episodes: Episodes, unit_length: bool = True) -> FittingProblem:
     """Episodes on features `[n, F]` as a problem; images are brought to length 1 unless asked otherwise."""
     table = np.asarray(values)
     tasks = len(episodes)
@@ -69,7 +69,7 @@ def problem_of(values: ArrayLike, episodes: Episodes, unit_length: bool = True) 
     if unit_length:
         support, queries = to_unit_length(support), to_unit_length(queries)
     labels = np.repeat(np.arange(episodes.ways), episodes.support.shape[2])
-    return Problem(support, np.broadcast_to(labels, (tasks, len(labels))), queries, episodes.ways)
+    return FittingProblem(support, np.broadcast_to(labels, (tasks, len(labels))), queries, episodes.ways)
 
 
 def to_unit_length(values: Array) -> Array:

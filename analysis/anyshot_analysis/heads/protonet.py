@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.heads.linear import LinearRule, class_means
-from anyshot_analysis.heads.problem import Array, Problem
+from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class ProtoNet:
 
     name: str = "protonet"
 
-    def fit(self, problem: Problem, weights: Array) -> LinearRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
         """The class means as a linear rule."""
         means = class_means(problem, weights)
         return LinearRule(2 * means.swapaxes(-1, -2), -np.vecdot(means, means)[..., None, :])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.heads.linear import LinearRule
-from anyshot_analysis.heads.problem import Array, Problem
+from anyshot_analysis.heads.problem import Array, FittingProblem
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class R2D2:
     ridge: float = 1.0
     name: str = "r2d2"
 
-    def fit(self, problem: Problem, weights: Array) -> LinearRule:
+    def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
         """The closed form."""
         x = problem.support[:, None]
         weighted = x.swapaxes(-1, -2) * weights[:, :, None, :]

@@ -21,7 +21,7 @@ from anyshot_analysis.disjointness import (
     unordered_tasks,
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
@@ -72,7 +72,7 @@ class Seen:
         return min(1.0, float(((1.0 - self.inclusion) ** self.tasks).sum()))
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Count, dataset by dataset."""
     pool, protocol = inputs.test_pool, protocol_from_dict(parameters.protocol)
     protocol.check(pool)
@@ -107,7 +107,7 @@ def overlap_words(inputs: Inputs) -> str:
     return "Out of distribution by construction: no dataset is in the meta-train and in the meta-test pool."
 
 
-def describe(found: list[Seen], parameters: Parameters, overlap: str) -> Report:
+def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportPage:
     """The page."""
     needed = {s.name: tasks_needed(s, parameters.rho) for s in found}
     rows = [
@@ -120,7 +120,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> Report:
         s.name: [Group(t, expected_classes(s.inclusion, t) / len(s.inclusion), None, t) for t in grid]
         for s in found
     }
-    return Report(
+    return ReportPage(
         name="audit",
         title="Which classes the tasks see",
         finding=finding_of(found, parameters.tasks),
@@ -133,7 +133,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> Report:
                 "Tasks",
             ),
         ],
-        listings=[Listing("By dataset", HEADER, rows)],
+        listings=[PageTable("By dataset", HEADER, rows)],
         notes=[
             f"{parameters.tasks} tasks, datasets in turn; protocol: {protocol_words(parameters.protocol)}.",
             "Disjoint: two samples of tasks of one dataset that share no class. That is far rarer than that a sample "

@@ -6,18 +6,18 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from anyshot_analysis.equivalence import MARGIN, Verdict, compare_paired
+from anyshot_analysis.equivalence import MARGIN, EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions
 from anyshot_scoring.reliability import Interval, NotComparable, align, compare
 from anyshot_scoring.table import TaskTable
 
 WORDS = {
-    Verdict.DIFFERENT: "The two runs differ",
-    Verdict.EQUIVALENT: "The two runs are equivalent",
-    Verdict.UNDECIDED: "These tasks do not decide whether the two runs differ",
+    EquivalenceVerdict.DIFFERENT: "The two runs differ",
+    EquivalenceVerdict.EQUIVALENT: "The two runs are equivalent",
+    EquivalenceVerdict.UNDECIDED: "These tasks do not decide whether the two runs differ",
 }
 
 
@@ -28,7 +28,7 @@ class Parameters:
     margin: float = MARGIN
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Paired differences of two submissions over all their runs."""
     tables = two_of(inputs)
     try:
@@ -50,7 +50,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         f"{WORDS[found.verdict]}: {first} minus {second} is {points(found.mean)} ± {points(found.half_width)} points "
         f"over {found.tasks} tasks like these (margin {points(found.margin)}). {over_datasets(wider)}"
     )
-    return Report(
+    return ReportPage(
         name="compare",
         title=f"{first} against {second}",
         finding=finding,
@@ -58,7 +58,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         charts=[
             draw_distributions({f"{first} minus {second}": gaps}, "Paired differences", "Difference a task")
         ],
-        listings=[Listing("By dataset (points)", ("dataset", "tasks", "difference"), rows)],
+        listings=[PageTable("By dataset (points)", ("dataset", "tasks", "difference"), rows)],
         notes=[
             f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}."
         ],

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_core.charts import draw_difficulty
 from anyshot_scoring.difficulty import measure_difficulty
 
@@ -20,7 +20,7 @@ class Parameters:
     baselines: bool = False
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Compare the best and the worst of the results on each dataset; all runs of a submission are pooled."""
     progress("Measuring datasets", 0, 1)
     if len(inputs.results) < 2:
@@ -37,7 +37,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     hardest = max(found, key=lambda row: row.intrinsic)
     who = "baselines" if parameters.baselines else "entries"
     shown = [parameters.names.get(key, key) for key in scores]
-    return Report(
+    return ReportPage(
         name="difficulty",
         title="Difficulty of the datasets",
         finding=f"{hardest.dataset} is the hardest of {len(found)} datasets: its best result is "
@@ -45,7 +45,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         population=f"these datasets, for these {len(scores)} {who}; no claim about others.",
         charts=[draw_difficulty(found)],
         listings=[
-            Listing(
+            PageTable(
                 "By dataset",
                 ("dataset", "intrinsic", "modelling", "best", "worst"),
                 [[d.dataset, d.intrinsic, d.modelling, *_extremes(scores, d.dataset)] for d in found],

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
-from anyshot_analysis.equivalence import Verdict, compare_paired
+from anyshot_analysis.equivalence import EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
@@ -39,7 +39,7 @@ class Parameters:
     seed: int = 0
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Draw the curves. Raises `BadAnalysis` without trained weights."""
     p = parameters
     if p.weights is None:
@@ -65,7 +65,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     return describe(curve, parameters)
 
 
-def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
+def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
     """The page."""
     names = list(curve[0].hits)
     series = {name: [group(point, name) for point in curve] for name in names}
@@ -82,7 +82,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
     settled = [(a, b) for a, b in flips if all(is_settled(hits[a], hits[b]) for hits in (base, novel))]
     changed = f"{len(flips)} pair(s) change their order ({len(settled)} of them settled on both sides)"
     same = changed if flips else "The order is the same"
-    return Report(
+    return ReportPage(
         name="shift",
         title="In and out of distribution",
         finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}).",
@@ -96,7 +96,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
             )
         ],
         listings=[
-            Listing(
+            PageTable(
                 "In-distribution and out-of-distribution score (points)",
                 ("head", "BaseGen (base classes)", "NovelGen (new classes)", "lost, 95 % interval"),
                 [
@@ -109,7 +109,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> Report:
                     for n in names
                 ],
             ),
-            Listing("Pairs, from paired differences", ("first", "second", "BaseGen", "NovelGen"), verdicts),
+            PageTable("Pairs, from paired differences", ("first", "second", "BaseGen", "NovelGen"), verdicts),
         ],
         notes=[
             "Each task is of one dataset. BaseGen: tasks of the classes that the backbone was trained on, with images "
@@ -148,7 +148,7 @@ def group(point: LambdaPoint, name: str) -> Group:
 def is_settled(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether paired differences tell the two apart."""
     found = compare_paired(first, second)
-    return not isinstance(found, Undefined) and found.verdict is Verdict.DIFFERENT
+    return not isinstance(found, Undefined) and found.verdict is EquivalenceVerdict.DIFFERENT
 
 
 def verdict(first: np.ndarray, second: np.ndarray) -> str:

@@ -14,7 +14,7 @@ from anyshot_analysis.fixml import EpisodicSettings, QuerySource, embedded, trai
 from anyshot_analysis.heads import ProtoNet
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Cell, Listing, Report, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_scoring.intervals import t_interval
@@ -45,7 +45,7 @@ class Parameters:
             raise BadAnalysis("FIX-ML is reported over at least three seeds")
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Train both arms of every network and seed; evaluate them on the same tasks."""
     p = parameters
     features = features_of(inputs.train_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
@@ -102,7 +102,7 @@ def with_half_width(values: np.ndarray) -> list[Cell]:
     return [points(mean), points(0.0 if half is None else half)]
 
 
-def describe(rows: list[Row], parameters: Parameters) -> Report:
+def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
     """The page: gains as found, whichever sign they have."""
     names = list(dict.fromkeys(r["network"] for r in rows))
     series, lines, bars = {}, [], []
@@ -120,7 +120,7 @@ def describe(rows: list[Row], parameters: Parameters) -> Report:
         f"network {n}: {b} ± {hb} points on base classes, {v} ± {hv} on novel ones"
         for n, b, hb, v, hv, _ in lines
     )
-    return Report(
+    return ReportPage(
         name="fixml",
         title="One fixed support a class (FIX-ML) against resampled supports (ML)",
         finding=f"Gain of FIX-ML: {words}.",
@@ -135,7 +135,7 @@ def describe(rows: list[Row], parameters: Parameters) -> Report:
             draw_bars(bars, "Gain of FIX-ML, last snapshot", "Gain in accuracy"),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Gains (points), and of the unfixed training loss",
                 ("network", "BaseGen", "±", "NovelGen", "±", "unfixed loss"),
                 lines,

@@ -12,7 +12,7 @@ from anyshot_analysis.gaussian.maml import MamlSettings, adapted_hits, meta_trai
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import Bar, draw_bars, draw_distributions
 from anyshot_scoring.intervals import t_interval
 
@@ -31,7 +31,7 @@ class Parameters:
     seed: int = 0
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Train both, test on the same tasks."""
     p = parameters
     benchmark = GaussianBenchmark(p.mu_m, p.sigma_m, p.mu_s, p.sigma_s)
@@ -62,7 +62,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
         raise BadAnalysis(verdict.reason)
     diversity = hellinger_diversity(benchmark)
     late = [name for name, run in (("MAML", maml), ("USL", union)) if not run.converged]
-    return Report(
+    return ReportPage(
         name="gaussian",
         title="MAML against union supervised learning",
         finding=(
@@ -78,7 +78,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
             ),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Accuracy (points)", ("learner", "accuracy"), [[n, points(h.mean())] for n, h in hits.items()]
             )
         ],

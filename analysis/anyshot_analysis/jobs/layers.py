@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Cell, Listing, Report
+from anyshot_analysis.pages import Cell, PageTable, ReportPage
 from anyshot_analysis.representations import (
     Comparison,
     Rows,
@@ -58,7 +58,7 @@ def read_layers(path: Path, maps: str) -> dict[str, Rows]:
     }
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """All pairs of layers of the first two files of `arrays`; equally named ones in full."""
     one_path, two_path = inputs.paths("arrays", 2)[:2]
     one, two = read_layers(one_path, parameters.maps), read_layers(two_path, parameters.maps)
@@ -79,7 +79,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
 
 def describe(
     grid: dict[tuple[str, str], Comparison], shared: list[str], one: list[str], two: list[str]
-) -> Report:
+) -> ReportPage:
     """The page."""
     own = {name: grid[name, name] for name in shared if (name, name) in grid}
     if not own:
@@ -98,7 +98,7 @@ def describe(
         for n, c in own.items()
     ]
     warnings = sorted({f"{name}: {w}" for name, c in own.items() for w in c.warnings})
-    return Report(
+    return ReportPage(
         name="representations",
         title="Layers compared",
         finding=f"Of {len(own)} layers, {farthest} differs most (orthogonal Procrustes distance).",
@@ -120,12 +120,12 @@ def describe(
             ),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Layers of the same name",
                 ("layer", "images", "images a neuron", *names, "PWCCA weights from"),
                 rows,
             ),
-            Listing(
+            PageTable(
                 "Beside 95 % of random pairings of the images",
                 ("layer", *[word for name in MEASURED for word in (name, "chance, low", "chance, high")]),
                 by_chance,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
-from anyshot_scoring.reliability import Components, Plan, align, estimate_components, plan_top
+from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
 from anyshot_scoring.summary import Group
 
 LEADS = (0.005, 0.01, 0.02, 0.05)
@@ -62,7 +62,7 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     return replace(found, lead=parameters.lead), f"the difference of {first} and {second}"
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Plan for the asked lead, and for a few others beside it."""
     components, source = components_of(inputs, parameters)
     plan = plan_top([components], parameters.flip)
@@ -74,14 +74,14 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     }
     chart = draw_curves(curves, "Probability that the order flips", "datasets", "Flip probability")
     rows = [row(f"{lead:g}", other, replace(components, lead=lead)) for lead, other in others.items()]
-    return Report(
+    return ReportPage(
         name="plan",
         title="How large a phase must be",
         finding=finding_of(plan, parameters),
         population="other datasets, other classes of these datasets, other tasks, as the columns say.",
         charts=[chart],
         listings=[
-            Listing(
+            PageTable(
                 "What settles a lead",
                 ("lead", "flips now", "tasks a dataset", "classes a dataset", "datasets"),
                 rows,
@@ -109,12 +109,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     )
 
 
-def row(label: str, plan: Plan, components: Components) -> list[str | int | float | Undefined]:
+def row(label: str, plan: SampleSizePlan, components: Components) -> list[str | int | float | Undefined]:
     """One lead's line."""
     return [label, components.flip(), plan.tasks, plan.classes, plan.datasets]
 
 
-def finding_of(plan: Plan, parameters: Parameters) -> str:
+def finding_of(plan: SampleSizePlan, parameters: Parameters) -> str:
     """The answer in a sentence."""
     lead = f"A lead of {100 * parameters.lead:g} points"
     if isinstance(plan.datasets, Undefined):

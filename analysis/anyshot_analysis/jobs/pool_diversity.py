@@ -20,7 +20,7 @@ from anyshot_analysis.diversity.coefficient import (
 )
 from anyshot_analysis.diversity.pool import PoolDiversity, measure_pool
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
@@ -51,7 +51,7 @@ class Parameters:
             raise BadAnalysis("needs at least 4 tasks, of which 2 for the floor")
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Embed the tasks of the meta-test pool, and of no other, and compare them."""
     pool = inputs.test_pool
     probe = make_backbone(
@@ -82,7 +82,9 @@ def shared_images(inputs: Inputs, parameters: Parameters) -> list[SharedImages] 
     return find_shared_images(inputs.test_pool, inputs.train_pool)
 
 
-def describe(found: PoolDiversity, shared: list[SharedImages] | Undefined, parameters: Parameters) -> Report:
+def describe(
+    found: PoolDiversity, shared: list[SharedImages] | Undefined, parameters: Parameters
+) -> ReportPage:
     """The page of measured distances."""
     coefficient, published = diversity(found.distances), diversity_pairs_as_independent(found.distances)
     floor, nearest = noise_floor(found.floor), nearest_pair(found.distances)
@@ -106,14 +108,14 @@ def describe(found: PoolDiversity, shared: list[SharedImages] | Undefined, param
         ),
     ]
     weights = "weights from a file" if parameters.weights else "random weights"
-    return Report(
+    return ReportPage(
         name="diversity",
         title="Diversity of the pool",
         finding=finding,
         population="other tasks that this protocol draws from these datasets; unit of resampling: the task.",
         charts=charts,
         listings=[
-            Listing(
+            PageTable(
                 "Images in both pools, exactly",
                 ("meta-test", "meta-train", "shared", "of"),
                 shared_rows(shared),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Report
+from anyshot_analysis.pages import ReportPage
 from anyshot_core.report import reliability_section
 from anyshot_scoring.reliability import POPULATIONS, align, assess
 from anyshot_scoring.reliability.over_datasets import MARGIN
@@ -36,7 +36,7 @@ class Parameters:
             raise BadAnalysis("the margin is a positive difference in score, such as 0.01")
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Assess the board, its order by ways and shots with it."""
     tables = inputs.results
     if len(tables) < 2:
@@ -57,7 +57,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
     )
     progress("Comparing submissions", 3, 3)
     best = assessment.keys[0]
-    return Report(
+    return ReportPage(
         name="flips",
         title="Reliability of the ranking",
         finding=f"{parameters.names.get(best, best)} leads {len(assessment.keys)} submissions; below, by population, "

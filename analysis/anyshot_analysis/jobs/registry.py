@@ -15,13 +15,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
-from anyshot_analysis.pages import Manifest, Report, write_report
+from anyshot_analysis.pages import Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 
 VERSION = 3  # raise when an analysis computes something else from the same inputs
 
 
-class Audience(StrEnum):
+class ReportAudience(StrEnum):
     """Who may read a report: an organizer's report tells of hidden datasets and classes."""
 
     ORGANIZER = "organizer"
@@ -33,7 +33,7 @@ class Analysis:
     """An analysis: where its function `make` and its `Parameters` are, for whom, and what it is about."""
 
     module: str
-    audience: Audience
+    audience: ReportAudience
     about: str
 
     def load(self) -> tuple[Any, Any]:
@@ -43,27 +43,41 @@ class Analysis:
 
 
 JOBS: dict[str, Analysis] = {
-    "diversity": Analysis("pool_diversity", Audience.ORGANIZER, "How different the tasks of a pool are."),
-    "audit": Analysis("audit", Audience.ORGANIZER, "How many classes the tasks of a phase see, and share."),
-    "plan": Analysis("planning", Audience.ORGANIZER, "How many tasks, classes and datasets settle a lead."),
-    "flips": Analysis("ranking", Audience.ORGANIZER, "How likely the order of a board would turn round."),
-    "difficulty": Analysis("difficulty", Audience.ORGANIZER, "How difficult each dataset of a board is."),
+    "diversity": Analysis(
+        "pool_diversity", ReportAudience.ORGANIZER, "How different the tasks of a pool are."
+    ),
+    "audit": Analysis(
+        "audit", ReportAudience.ORGANIZER, "How many classes the tasks of a phase see, and share."
+    ),
+    "plan": Analysis(
+        "planning", ReportAudience.ORGANIZER, "How many tasks, classes and datasets settle a lead."
+    ),
+    "flips": Analysis(
+        "ranking", ReportAudience.ORGANIZER, "How likely the order of a board would turn round."
+    ),
+    "difficulty": Analysis(
+        "difficulty", ReportAudience.ORGANIZER, "How difficult each dataset of a board is."
+    ),
     "shift": Analysis(
-        "distribution_shift", Audience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
+        "distribution_shift", ReportAudience.ORGANIZER, "In- and out-of-distribution accuracy of heads."
     ),
     "fixml": Analysis(
-        "fixed_supports", Audience.ORGANIZER, "Training with one fixed support a class, or without."
+        "fixed_supports", ReportAudience.ORGANIZER, "Training with one fixed support a class, or without."
     ),
-    "representations": Analysis("layers", Audience.PARTICIPANT, "How alike the layers of two networks are."),
+    "representations": Analysis(
+        "layers", ReportAudience.PARTICIPANT, "How alike the layers of two networks are."
+    ),
     "task-trust": Analysis(
-        "trust", Audience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
+        "trust", ReportAudience.PARTICIPANT, "What support sets tell about a predictor's accuracy."
     ),
-    "compare": Analysis("comparison", Audience.PARTICIPANT, "Two runs: different, equivalent or undecided."),
+    "compare": Analysis(
+        "comparison", ReportAudience.PARTICIPANT, "Two runs: different, equivalent or undecided."
+    ),
     "snapshots": Analysis(
-        "snapshots", Audience.PARTICIPANT, "Which snapshot of a training run to take, by four rules."
+        "snapshots", ReportAudience.PARTICIPANT, "Which snapshot of a training run to take, by four rules."
     ),
     "gaussian": Analysis(
-        "gaussians", Audience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
+        "gaussians", ReportAudience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
     ),
 }
 
@@ -95,7 +109,7 @@ def run(
     Returns what `result.json` holds. Raises BadAnalysis for what the caller can put right.
     """
     make, settings = read_parameters(name, parameters)
-    report: Report = make(Inputs(inputs), settings, progress)
+    report: ReportPage = make(Inputs(inputs), settings, progress)
     return write_report(report, Path(out_folder), manifest_of(inputs, settings))
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.equivalence import MARGIN, Equivalence, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report, points
-from anyshot_analysis.shift import Choice, Snapshots, choose_snapshots
+from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_scoring.intervals import t_interval
@@ -47,7 +47,7 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
     return found
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Advice from the first file of `arrays`."""
     scores = read_scores(inputs.paths("arrays", 1)[0])
     choosing, judging = scores["validation"][:, ::2], scores["validation"][:, 1::2]
@@ -71,10 +71,10 @@ def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) ->
 def describe(
     scores: Mapping[str, NDArray[np.float64]],
     means: Mapping[str, NDArray[np.float64]],
-    choices: list[Choice],
+    choices: list[ShiftChoice],
     verdicts: Mapping[str, Equivalence | Undefined],
     best: int,
-) -> Report:
+) -> ReportPage:
     """The page; "novel lost" only where scores on novel classes were given."""
     known = "novel" in scores
     agreement: dict[str, Quantity] = {"base and validation": tau_b(means["base"], means["validation"])}
@@ -100,7 +100,7 @@ def describe(
     }
     by_base = next(c.snapshot for c in choices if c.rule == RULES["base"])
     turn = "the same as" if by_base == best else f"not snapshot {by_base + 1},"
-    return Report(
+    return ReportPage(
         name="snapshots",
         title="Which snapshot to take",
         finding=f"Take snapshot {best + 1} of {len(scores['train_loss'])}, best on validation classes: {turn} the one "
@@ -108,7 +108,7 @@ def describe(
         population="other tasks of these classes; unit of resampling: the task, paired. Not: other classes.",
         charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy")],
         listings=[
-            Listing(
+            PageTable(
                 "Rules (points)",
                 (
                     "rule",
@@ -120,7 +120,7 @@ def describe(
                 ),
                 rows,
             ),
-            Listing(
+            PageTable(
                 "Order of the snapshots, Kendall's tau-b",
                 ("between", "tau-b"),
                 [[k, v] for k, v in agreement.items()],

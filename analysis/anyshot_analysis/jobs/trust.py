@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.episodes import draw_within_datasets
-from anyshot_analysis.heads import HEADS, Head, Problem, compact, problem_of
+from anyshot_analysis.heads import HEADS, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
@@ -40,7 +40,7 @@ class Parameters:
     seed: int = 0
 
 
-def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> Report:
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
     """Estimate every task with every evaluator and head."""
     if parameters.tasks < 8:
         raise BadAnalysis("at least 8 tasks")
@@ -68,9 +68,9 @@ def describe(
     estimates: dict[str, list[list[Quantity]]],
     truth: np.ndarray,
     heads: list[Head],
-    problem: Problem,
+    problem: FittingProblem,
     parameters: Parameters,
-) -> Report:
+) -> ReportPage:
     """The page."""
     names = [head.name for head in heads]
     errors = {
@@ -98,7 +98,7 @@ def describe(
         ]
         for e in EVALUATORS
     ]
-    return Report(
+    return ReportPage(
         name="task-trust",
         title="What support sets tell",
         finding=(
@@ -121,12 +121,12 @@ def describe(
             ),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Errors by head, rank agreement, and choosing (points)",
                 ("evaluator", *names, "Spearman", "chosen", "best single"),
                 rows,
             ),
-            Listing(
+            PageTable(
                 f"Trust in an accuracy of {parameters.wanted:.0%} (5-fold, {parameters.coverage:.0%} band)",
                 ("head", *[t.value for t in Trust]),
                 [[n, *[c[t] for t in Trust]] for n, c in zip(names, trusts, strict=True)],
@@ -166,10 +166,10 @@ def trust_counts(estimates: list[Quantity], truth: np.ndarray, parameters: Param
     return counts
 
 
-def nothing_estimable(parameters: Parameters) -> Report:
+def nothing_estimable(parameters: Parameters) -> ReportPage:
     """The page of one-shot tasks."""
     reason = Undefined("not estimable: a class has a single support image")
-    return Report(
+    return ReportPage(
         name="task-trust",
         title="What support sets tell",
         finding=f"Nothing: {parameters.shots}-shot tasks are not estimable from their support sets.",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.heads.baseline import Baseline
-from anyshot_analysis.heads.problem import Problem
+from anyshot_analysis.heads.problem import FittingProblem
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.undefined import Undefined
 
@@ -25,7 +25,7 @@ class BaselineCV:
 
 
 def choose_strengths(
-    problem: Problem,
+    problem: FittingProblem,
     strengths: tuple[float, ...] = STRENGTHS,
     fallback: float = 1.0,
     evaluator: str = "k-fold",
@@ -45,7 +45,7 @@ def choose_strengths(
 
 
 def baseline_cv(
-    problem: Problem,
+    problem: FittingProblem,
     truth: NDArray[np.int64],
     strengths: tuple[float, ...] = STRENGTHS,
     fallback: float = 1.0,
@@ -55,7 +55,7 @@ def baseline_cv(
     accuracies = np.empty(problem.tasks)
     for strength in np.unique(chosen):
         rows = np.flatnonzero(chosen == strength)
-        own = Problem(problem.support[rows], problem.labels[rows], problem.queries[rows], problem.ways)
+        own = FittingProblem(problem.support[rows], problem.labels[rows], problem.queries[rows], problem.ways)
         expected = truth[rows] if truth.ndim == 2 else truth
         accuracies[rows] = oracle(Baseline(float(strength)), own, expected)
     return BaselineCV(chosen, accuracies, missing)

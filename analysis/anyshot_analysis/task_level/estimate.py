@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.heads.linear import Head
-from anyshot_analysis.heads.problem import Array, Problem
-from anyshot_analysis.task_level.splits import Plan, plan_for
+from anyshot_analysis.heads.problem import Array, FittingProblem
+from anyshot_analysis.task_level.splits import SplitPlan, plan_for
 from anyshot_analysis.undefined import Quantity, Undefined
 
 FitPredict = Callable[[NDArray[Any], NDArray[np.int64], NDArray[Any]], NDArray[np.int64]]
@@ -36,7 +36,11 @@ def estimate_any(
 
 
 def estimate(
-    head: Head, problem: Problem, evaluator: str, seeds: Sequence[int] | None = None, folds: int | None = None
+    head: Head,
+    problem: FittingProblem,
+    evaluator: str,
+    seeds: Sequence[int] | None = None,
+    folds: int | None = None,
 ) -> list[Quantity]:
     """The estimate of each of a problem's tasks; tasks and rounds are fitted side by side."""
     own = range(problem.tasks) if seeds is None else seeds
@@ -45,33 +49,35 @@ def estimate(
         for t, s in zip(range(problem.tasks), own, strict=True)
     ]
     found: list[Quantity] = [p if isinstance(p, Undefined) else 0.0 for p in plans]
-    usable = [t for t, p in enumerate(plans) if isinstance(p, Plan)]
+    usable = [t for t, p in enumerate(plans) if isinstance(p, SplitPlan)]
     for start in range(0, len(usable), BATCH):
         part = usable[start : start + BATCH]
-        chosen = [p for t in part if isinstance(p := plans[t], Plan)]
+        chosen = [p for t in part if isinstance(p := plans[t], SplitPlan)]
         for task, right, plan in zip(part, cross_check(head, problem, part, chosen), chosen, strict=True):
             found[task] = plan.estimate(right)
     return found
 
 
-def cross_check(head: Head, problem: Problem, tasks: list[int], plans: list[Plan]) -> list[NDArray[np.bool_]]:
+def cross_check(
+    head: Head, problem: FittingProblem, tasks: list[int], plans: list[SplitPlan]
+) -> list[NDArray[np.bool_]]:
     """Which support images each round gets right, `[rounds, n]` a task; rounds are padded to the longest plan."""
     rounds = max(len(p.weights) for p in plans)
     weights = np.stack(
         [np.concatenate([p.weights, np.repeat(p.weights[-1:], rounds - len(p.weights), 0)]) for p in plans]
     )
-    own = Problem(problem.support[tasks], problem.labels[tasks], problem.queries[tasks], problem.ways)
+    own = FittingProblem(problem.support[tasks], problem.labels[tasks], problem.queries[tasks], problem.ways)
     predicted = head.fit(own, weights).predict(own.support)
     right = predicted == own.labels[:, None, :]
     return [r[: len(p.weights)] for r, p in zip(right, plans, strict=True)]
 
 
-def oracle(head: Head, problem: Problem, truth: NDArray[np.int64]) -> NDArray[np.float64]:
+def oracle(head: Head, problem: FittingProblem, truth: NDArray[np.int64]) -> NDArray[np.float64]:
     """Query accuracy `[T]` of the head fitted on the whole support; `truth` `[m]` or `[T, m]`."""
     hits: list[Array] = []
     for start in range(0, problem.tasks, BATCH):
         part = slice(start, start + BATCH)
-        own = Problem(problem.support[part], problem.labels[part], problem.queries[part], problem.ways)
+        own = FittingProblem(problem.support[part], problem.labels[part], problem.queries[part], problem.ways)
         rule = head.fit(own, np.ones((own.tasks, 1, own.support.shape[1])))
         expected = truth[part] if truth.ndim == 2 else truth
         hits.append((rule.predict(own.queries)[:, 0] == expected).mean(axis=1))

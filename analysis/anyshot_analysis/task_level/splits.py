@@ -19,7 +19,7 @@ REDRAWS = 10_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class SplitPlan:
     """`weights` `[rounds, n]` for training, `tested` bool `[rounds, n]`.
 
     `pooled` counts images, not rounds, equally.
@@ -57,7 +57,7 @@ def refuse(labels: ArrayLike) -> Undefined | None:
     return None
 
 
-def k_fold(labels: ArrayLike, folds: int | None = None) -> Plan | Undefined:
+def k_fold(labels: ArrayLike, folds: int | None = None) -> SplitPlan | Undefined:
     """Class-interleaved folds: image j of every class is in fold j mod k; k = min(5, smallest class) by default."""
     if (reason := refuse(labels)) is not None:
         return reason
@@ -66,24 +66,24 @@ def k_fold(labels: ArrayLike, folds: int | None = None) -> Plan | Undefined:
     if not 2 <= k <= smallest:
         return Undefined(f"not estimable: {k} folds of a smallest class of {smallest}")
     tested = places[None, :] % k == np.arange(k)[:, None]
-    return Plan((~tested).astype(np.float64), tested)
+    return SplitPlan((~tested).astype(np.float64), tested)
 
 
-def hold_out(labels: ArrayLike, folds: int | None = None) -> Plan | Undefined:
+def hold_out(labels: ArrayLike, folds: int | None = None) -> SplitPlan | Undefined:
     """The first fold only."""
     plan = k_fold(labels, folds)
-    return plan if isinstance(plan, Undefined) else Plan(plan.weights[:1], plan.tested[:1])
+    return plan if isinstance(plan, Undefined) else SplitPlan(plan.weights[:1], plan.tested[:1])
 
 
-def leave_one_out(labels: ArrayLike) -> Plan | Undefined:
+def leave_one_out(labels: ArrayLike) -> SplitPlan | Undefined:
     """Every image once."""
     if (reason := refuse(labels)) is not None:
         return reason
     tested = np.eye(len(np.asarray(labels)), dtype=bool)
-    return Plan((~tested).astype(np.float64), tested)
+    return SplitPlan((~tested).astype(np.float64), tested)
 
 
-def bootstrap(labels: ArrayLike, seed: int, rounds: int = ROUNDS) -> Plan | Undefined:
+def bootstrap(labels: ArrayLike, seed: int, rounds: int = ROUNDS) -> SplitPlan | Undefined:
     """The support resampled with replacement, redrawn until every class is there and something is left out.
 
     Tests what was not drawn; the estimate is the mean of the rounds' accuracies. `seed` is the task's own, so that
@@ -102,13 +102,15 @@ def bootstrap(labels: ArrayLike, seed: int, rounds: int = ROUNDS) -> Plan | Unde
         else:
             return Undefined(f"not estimable: no resampling of {len(y)} images keeps all {classes} classes")
         weights[number] = counts
-    return Plan(weights, weights == 0, pooled=False)
+    return SplitPlan(weights, weights == 0, pooled=False)
 
 
 EVALUATORS = ("hold-out", "k-fold", "leave-one-out", "bootstrap")
 
 
-def plan_for(evaluator: str, labels: ArrayLike, seed: int = 0, folds: int | None = None) -> Plan | Undefined:
+def plan_for(
+    evaluator: str, labels: ArrayLike, seed: int = 0, folds: int | None = None
+) -> SplitPlan | Undefined:
     """The plan of a named evaluator for one support set."""
     if evaluator == "hold-out":
         return hold_out(labels, folds)

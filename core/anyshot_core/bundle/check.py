@@ -9,11 +9,11 @@ from pathlib import Path
 from anyshot_core.bundle import config, source
 from anyshot_core.bundle.members import read_member
 from anyshot_core.bundle.pack import pack_folder
-from anyshot_core.bundle.report import BundleReport, Check, Outcome
+from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
 from anyshot_core.bundle.zipsafety import (
-    Entry,
-    Listing,
     ZipLimits,
+    ZipListing,
+    ZipMember,
     ZipRefused,
     folder_of,
     read_listing,
@@ -66,14 +66,14 @@ def check_bundle(
         return BundleReport((_refused(refusal),))
 
 
-def _check_members(path: Path, listing: Listing, train_datasets: int | None) -> BundleReport:
+def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) -> BundleReport:
     top = folder_of(listing)
     files = {entry.path.removeprefix(top): entry for entry in listing.files if entry.path.startswith(top)}
     checks = [
         Check(
             "archive",
             "The archive is safe to unpack",
-            Outcome.OK,
+            CheckOutcome.OK,
             "1 file" if len(listing.files) == 1 else f"{len(listing.files)} files",
         ),
         *_check_model(path, files),
@@ -84,20 +84,22 @@ def _check_members(path: Path, listing: Listing, train_datasets: int | None) -> 
 
 
 def _refused(refusal: ZipRefused) -> Check:
-    return Check("archive", "The archive is safe to unpack", Outcome.FAILED, refusal.problem, refusal.remedy)
+    return Check(
+        "archive", "The archive is safe to unpack", CheckOutcome.FAILED, refusal.problem, refusal.remedy
+    )
 
 
-def _check_model(path: Path, files: dict[str, Entry]) -> list[Check]:
+def _check_model(path: Path, files: dict[str, ZipMember]) -> list[Check]:
     title = "model.py is there"
     if "model.py" not in files:
-        return [Check("model", title, Outcome.FAILED, _where_is_model(files), _MODEL_REMEDY)]
-    there = Check("model", title, Outcome.OK)
+        return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files), _MODEL_REMEDY)]
+    there = Check("model", title, CheckOutcome.OK)
     content = read_member(path, files["model.py"], source.MAX_BYTES)
     if content is None:
         found = f"model.py has more than {source.MAX_BYTES >> 10} KiB and was not read"
         return [
             there,
-            Check("classes", _CLASSES, Outcome.WARNING, found, "Move data out of the source text."),
+            Check("classes", _CLASSES, CheckOutcome.WARNING, found, "Move data out of the source text."),
         ]
     return [there, *_check_source(content, files)]
 
@@ -106,26 +108,28 @@ _MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folde
 _CLASSES = "model.py defines MyMetaLearner and MyLearner"
 
 
-def _where_is_model(files: dict[str, Entry]) -> str:
+def _where_is_model(files: dict[str, ZipMember]) -> str:
     others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
     return f"There is no model.py, but {others[0]!r}." if others else "There is no model.py in the zip."
 
 
-def _check_source(content: bytes, files: dict[str, Entry]) -> list[Check]:
+def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
     names = source.read_names(content)
     if isinstance(names, source.SourceProblem):
         where = f"model.py, line {names.line}: " if names.line else "model.py: "
         text = f" ({names.text})" if names.text else ""
         remedy = f"Correct it; `python -m py_compile model.py` shows the same (read as Python {_python()})."
-        return [Check("syntax", "model.py compiles", Outcome.FAILED, f"{where}{names.message}{text}", remedy)]
-    checks = [Check("syntax", "model.py compiles", Outcome.OK)]
+        return [
+            Check("syntax", "model.py compiles", CheckOutcome.FAILED, f"{where}{names.message}{text}", remedy)
+        ]
+    checks = [Check("syntax", "model.py compiles", CheckOutcome.OK)]
     missing = names.missing()
     if missing:
         found = f"model.py binds no {' and no '.join(missing)}."
         remedy = "Define or import the class in model.py under exactly this name."
-        checks.append(Check("classes", _CLASSES, Outcome.FAILED, found, remedy))
+        checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
-        checks.append(Check("classes", _CLASSES, Outcome.OK, "by `import *`" if names.star else ""))
+        checks.append(Check("classes", _CLASSES, CheckOutcome.OK, "by `import *`" if names.star else ""))
     return [*checks, *_check_imports(names.imports, files)]
 
 
@@ -133,7 +137,7 @@ def _python() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _check_imports(imports: frozenset[str], files: dict[str, Entry]) -> list[Check]:
+def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list[Check]:
     own = {name.split("/")[0].removesuffix(".py") for name in files} | {
         name.removesuffix(".zip") for name in files if name.endswith(".zip")
     }
@@ -146,23 +150,23 @@ def _check_imports(imports: frozenset[str], files: dict[str, Entry]) -> list[Che
     remedy = (
         "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
     )
-    return [Check("imports", "What model.py imports will be there", Outcome.WARNING, found, remedy)]
+    return [Check("imports", "What model.py imports will be there", CheckOutcome.WARNING, found, remedy)]
 
 
-def _check_config(path: Path, files: dict[str, Entry], train_datasets: int | None) -> Check:
+def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
     title = "config.json can be honoured"
     if "config.json" not in files:
-        return Check("config", title, Outcome.OK, "none: 5-way tasks with 1 to 20 shots")
+        return Check("config", title, CheckOutcome.OK, "none: 5-way tasks with 1 to 20 shots")
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
         return Check(
-            "config", title, Outcome.FAILED, "config.json has more than 1 MiB.", "Move data out of it."
+            "config", title, CheckOutcome.FAILED, "config.json has more than 1 MiB.", "Move data out of it."
         )
     try:
         asked = config.read_config(content, train_datasets)
     except config.BadConfig as error:
-        return Check("config", title, Outcome.FAILED, str(error), "Correct this value in config.json.")
-    return Check("config", title, Outcome.OK, _describe(asked))
+        return Check("config", title, CheckOutcome.FAILED, str(error), "Correct this value in config.json.")
+    return Check("config", title, CheckOutcome.OK, _describe(asked))
 
 
 def _describe(asked: config.SubmissionConfig) -> str:
@@ -171,9 +175,9 @@ def _describe(asked: config.SubmissionConfig) -> str:
     return f"{form}, {asked.validation_datasets} validation datasets{own}"[:300]
 
 
-def _check_nested(files: dict[str, Entry]) -> list[Check]:
+def _check_nested(files: dict[str, ZipMember]) -> list[Check]:
     nested = sorted(name for name in files if "/" not in name and name.lower().endswith(".zip"))
     return [
-        Check("nested", "A zip inside", Outcome.OK, f"{name} will be unpacked into {name[:-4]}/")
+        Check("nested", "A zip inside", CheckOutcome.OK, f"{name} will be unpacked into {name[:-4]}/")
         for name in nested
     ]

@@ -8,20 +8,20 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from anyshot_core.bundle.zipsafety import Entry, ZipRefused
+from anyshot_core.bundle.zipsafety import ZipMember, ZipRefused
 
 _PIECE = 1 << 20
 _DEFLATED = 8
 
 
-def read_member(path: Path, entry: Entry, limit: int) -> bytes | None:
+def read_member(path: Path, entry: ZipMember, limit: int) -> bytes | None:
     """The content of a member, None where it states more than `limit` bytes. Raises ZipRefused where it lies."""
     if entry.size > limit:
         return None
     return b"".join(pieces(path, entry))
 
 
-def pieces(path: Path, entry: Entry) -> Iterator[bytes]:
+def pieces(path: Path, entry: ZipMember) -> Iterator[bytes]:
     """The content piece by piece; stops with ZipRefused at the first byte beyond the stated size, or a wrong sum."""
     done, crc = 0, 0
     for piece in _decoded(path, entry):
@@ -34,7 +34,7 @@ def pieces(path: Path, entry: Entry) -> Iterator[bytes]:
         raise _lies(entry)
 
 
-def _decoded(path: Path, entry: Entry) -> Iterator[bytes]:
+def _decoded(path: Path, entry: ZipMember) -> Iterator[bytes]:
     packed = _packed(path, entry)
     if entry.method != _DEFLATED:
         yield from packed
@@ -55,7 +55,7 @@ def _inflate(decoder: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
             yield out
 
 
-def _packed(path: Path, entry: Entry) -> Iterator[bytes]:
+def _packed(path: Path, entry: ZipMember) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(entry.data)
         left = entry.packed
@@ -67,7 +67,7 @@ def _packed(path: Path, entry: Entry) -> Iterator[bytes]:
             yield piece
 
 
-def _lies(entry: Entry) -> ZipRefused:
+def _lies(entry: ZipMember) -> ZipRefused:
     return ZipRefused(
         "lying_size", f"{entry.path!r} is not what the zip's directory says.", "Zip the folder again."
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Outcome(StrEnum):
+class CheckOutcome(StrEnum):
     OK = "ok"
     WARNING = "warning"
     FAILED = "failed"
@@ -18,7 +18,7 @@ class Check:
 
     name: str
     title: str
-    outcome: Outcome
+    outcome: CheckOutcome
     found: str = ""
     remedy: str = ""
 
@@ -34,11 +34,11 @@ class BundleReport:
     @property
     def ok(self) -> bool:
         """Whether the bundle may be queued; warnings do not stop it."""
-        return all(check.outcome is not Outcome.FAILED for check in self.checks)
+        return all(check.outcome is not CheckOutcome.FAILED for check in self.checks)
 
     @property
     def failures(self) -> tuple[Check, ...]:
-        return tuple(check for check in self.checks if check.outcome is Outcome.FAILED)
+        return tuple(check for check in self.checks if check.outcome is CheckOutcome.FAILED)
 
     def to_dict(self) -> dict[str, object]:
         """Plain JSON data."""

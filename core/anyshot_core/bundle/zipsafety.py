@@ -50,7 +50,7 @@ class ZipRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ZipMember:
     """One member: `path` is normalised, with forward slashes; `start` is where its local header begins."""
 
     path: str
@@ -64,13 +64,13 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ZipListing:
     """The members of a safe archive, in the order of its directory."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ZipMember, ...]
 
     @property
-    def files(self) -> tuple[Entry, ...]:
+    def files(self) -> tuple[ZipMember, ...]:
         return tuple(entry for entry in self.entries if not entry.folder)
 
     @property
@@ -78,7 +78,7 @@ class Listing:
         return sum(entry.size for entry in self.entries)
 
 
-def read_listing(path: Path, limits: ZipLimits | None = None) -> Listing:
+def read_listing(path: Path, limits: ZipLimits | None = None) -> ZipListing:
     """The members of the zip at `path`. Raises ZipRefused; reads the directory and local headers, nothing else."""
     limits = limits or ZipLimits()
     size = path.stat().st_size
@@ -94,7 +94,7 @@ def read_listing(path: Path, limits: ZipLimits | None = None) -> Listing:
         return _list(data, limits)
 
 
-def _list(data: mmap.mmap, limits: ZipLimits) -> Listing:
+def _list(data: mmap.mmap, limits: ZipLimits) -> ZipListing:
     start, end, declared = _find_directory(data)
     if declared > limits.entries:
         raise _too_many(declared, limits)
@@ -110,7 +110,7 @@ def _list(data: mmap.mmap, limits: ZipLimits) -> Listing:
     _check_overlaps(entries, start)
     _check_names(entries)
     _check_sizes(entries, limits)
-    return Listing(tuple(entries))
+    return ZipListing(tuple(entries))
 
 
 def _find_directory(data: mmap.mmap) -> tuple[int, int, int]:
@@ -136,8 +136,8 @@ def _find_directory(data: mmap.mmap) -> tuple[int, int, int]:
     return offset, end, count
 
 
-def _read_entries(data: mmap.mmap, start: int, end: int, limits: ZipLimits) -> list[Entry]:
-    entries: list[Entry] = []
+def _read_entries(data: mmap.mmap, start: int, end: int, limits: ZipLimits) -> list[ZipMember]:
+    entries: list[ZipMember] = []
     position, total = start, 0
     while position < end:
         if len(entries) >= limits.entries:
@@ -156,7 +156,7 @@ def _read_entries(data: mmap.mmap, start: int, end: int, limits: ZipLimits) -> l
     return entries
 
 
-def _read_entry(data: mmap.mmap, position: int, end: int, limits: ZipLimits) -> tuple[Entry, int]:
+def _read_entry(data: mmap.mmap, position: int, end: int, limits: ZipLimits) -> tuple[ZipMember, int]:
     fields = _CENTRAL.unpack_from(data, position)
     (_, made_by, _, flags, method, _, _, crc, packed, size) = fields[:10]
     name_length, extra_length, comment_length, _, _, attributes, offset = fields[10:]
@@ -171,7 +171,7 @@ def _read_entry(data: mmap.mmap, position: int, end: int, limits: ZipLimits) -> 
     _check_kind(path, made_by >> 8, attributes >> 16)
     _check_method(path, flags, method)
     begin = _check_local_header(data, raw, path, offset, flags, (crc, packed, size))
-    return Entry(path, folder, packed, size, crc, method, offset, begin), after
+    return ZipMember(path, folder, packed, size, crc, method, offset, begin), after
 
 
 def _widen(extra: bytes, *sizes: int) -> tuple[int, int, int]:
@@ -264,7 +264,7 @@ def _check_local_header(
     return name_at + name_length + extra_length
 
 
-def _check_overlaps(entries: list[Entry], directory: int) -> None:
+def _check_overlaps(entries: list[ZipMember], directory: int) -> None:
     """Entries that share bytes unpack to far more than the zip holds."""
     previous = 0
     for entry in sorted(entries, key=lambda entry: entry.start):
@@ -277,7 +277,7 @@ def _check_overlaps(entries: list[Entry], directory: int) -> None:
         raise _damaged("its last entry runs into the directory")
 
 
-def _check_names(entries: list[Entry]) -> None:
+def _check_names(entries: list[ZipMember]) -> None:
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for entry in entries:
@@ -302,7 +302,7 @@ def _refuse_twins(first: str, second: str) -> None:
     raise ZipRefused("case_clash", f"{first!r} and {second!r} differ only in case.", "Rename one of them.")
 
 
-def _check_sizes(entries: list[Entry], limits: ZipLimits) -> None:
+def _check_sizes(entries: list[ZipMember], limits: ZipLimits) -> None:
     for entry in entries:
         impossible = entry.packed != entry.size if entry.method == _STORED else _cannot_be_deflate(entry)
         if impossible or (entry.folder and entry.size):
@@ -319,7 +319,7 @@ def _check_sizes(entries: list[Entry], limits: ZipLimits) -> None:
             )
 
 
-def _cannot_be_deflate(entry: Entry) -> bool:
+def _cannot_be_deflate(entry: ZipMember) -> bool:
     """Whether no encoder turns `size` bytes into `packed` ones; stored blocks add 5 bytes per 16 KiB at most."""
     too_small = entry.size > _MAX_DEFLATE_RATIO * (entry.packed + 64)
     return too_small or entry.packed > entry.size + entry.size // 1_000 + 1_024
@@ -357,7 +357,7 @@ def _too_many(count: int, limits: ZipLimits) -> ZipRefused:
     )
 
 
-def folder_of(listing: Listing) -> str:
+def folder_of(listing: ZipListing) -> str:
     """The one top-level folder that holds everything (`"name/"`), or an empty string.
 
     What macOS adds beside it does not count.

@@ -13,7 +13,7 @@ import numpy as np
 from anyshot_core.data.images import UnreadableImage, WrongMode, decode_image
 from anyshot_core.data.labels import ImageRow, read_rows, row_problems
 from anyshot_core.data.metadata import DatasetInfo, info_problems, read_info
-from anyshot_core.data.problems import BadDataset, Problem, bad_image, errors
+from anyshot_core.data.problems import BadDataset, PackProblem, bad_image, errors
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def read_dataset(folder: str | os.PathLike[str], *, skip_bad: bool = False) -> D
 
 def check_dataset(
     folder: str | os.PathLike[str], *, images: bool = True, least_images: int = 0
-) -> list[Problem]:
+) -> list[PackProblem]:
     """Everything that is wrong with a dataset folder, warnings included; an empty list is a good dataset.
 
     Args:
@@ -70,7 +70,7 @@ def check_dataset(
     return problems + _small_classes(dataset, least_images)
 
 
-def inspect_dataset(folder: Path) -> tuple[Dataset | None, list[Problem]]:
+def inspect_dataset(folder: Path) -> tuple[Dataset | None, list[PackProblem]]:
     """The dataset made of the usable rows (None if there is nothing to use) and all problems of its tables."""
     name = folder.resolve().name
     missing = _missing_parts(folder, name)
@@ -91,7 +91,7 @@ def inspect_dataset(folder: Path) -> tuple[Dataset | None, list[Problem]]:
     return dataset, problems + info_problems(name, info, dataset.classes, dataset.labels)
 
 
-def image_problems(dataset: Dataset, rows: Sequence[int] | None = None) -> list[Problem]:
+def image_problems(dataset: Dataset, rows: Sequence[int] | None = None) -> list[PackProblem]:
     """Decode the images and report those that cannot become 8-bit RGB [3, 128, 128]."""
     chosen = range(len(dataset.files)) if rows is None else rows
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -99,7 +99,7 @@ def image_problems(dataset: Dataset, rows: Sequence[int] | None = None) -> list[
         return [problem for problem in found if problem is not None]
 
 
-def image_problem(images: Path, file: str, dataset: str) -> Problem | None:
+def image_problem(images: Path, file: str, dataset: str) -> PackProblem | None:
     """What is wrong with one image, or None."""
     try:
         decode_image(images / file)
@@ -125,14 +125,14 @@ def keep_rows(dataset: Dataset, rows: np.ndarray) -> Dataset:
     )
 
 
-def _missing_parts(folder: Path, name: str) -> list[Problem]:
+def _missing_parts(folder: Path, name: str) -> list[PackProblem]:
     if not folder.is_dir():
         remedy = "Give the path of a dataset folder in Meta-Album's format."
-        return [Problem(name, str(folder), None, "no folder", "a dataset folder", remedy)]
+        return [PackProblem(name, str(folder), None, "no folder", "a dataset folder", remedy)]
     wanted = {"images": Path.is_dir, "labels.csv": Path.is_file, "info.json": Path.is_file}
     remedy = "A dataset is a folder with images/, labels.csv and info.json; see the organizers' page on data."
     return [
-        Problem(name, part, None, "nothing", "a folder" if part == "images" else "a file", remedy)
+        PackProblem(name, part, None, "nothing", "a folder" if part == "images" else "a file", remedy)
         for part, exists in wanted.items()
         if not exists(folder / part)
     ]
@@ -159,16 +159,16 @@ def _dataset_of(folder: Path, info: DatasetInfo, rows: Sequence[ImageRow]) -> Da
     )
 
 
-def _no_classes(name: str) -> Problem:
+def _no_classes(name: str) -> PackProblem:
     remedy = "List the images and their categories in labels.csv, one a line."
-    return Problem(name, "labels.csv", None, "zero classes", "at least one image with a category", remedy)
+    return PackProblem(name, "labels.csv", None, "zero classes", "at least one image with a category", remedy)
 
 
-def _small_classes(dataset: Dataset, least: int) -> list[Problem]:
+def _small_classes(dataset: Dataset, least: int) -> list[PackProblem]:
     counts = np.bincount(dataset.labels, minlength=len(dataset.classes))
     remedy = f"Add images, remove the class, or ask for fewer shots and query images than {least} together."
     return [
-        Problem(
+        PackProblem(
             dataset.name,
             "labels.csv",
             None,

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from anyshot_core.data.images import READABLE_ENDINGS
 from anyshot_core.data.metadata import DatasetInfo
-from anyshot_core.data.problems import Problem
+from anyshot_core.data.problems import PackProblem
 
 FILE = "labels.csv"
 
@@ -27,7 +27,7 @@ class ImageRow:
     annotations: tuple[str, ...] = ()
 
 
-def read_rows(path: Path, dataset: str, info: DatasetInfo) -> tuple[list[ImageRow] | None, list[Problem]]:
+def read_rows(path: Path, dataset: str, info: DatasetInfo) -> tuple[list[ImageRow] | None, list[PackProblem]]:
     """The rows, or None where the table itself cannot be read; and what is wrong."""
     data = path.read_bytes()
     try:
@@ -36,7 +36,7 @@ def read_rows(path: Path, dataset: str, info: DatasetInfo) -> tuple[list[ImageRo
         line = data[: error.start].count(b"\n") + 1
         found = f"text that is not UTF-8 (byte 0x{data[error.start]:02x})"
         remedy = "Save the file as UTF-8; spreadsheets offer it as 'CSV UTF-8'."
-        return None, [Problem(dataset, FILE, line, found, "UTF-8", remedy)]
+        return None, [PackProblem(dataset, FILE, line, found, "UTF-8", remedy)]
     table = csv.DictReader(io.StringIO(text, newline=""))
     try:
         problems = _missing_columns(dataset, table.fieldnames or [], info)
@@ -45,12 +45,12 @@ def read_rows(path: Path, dataset: str, info: DatasetInfo) -> tuple[list[ImageRo
         return _rows(table, info), []
     except csv.Error as error:
         remedy = "Correct the quotes and separators of this line."
-        return None, [Problem(dataset, FILE, table.line_num, f"a broken line ({error})", "CSV", remedy)]
+        return None, [PackProblem(dataset, FILE, table.line_num, f"a broken line ({error})", "CSV", remedy)]
 
 
 def row_problems(
     rows: Sequence[ImageRow], images: Path, dataset: str
-) -> tuple[list[ImageRow], list[Problem]]:
+) -> tuple[list[ImageRow], list[PackProblem]]:
     """The rows whose image can be used, and what is wrong: duplicates, absent and unlisted images."""
     present = _image_files(images)
     seen: dict[str, ImageRow] = {}
@@ -66,36 +66,40 @@ def row_problems(
     return list(seen.values()), problems
 
 
-def _row_problem(row: ImageRow, seen: dict[str, ImageRow], present: set[str], dataset: str) -> Problem | None:
+def _row_problem(
+    row: ImageRow, seen: dict[str, ImageRow], present: set[str], dataset: str
+) -> PackProblem | None:
     if not row.file or not row.category:
         empty = "category" if row.file else "file name"
         remedy = "Fill the cell, remove the line, or leave it out with --skip-bad."
-        return Problem(dataset, FILE, row.line, f"no {empty}", "both cells filled", remedy)
+        return PackProblem(dataset, FILE, row.line, f"no {empty}", "both cells filled", remedy)
     if _leaves_folder(row.file):
         remedy = "Name files relative to images/, without '..'."
-        return Problem(dataset, FILE, row.line, f"path {row.file!r}", "a file inside images/", remedy)
+        return PackProblem(dataset, FILE, row.line, f"path {row.file!r}", "a file inside images/", remedy)
     if row.file in seen:
         found = f"{row.file!r} again (first on line {seen[row.file].line})"
         remedy = "Remove one of the two lines; an image has one category."
-        return Problem(dataset, FILE, row.line, found, "each file name once", remedy)
+        return PackProblem(dataset, FILE, row.line, found, "each file name once", remedy)
     if row.file not in present:
         found = f"{row.file!r}, which is not in images/"
         remedy = "Add the image, remove the line, or leave it out with --skip-bad."
-        return Problem(dataset, FILE, row.line, found, "an image that exists", remedy)
+        return PackProblem(dataset, FILE, row.line, found, "an image that exists", remedy)
     return None
 
 
-def _missing_columns(dataset: str, found: Sequence[str], info: DatasetInfo) -> list[Problem]:
+def _missing_columns(dataset: str, found: Sequence[str], info: DatasetInfo) -> list[PackProblem]:
     if not found:
         return [
-            Problem(dataset, FILE, 1, "an empty file", "a header line", "Write the column names on line 1.")
+            PackProblem(
+                dataset, FILE, 1, "an empty file", "a header line", "Write the column names on line 1."
+            )
         ]
     wanted = {"image_column_name": info.image_column_name, "category_column_name": info.category_column_name}
     if info.has_super_categories and info.super_category_column_name:
         wanted["super_category_column_name"] = info.super_category_column_name
     wanted |= {f"one of annotation_columns ({column})": column for column in info.annotation_columns}
     return [
-        Problem(
+        PackProblem(
             dataset,
             FILE,
             1,
@@ -139,8 +143,8 @@ def _leaves_folder(file: str) -> bool:
     return file.startswith("/") or ".." in file.split("/") or "\\" in file or "\0" in file
 
 
-def _unlisted(file: str, dataset: str) -> Problem:
+def _unlisted(file: str, dataset: str) -> PackProblem:
     is_image = PurePosixPath(file).suffix.lower() in READABLE_ENDINGS
     found = "an image that labels.csv does not list" if is_image else "a file that labels.csv does not list"
     remedy = "Add a line for it to labels.csv, remove the file, or leave it out with --skip-bad."
-    return Problem(dataset, f"images/{file}", None, found, "listed images only", remedy)
+    return PackProblem(dataset, f"images/{file}", None, found, "listed images only", remedy)

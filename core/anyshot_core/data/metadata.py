@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from anyshot_core.data.problems import Problem, Severity
+from anyshot_core.data.problems import PackProblem, Severity
 
 _KEYS = "the keys of Meta-Album's info.json"
 
@@ -38,7 +38,7 @@ class DatasetInfo(BaseModel):
     annotation_columns: tuple[str, ...] = ()  # of labels.csv, kept in the pack: attributes, writers
 
 
-def read_info(path: Path, dataset: str) -> tuple[DatasetInfo | None, list[Problem]]:
+def read_info(path: Path, dataset: str) -> tuple[DatasetInfo | None, list[PackProblem]]:
     """The metadata, or None and what is wrong with the file."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -57,7 +57,7 @@ def read_info(path: Path, dataset: str) -> tuple[DatasetInfo | None, list[Proble
 
 def info_problems(
     dataset: str, info: DatasetInfo, classes: Sequence[str], labels: np.ndarray
-) -> list[Problem]:
+) -> list[PackProblem]:
     """Warnings where `info.json` and `labels.csv` disagree about how much there is."""
     counts = np.bincount(labels, minlength=len(classes))
     facts = {
@@ -66,7 +66,7 @@ def info_problems(
         "maximum_images_per_category": (info.maximum_images_per_category, int(counts.max())),
     }
     return [
-        Problem(
+        PackProblem(
             dataset,
             "info.json",
             None,
@@ -80,15 +80,15 @@ def info_problems(
     ]
 
 
-def _key_problem(dataset: str, item: dict[str, object]) -> Problem:
+def _key_problem(dataset: str, item: dict[str, object]) -> PackProblem:
     where = item.get("loc")
     key = ".".join(str(part) for part in where) if isinstance(where, tuple) else ""
     found = f"{item.get('input')!r:.80} under {key!r}" if key else f"{item.get('input')!r:.80}"
     return _problem(dataset, None, found, f"{_KEYS} ({item.get('msg')})", "Correct or remove this key.")
 
 
-def _problem(dataset: str, line: int | None, found: str, expected: str, remedy: str) -> Problem:
-    return Problem(dataset, "info.json", line, found, expected, remedy)
+def _problem(dataset: str, line: int | None, found: str, expected: str, remedy: str) -> PackProblem:
+    return PackProblem(dataset, "info.json", line, found, expected, remedy)
 
 
 def _line_of(error: UnicodeDecodeError) -> int:

@@ -37,7 +37,7 @@ from anyshot_core.data.layout import (
     read_meta,
 )
 from anyshot_core.data.locking import only_writer
-from anyshot_core.data.problems import BadDataset, BadPack, Problem, bad_image, errors
+from anyshot_core.data.problems import BadDataset, BadPack, PackProblem, bad_image, errors
 
 Progress = Callable[[int, int], None]  # images done, images in all
 _HASH = block_hash()
@@ -186,18 +186,18 @@ def _jobs(work: _Work, done: Mapping[int, BlockResult]) -> Iterator[BlockJob]:
             )
 
 
-def _bad_rows(work: _Work, done: Mapping[int, BlockResult]) -> Iterator[tuple[int, Problem]]:
+def _bad_rows(work: _Work, done: Mapping[int, BlockResult]) -> Iterator[tuple[int, PackProblem]]:
     for block in sorted(done):
         for bad in done[block].bad:
             row = block * BLOCK_IMAGES + bad.position
             yield row, _problem(work.dataset, row, bad)
 
 
-def _problem(dataset: Dataset, row: int, bad: BadImage) -> Problem:
+def _problem(dataset: Dataset, row: int, bad: BadImage) -> PackProblem:
     return bad_image(dataset.name, dataset.files[row], bad.reason, bad.wrong_mode)
 
 
-def _finish(work: _Work, done: Mapping[int, BlockResult], bad: Mapping[int, Problem]) -> None:
+def _finish(work: _Work, done: Mapping[int, BlockResult], bad: Mapping[int, PackProblem]) -> None:
     """Close gaps, append labels and metadata, write the header, and put the file in its place."""
     digests = [done[block].digest for block in range(work.blocks)]
     work.journal.unlink()  # from here on the unfinished file is no longer what the journal says
@@ -223,7 +223,7 @@ def _finish(work: _Work, done: Mapping[int, BlockResult], bad: Mapping[int, Prob
 
 
 def _meta(
-    work: _Work, dataset: Dataset, digests: list[str], labels: bytes, bad: Mapping[int, Problem]
+    work: _Work, dataset: Dataset, digests: list[str], labels: bytes, bad: Mapping[int, PackProblem]
 ) -> PackMeta:
     return PackMeta(
         name=dataset.name,

@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True)
-class Problem:
+class PackProblem:
     """One finding: where it is, what was found, what was expected, and what to do about it."""
 
     dataset: str
@@ -42,7 +42,7 @@ class DataError(Exception):
 class BadDataset(DataError):
     """A dataset folder breaks the format; `problems` lists every error found."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[PackProblem]) -> None:
         self.problems = tuple(problems)
         shown = [str(p) for p in self.problems[:20]]
         if len(self.problems) > 20:
@@ -54,7 +54,7 @@ class BadPack(DataError):
     """A pack is truncated, altered, of another format or of another version; the message names its path."""
 
 
-def bad_image(dataset: str, file: str, reason: str, wrong_mode: bool) -> Problem:
+def bad_image(dataset: str, file: str, reason: str, wrong_mode: bool) -> PackProblem:
     """An image that cannot be used: damaged, or (`wrong_mode`) not 8-bit RGB."""
     if wrong_mode:
         expected, remedy = (
@@ -64,9 +64,9 @@ def bad_image(dataset: str, file: str, reason: str, wrong_mode: bool) -> Problem
     else:
         expected = "a readable image"
         remedy = "Replace the file, remove its line from labels.csv, or leave it out with --skip-bad."
-    return Problem(dataset, f"images/{file}", None, reason, expected, remedy)
+    return PackProblem(dataset, f"images/{file}", None, reason, expected, remedy)
 
 
-def errors(problems: Sequence[Problem]) -> list[Problem]:
+def errors(problems: Sequence[PackProblem]) -> list[PackProblem]:
     """Those problems that stop reading."""
     return [p for p in problems if p.severity is Severity.ERROR]

@@ -16,7 +16,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-class Slot:
+class PrefetchSlot:
     """A buffer for images, used again unless `fresh`.
 
     One that is used again starts with room for more images than tasks usually have, so that it need not be replaced
@@ -37,15 +37,15 @@ class Slot:
 
 
 def prefetch(
-    jobs: Iterable[Job], make: Callable[[Job, Slot], Result], *, ahead: int, threads: int, reuse: bool
+    jobs: Iterable[Job], make: Callable[[Job, PrefetchSlot], Result], *, ahead: int, threads: int, reuse: bool
 ) -> Iterator[Result]:
     """Yield `make(job, slot)` for each job in order, with up to `ahead` results waiting beside the one in use.
 
     With `reuse`, the slot of a result is filled again as soon as the next result is asked for. An error in `make`
     is raised when its turn comes. Closing the generator stops the threads.
     """
-    free = deque(Slot(fresh=not reuse) for _ in range(ahead + 1))
-    waiting: deque[tuple[Future[Result], Slot]] = deque()
+    free = deque(PrefetchSlot(fresh=not reuse) for _ in range(ahead + 1))
+    waiting: deque[tuple[Future[Result], PrefetchSlot]] = deque()
     remaining = iter(jobs)
     executor = ThreadPoolExecutor(threads, thread_name_prefix="anyshot-prefetch")
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from anyshot_core.data.pool import Pool
 from anyshot_core.episodes.arrays import TaskArrays
-from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.protocols.task import Protocol
 
 AHEAD = 2
@@ -33,7 +33,7 @@ def stream(
         ProtocolError: the pool cannot offer a task, when its turn comes.
     """
 
-    def read(index: int, slot: Slot) -> TaskArrays:
+    def read(index: int, slot: PrefetchSlot) -> TaskArrays:
         spec = protocol.task(pool, seed, index)
         return TaskArrays(spec, pool[spec.dataset].read_rows(spec.rows, slot.images(len(spec.rows))))
 

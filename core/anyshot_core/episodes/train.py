@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from anyshot_core.data.pool import Pool
-from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.protocols.draws import Draws
 from anyshot_core.protocols.task import Protocol, TaskSpec
 
@@ -69,7 +69,7 @@ class Batches:
         """The next `count` batches."""
         numbers = range(self.position, self.position + count)
         if self._ahead == 0:
-            made = (self._read(number, Slot()) for number in numbers)
+            made = (self._read(number, PrefetchSlot()) for number in numbers)
         else:
             made = prefetch(numbers, self._read, ahead=self._ahead, threads=1, reuse=self._reuse)
         for batch in made:
@@ -79,7 +79,7 @@ class Batches:
     def _draw_order(self, turn: int) -> np.ndarray:
         return Draws("batches", self.seed, turn).order(int(self._starts[-1]))
 
-    def _read(self, number: int, slot: Slot) -> BatchArrays:
+    def _read(self, number: int, slot: PrefetchSlot) -> BatchArrays:
         turn, place = divmod(number, self.batches_a_pass)
         rows = self._order(turn)[place * self.batch_size : (place + 1) * self.batch_size]
         datasets = np.searchsorted(self._starts, rows, side="right") - 1

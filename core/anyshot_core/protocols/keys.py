@@ -25,7 +25,7 @@ _COMMITMENT = b"anyshot phase commitment 1"
 _LEGACY = b"anyshot legacy stream 1"
 
 
-class Purpose(StrEnum):
+class KeyPurpose(StrEnum):
     """What a key is for. Keys of different purposes are independent of one another."""
 
     TASKS = "tasks"  # which classes and images make up the tasks of a run
@@ -41,7 +41,7 @@ def draw_root() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def derive(root: bytes, purpose: Purpose, *context: str | int) -> bytes:
+def derive(root: bytes, purpose: KeyPurpose, *context: str | int) -> bytes:
     """The key of a purpose, 32 bytes; `context` tells keys of one purpose apart, such as a run's number.
 
     Raises:
@@ -76,30 +76,32 @@ class PhaseSecrets:
 
     def tasks(self, run: int) -> Seed:
         """What the tasks of a run, counted from 0, are drawn from."""
-        return self.test_seeds[run] if self.test_seeds else derive(self.root, Purpose.TASKS, self._place(run))
+        return (
+            self.test_seeds[run] if self.test_seeds else derive(self.root, KeyPurpose.TASKS, self._place(run))
+        )
 
     def query_order(self, run: int) -> bytes:
         """The key of the order in which a run's query images are shown; the same for every entrant."""
         if self.order_from_seed:
             return order_from_seed(self.test_seeds[run])
-        return derive(self.root, Purpose.QUERY_ORDER, self._place(run))
+        return derive(self.root, KeyPurpose.QUERY_ORDER, self._place(run))
 
     def class_split(self) -> Seed:
         """What decides which classes of a dataset are trained on and which are tested."""
-        return derive(self.root, Purpose.CLASS_SPLIT) if self.split_seed is None else self.split_seed
+        return derive(self.root, KeyPurpose.CLASS_SPLIT) if self.split_seed is None else self.split_seed
 
     def smoke(self) -> PhaseSecrets:
         """The unrelated secrets of the smoke test."""
-        return PhaseSecrets(derive(self.root, Purpose.SMOKE))
+        return PhaseSecrets(derive(self.root, KeyPurpose.SMOKE))
 
     def gate(self, measurement: str) -> PhaseSecrets:
         """The unrelated tasks and query orders of the runs that measure a gate; their split is the phase's."""
-        return PhaseSecrets(derive(self.root, Purpose.GATE, measurement))
+        return PhaseSecrets(derive(self.root, KeyPurpose.GATE, measurement))
 
     def fingerprint(self, data: Any) -> str:
         """What plain JSON data is known by outside: equal data, equal fingerprint, and nothing to try guesses on."""
         text = json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
-        return hmac.digest(derive(self.root, Purpose.FINGERPRINT), text, "sha256").hex()
+        return hmac.digest(derive(self.root, KeyPurpose.FINGERPRINT), text, "sha256").hex()
 
     def commitment(self) -> str:
         """What may be published while the root is secret, 64 hex digits: SHA-256 of the root and the seeds chosen."""

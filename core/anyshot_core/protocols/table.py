@@ -19,7 +19,7 @@ _DIGEST_BYTES = 32
 
 
 @dataclass(frozen=True)
-class TaskTable:
+class DrawnTasks:
     """Tasks as flat columns: about 1.5 KiB for a task of 335 images.
 
     Attributes:
@@ -35,7 +35,7 @@ class TaskTable:
     labels: np.ndarray
 
     @classmethod
-    def of(cls, tasks: Iterable[TaskSpec]) -> TaskTable:
+    def of(cls, tasks: Iterable[TaskSpec]) -> DrawnTasks:
         """Keep tasks, which must come in the order of their index from 0 on."""
         heads, sizes, classes, rows, labels = [], [], [], [], []
         for task in tasks:
@@ -76,7 +76,7 @@ class TaskTable:
         return digest_of(buffer.getvalue()) + buffer.getvalue()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> TaskTable | None:
+    def from_bytes(cls, data: bytes) -> DrawnTasks | None:
         """The table, or None if the bytes do not fit their digest."""
         digest, body = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
         if digest_of(body) != digest:
@@ -93,25 +93,25 @@ class TableStore:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
-        self._tables: dict[str, TaskTable] = {}
+        self._tables: dict[str, DrawnTasks] = {}
         self._lock = threading.Lock()
 
-    def table(self, key: str, draw: Callable[[], Iterable[TaskSpec]]) -> TaskTable:
+    def table(self, key: str, draw: Callable[[], Iterable[TaskSpec]]) -> DrawnTasks:
         """The table of `key`, drawn if it is neither in memory nor in the folder."""
         digest = hashlib.sha256(key.encode()).hexdigest()
         with self._lock:
             if digest not in self._tables:
-                self._tables[digest] = self._read(digest) or self._write(digest, TaskTable.of(draw()))
+                self._tables[digest] = self._read(digest) or self._write(digest, DrawnTasks.of(draw()))
             return self._tables[digest]
 
     def _path(self, digest: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{digest}.anyshot-tasks"
 
-    def _read(self, digest: str) -> TaskTable | None:
+    def _read(self, digest: str) -> DrawnTasks | None:
         path = self._path(digest)
-        return TaskTable.from_bytes(path.read_bytes()) if path is not None and path.exists() else None
+        return DrawnTasks.from_bytes(path.read_bytes()) if path is not None and path.exists() else None
 
-    def _write(self, digest: str, table: TaskTable) -> TaskTable:
+    def _write(self, digest: str, table: DrawnTasks) -> DrawnTasks:
         path = self._path(digest)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -84,7 +84,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProtocolSettings:
     """Base of what draws tasks: a frozen dataclass whose fields are its settings, but for those marked otherwise."""
 
     name: ClassVar[str]
@@ -123,7 +123,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Protocol(Settings):
+class Protocol(ProtocolSettings):
     """Base of all protocols, which draw rows of packs.
 
     A subclass defines `name` and `task`. `tasks` may be overridden where a sequence is cheaper than its
@@ -179,7 +179,7 @@ class Protocol(Settings):
 
 
 @dataclass(frozen=True)
-class NumberMaker(Settings):
+class NumberMaker(ProtocolSettings):
     """Base of benchmarks that make numbers on the spot: no images, so that no submission can be run on them."""
 
     def task(self, seed: Seed, index: int) -> TaskSpec:

@@ -17,7 +17,7 @@ from anyshot_core.taskserver.channel import Channel, ChannelClosed
 from anyshot_core.taskserver.inbox import Arrived, Inbox, Output, Stopped
 from anyshot_core.taskserver.job import DrawnTask, Hooks, Job
 from anyshot_core.taskserver.ledger import Ledger, Limit, time_left
-from anyshot_core.taskserver.verdicts import Ended, Moment
+from anyshot_core.taskserver.verdicts import Ended, FailureMoment
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, Frame, FrameError, FrameType, header
 from anyshot_core.wire.messages import TimeLeft
@@ -52,8 +52,8 @@ class Conversation:
         self._inbox.close()
         self.output.flush()
 
-    def moment(self, step: str) -> Moment:
-        return Moment(step, self.output.stage, self.job.log_policy, self._task, self._files)
+    def moment(self, step: str) -> FailureMoment:
+        return FailureMoment(step, self.output.stage, self.job.log_policy, self._task, self._files)
 
     def set_task(self, task: DrawnTask | None) -> None:
         self._task = task

@@ -105,7 +105,7 @@ class Output:
         if not self._full and self._line_breaks > self._job.caps.shown_lines:
             self._full = True
             self._lines.flush(self.stage)
-            self.say(
+            self.log(
                 f"More than {self._job.caps.shown_lines:,} lines: of what is printed from here on, the end is kept."
             )
         return None
@@ -126,13 +126,13 @@ class Output:
         self._lines.flush(self.stage)
         for stream, text, stage, left_out in self._tail.take():
             if left_out:
-                self.say(
+                self.log(
                     f"{left_out:,} lines of {stream.name.lower()} are left out here; these are the last ones:"
                 )
             self._lines.add(stream, text, stage)
             self._lines.flush(stage)
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         """A line of the platform's own."""
         self._on_log(LogLine("platform", self.stage, text))
 

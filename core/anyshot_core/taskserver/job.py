@@ -168,7 +168,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """All that came of a job. `failure` None means OK; `results` of a failed run are what came before."""
 
     results: tuple[TaskResult, ...]

@@ -28,7 +28,7 @@ from anyshot_core.taskserver.job import (
     Failure,
     Hooks,
     Job,
-    Outcome,
+    JobOutcome,
     ServerProgress,
     TaskResult,
 )
@@ -45,7 +45,9 @@ _FREEZE_AFTER = 0.1  # seconds between frames that a runner may go on computing 
 _REPORT_EVERY = 0.5
 
 
-def serve(channel: Channel, job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic) -> Outcome:
+def serve(
+    channel: Channel, job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic
+) -> JobOutcome:
     """Carry a job out over one channel: one process from import to the last prediction.
 
     Raises nothing that the runner could cause; the channel is killed at the end, not closed.
@@ -56,7 +58,7 @@ def serve(channel: Channel, job: Job, hooks: Hooks | None = None, clock: Clock =
 
 def serve_isolated(
     open_channel: Callable[[], Channel], job: Job, hooks: Hooks | None = None, clock: Clock = time.monotonic
-) -> Outcome:
+) -> JobOutcome:
     """Meta-train over one channel, then take a fresh one for each task; closes all of them."""
     run = _Run(job, hooks or Hooks(), clock)
     return run.guarded(lambda: run.in_fresh_sandboxes(open_channel))
@@ -82,7 +84,7 @@ class _Run:
         self._reported = -1.0
         self._files: frozenset[str] = frozenset()
 
-    def guarded(self, work: Callable[[], None]) -> Outcome:
+    def guarded(self, work: Callable[[], None]) -> JobOutcome:
         failure = None
         try:
             self._files = _file_names(self._job.bundle)
@@ -98,7 +100,7 @@ class _Run:
             failure = Failure(
                 Verdict.TASK_SERVER_BUG, "The platform failed; this costs no quota.", private=trace
             )
-        return Outcome(
+        return JobOutcome(
             tuple(self._results), self._ledger.use(), failure, self._output.tables(), dict(self._runner)
         )
 

@@ -54,7 +54,7 @@ class Ended(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class FailureMoment:
     """When something happened: the step the runner was at, the task if any, and what may be shown."""
 
     step: str
@@ -86,14 +86,14 @@ class Moment:
         )
 
 
-def of_limit(moment: Moment, limit: Limit) -> Ended:
+def of_limit(moment: FailureMoment, limit: Limit) -> Ended:
     names = {"run": "The run", "meta-training": "Meta-training", "task": "The task"}
     return moment.fail(
         Verdict.TIME_LIMIT, f"{names[limit.name]} used up its {limit.total:g} seconds {moment.doing}."
     )
 
 
-def of_death(moment: Moment, death: Death, detail: str) -> Ended:
+def of_death(moment: FailureMoment, death: Death, detail: str) -> Ended:
     private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
     if moment.step in ("start", "unpack"):
         return moment.fail(Verdict.SANDBOX_START, f"The sandbox ended {moment.doing}.", private=private)
@@ -130,18 +130,18 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def of_protocol(moment: Moment, what: str) -> Ended:
+def of_protocol(moment: FailureMoment, what: str) -> Ended:
     return moment.fail(
         Verdict.PROTOCOL_ERROR,
         f"The process broke the protocol {moment.doing}: {what}. Do not touch the runner or its descriptors.",
     )
 
 
-def of_output(moment: Moment, what: str) -> Ended:
+def of_output(moment: FailureMoment, what: str) -> Ended:
     return moment.fail(Verdict.OUTPUT_LIMIT, f"The submission produced {what}; print or log less.")
 
 
-def of_report(moment: Moment, report: ErrorReport) -> Ended:
+def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
     """A failure that the runner reported: always the participant's once their code has run."""
     if moment.step == "unpack" and report.kind is ErrorKind.OUT_OF_SPACE:
         return moment.fail(
@@ -170,7 +170,7 @@ def _exception_name(report: ErrorReport) -> str:
     return report.exception if re.fullmatch(r"[A-Za-z_]\w{0,59}", report.exception, re.ASCII) else "Exception"
 
 
-def _guarded_message(moment: Moment, report: ErrorReport) -> str:
+def _guarded_message(moment: FailureMoment, report: ErrorReport) -> str:
     """What may be said of a failure in hidden tasks: texts could carry the images out."""
     if report.kind is ErrorKind.BAD_PREDICTION:
         known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
@@ -180,7 +180,7 @@ def _guarded_message(moment: Moment, report: ErrorReport) -> str:
     return f"{_exception_name(report)} {moment.doing}{place}."
 
 
-def _places(moment: Moment, report: ErrorReport) -> str:
+def _places(moment: FailureMoment, report: ErrorReport) -> str:
     own = [line for line in report.lines if line.own and line.file in moment.files]
     return "\n".join(f"{line.file}, line {line.line}" for line in own[-5:])
 

@@ -13,7 +13,7 @@ from anyshot_core.wire.message import Message
 from anyshot_core.wire.protocols import ProtocolField
 
 
-class Flips(Message):
+class FlipsParameters(Message):
     """Reliability of a ranking; `names`, `feedback` and `submissions` (of its team, scored) are by submission."""
 
     analysis: Literal["flips"] = "flips"
@@ -25,7 +25,7 @@ class Flips(Message):
     submissions: dict[str, int] = Field(default={})
 
 
-class Difficulty(Message):
+class DifficultyParameters(Message):
     """Difficulty of the datasets of a board."""
 
     analysis: Literal["difficulty"] = "difficulty"
@@ -33,7 +33,7 @@ class Difficulty(Message):
     baselines: bool
 
 
-class Plan(Message):
+class PlanParameters(Message):
     """What settles a lead."""
 
     analysis: Literal["plan"] = "plan"
@@ -70,7 +70,8 @@ class Shift(Message):
 
 
 ReportParameters = Annotated[
-    Flips | Difficulty | Plan | Diversity | Audit | Shift, Field(discriminator="analysis")
+    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift,
+    Field(discriminator="analysis"),
 ]
 
 

@@ -28,32 +28,32 @@ def list_users(session: Session, text: str = "", number: int = 1) -> tuple[list[
     return list(session.scalars(found)), page
 
 
-def change_user(session: Session, user_id: str, deed: str, actor_id: str) -> User:
+def change_user(session: Session, user_id: str, act: str, actor_id: str) -> User:
     """Block, make administrator, let organize, and back; take the second factor off; end all sessions and tokens."""
     user = session.get(User, user_id)
     if user is None or user.deleted_at is not None:
         raise NotFound("There is no such user.")
-    if deed in GRANTING:
+    if act in GRANTING:
         require_proof(session)
-    if user.id == actor_id and deed in ("block", "demote"):
+    if user.id == actor_id and act in ("block", "demote"):
         raise Conflict("You cannot do this to yourself.")
-    if deed == "block":
+    if act == "block":
         user.blocked_at = now()
         _end_everything(session, user)
-    elif deed == "unblock":
+    elif act == "unblock":
         user.blocked_at = None
-    elif deed in ("promote", "demote"):
-        user.is_site_admin = deed == "promote"
-    elif deed in ("let-organize", "stop-organizing"):
-        user.may_organize = deed == "let-organize"
-    elif deed == "reset-second-factor":
+    elif act in ("promote", "demote"):
+        user.is_site_admin = act == "promote"
+    elif act in ("let-organize", "stop-organizing"):
+        user.may_organize = act == "let-organize"
+    elif act == "reset-second-factor":
         turn_off(session, user)
         _end_everything(session, user)
-    elif deed == "sign-out":
+    elif act == "sign-out":
         _end_everything(session, user)
     else:
         raise Invalid("There is no such act.")
-    audit.record(session, actor_id=actor_id, action=f"user.{deed}", object_type="user", object_id=user.id)
+    audit.record(session, actor_id=actor_id, action=f"user.{act}", object_type="user", object_id=user.id)
     return user
 
 

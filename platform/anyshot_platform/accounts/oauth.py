@@ -67,7 +67,7 @@ PROVIDERS = {
 
 
 @dataclass(frozen=True)
-class Person:
+class OAuthPerson:
     """Who somebody is at a provider."""
 
     subject: str
@@ -122,7 +122,7 @@ def begin(settings: PlatformSettings, name: str) -> Beginning:
     return Beginning(url, state, verifier)
 
 
-def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -> Person:
+def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -> OAuthPerson:
     """Turn the code that came back into a person; raises `LogInFailed`."""
     provider, client = _client(settings, name)
     try:
@@ -140,11 +140,11 @@ def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -
     subject = str(said.get(provider.subject_key) or "")
     if not subject:
         raise LogInFailed(f"{provider.label} did not say who you are.")
-    return Person(subject, str(said.get(provider.name_key) or ""))
+    return OAuthPerson(subject, str(said.get(provider.name_key) or ""))
 
 
 def find_or_make_user(
-    session: Session, settings: PlatformSettings, name: str, person: Person, signed_in: str | None
+    session: Session, settings: PlatformSettings, name: str, person: OAuthPerson, signed_in: str | None
 ) -> User:
     """The account of that person: the linked one, the one signed in (which gets linked), or a new one.
 
@@ -168,7 +168,7 @@ def find_or_make_user(
     return user
 
 
-def _make_user(session: Session, person: Person) -> User:
+def _make_user(session: Session, person: OAuthPerson) -> User:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", person.name).strip("-._")[:24] or "user"
     base = plain if len(plain) >= 3 else f"user-{plain}"
     for candidate in chain([base], (f"{base}-{number}" for number in count(2))):

@@ -31,7 +31,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Deed:
+class ActRequest:
     """Who does it, with which wishes."""
 
     actor_id: str
@@ -40,7 +40,7 @@ class Deed:
 
 
 @dataclass(frozen=True)
-class Done:
+class ActDone:
     """What was done: the sentence for the page, and what the log keeps."""
 
     message: str
@@ -88,8 +88,8 @@ class Act(Generic[S]):
     key: str
     title: str
     target: Callable[[Session, S], Target]
-    look: Callable[[Session, S, Deed], Findings]
-    do: Callable[[Session, S, Deed], Done]
+    look: Callable[[Session, S, ActRequest], Findings]
+    do: Callable[[Session, S, ActRequest], ActDone]
     undo: str  # a sentence
     dangerous: bool = False  # asks for the name of its object
     role: Role = Role.ORGANIZER

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.proving import require_proof
-from anyshot_platform.acts.declaration import Act, Consent, Deed, Done, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Findings, Target
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Conflict
 
@@ -32,7 +32,7 @@ class Preview:
     undo: str
 
 
-class Refused(Conflict):
+class ActRefused(Conflict):
     """The act is impossible now; the details hold the preview."""
 
     code = "act_refused"
@@ -49,7 +49,7 @@ class NeedsConsent(Conflict):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ActOutcome:
     """What came of an act; `changed` is false where it was so already."""
 
     message: str
@@ -57,9 +57,9 @@ class Outcome:
     result: Any = None
 
 
-def preview(session: Session, act: Act[S], subject: S, deed: Deed) -> Preview:
+def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> Preview:
     """What the act would do."""
-    return _show(act, act.target(session, subject), act.look(session, subject, deed))
+    return _show(act, act.target(session, subject), act.look(session, subject, request))
 
 
 def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
@@ -78,8 +78,8 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
 
 
 def carry_out(
-    session: Session, act: Act[S], subject: S, deed: Deed, consent: Consent = NO_CONSENT
-) -> Outcome:
+    session: Session, act: Act[S], subject: S, request: ActRequest, consent: Consent = NO_CONSENT
+) -> ActOutcome:
     """Do it in the caller's transaction, and note it in the log of every competition that it concerns.
 
     Raises:
@@ -88,18 +88,18 @@ def carry_out(
         NeedsConsent: the name of the object was not given, or something stands in the way and is not overridden.
     """
     target = act.target(session, subject)
-    shown = _show(act, target, act.look(session, subject, deed))
+    shown = _show(act, target, act.look(session, subject, request))
     if shown.done:
-        return Outcome(shown.done, changed=False)
+        return ActOutcome(shown.done, changed=False)
     if shown.refused:
-        raise Refused(" ".join(shown.refused), preview=asdict(shown))
+        raise ActRefused(" ".join(shown.refused), preview=asdict(shown))
     if shown.name:
         require_proof(session)
     _require_consent(shown, consent)
-    done = act.do(session, subject, deed)
+    done = act.do(session, subject, request)
     session.flush()
-    _note(session, act.key, target, deed, done, shown.blocked)
-    return Outcome(done.message, changed=True, result=done.result)
+    _note(session, act.key, target, request, done, shown.blocked)
+    return ActOutcome(done.message, changed=True, result=done.result)
 
 
 def _require_consent(shown: Preview, consent: Consent) -> None:
@@ -111,18 +111,23 @@ def _require_consent(shown: Preview, consent: Consent) -> None:
 
 
 def _note(
-    session: Session, key: str, target: Target, deed: Deed, done: Done, overridden: tuple[str, ...]
+    session: Session,
+    key: str,
+    target: Target,
+    request: ActRequest,
+    done: ActDone,
+    overridden: tuple[str, ...],
 ) -> None:
     after = {**done.after, **({"overridden": list(overridden)} if overridden else {})}
     for competition_id in target.competitions or (None,):
         audit.record(
             session,
-            actor_id=deed.actor_id,
+            actor_id=request.actor_id,
             action=key,
             object_type=target.kind,
             object_id=target.id,
             competition_id=competition_id,
-            reason=deed.reason,
+            reason=request.reason,
             before=dict(done.before),
             after=after,
         )

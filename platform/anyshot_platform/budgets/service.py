@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.budgets.limits import count_hit
 from anyshot_platform.budgets.totals import TOTALS
 from anyshot_platform.errors import Conflict, TooMany
-from anyshot_platform.kernel.budgets import Budget
+from anyshot_platform.kernel.budgets import UsageBudget
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import RateHit
 
@@ -45,13 +45,13 @@ def require_total(services: Services, name: str, user_id: str, more: int = 1) ->
     refuse_beyond(budget, used, more)
 
 
-def refuse_beyond(budget: Budget, used: int, more: int) -> None:
+def refuse_beyond(budget: UsageBudget, used: int, more: int) -> None:
     """Raise `OverBudget` if what is used and what is wanted are more than the budget."""
     if used + more > budget.limit:
         raise OverBudget(_over(budget, used))
 
 
-def count_refused(session: Session, budgets: dict[str, Budget]) -> dict[str, int]:
+def count_refused(session: Session, budgets: dict[str, UsageBudget]) -> dict[str, int]:
     """How many actors went beyond each budget that is counted over time, in the last day."""
     since = int(time.time()) - 86_400
     counted = {name: budget for name, budget in budgets.items() if budget.seconds and budget.limit}
@@ -68,14 +68,14 @@ def count_refused(session: Session, budgets: dict[str, Budget]) -> dict[str, int
     return found
 
 
-def _too_many(budget: Budget, wait: int) -> str:
+def _too_many(budget: UsageBudget, wait: int) -> str:
     return (
         f"Too many {budget.what}: this site allows {budget.amount} {budget.period} for each {budget.actor}. "
         f"Please try again in {in_words(wait)}."
     )
 
 
-def _over(budget: Budget, used: int) -> str:
+def _over(budget: UsageBudget, used: int) -> str:
     return (
         f"This site allows {budget.amount} {budget.what} for each {budget.actor}; you have {budget.words(used)}. "
         "Delete what you do not need, or ask the site's administrators for more."

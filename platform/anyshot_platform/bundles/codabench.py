@@ -19,7 +19,7 @@ from anyshot_platform.bundles.codabench_keys import READ_2, READ_15, WITHOUT_EQU
 from anyshot_platform.bundles.codabench_phases import PhasesConversion
 from anyshot_platform.bundles.codabench_report import Flavour, Notice, Reporter, entries, is_true, mapping
 from anyshot_platform.bundles.files import BundleFiles, missing_file, normal
-from anyshot_platform.bundles.marked import Marked, Path, Problem, decode
+from anyshot_platform.bundles.marked import FileProblem, Marked, Path, decode
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 
@@ -35,7 +35,7 @@ class Converted:
     spec: CompetitionSpec
     files: dict[str, bytes]
     notices: list[Notice]
-    problems: list[Problem]
+    problems: list[FileProblem]
 
 
 def detect(data: dict[Any, Any]) -> Flavour | None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from anyshot_platform.bundles.codabench_keys import PLACES
-from anyshot_platform.bundles.marked import Marked, Path, Problem
+from anyshot_platform.bundles.marked import FileProblem, Marked, Path
 
 
 class Flavour(StrEnum):
@@ -38,7 +38,7 @@ class Reporter:
     marked: Marked
     flavour: Flavour
     notices: list[Notice] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
 
     @property
     def data(self) -> dict[Any, Any]:

@@ -12,15 +12,15 @@ from typing import Any
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.files import BundleFiles, missing_file
-from anyshot_platform.bundles.marked import Marked, Path, Problem
+from anyshot_platform.bundles.marked import FileProblem, Marked, Path
 from anyshot_platform.described.quantities import parse_moment
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_scoring.rules import RULES
 
-Check = Callable[[Marked, BundleFiles], Iterator[Problem]]
+Check = Callable[[Marked, BundleFiles], Iterator[FileProblem]]
 
 
-def cross_check(marked: Marked, files: BundleFiles) -> list[Problem]:
+def cross_check(marked: Marked, files: BundleFiles) -> list[FileProblem]:
     """All problems between the parts of a document."""
     return [problem for check in _CHECKS for problem in check(marked, files)]
 
@@ -41,7 +41,7 @@ def _texts(value: Any) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
-def _files_exist(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _files_exist(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     named: list[tuple[Path, Any]] = [((key,), marked.data.get(key)) for key in ("logo", "terms")]
     for section in ("pages", "baselines"):
         named += [((*path, "file"), entry.get("file")) for path, entry in entries(marked, section)]
@@ -51,7 +51,7 @@ def _files_exist(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
             yield marked.problem(path, said)
 
 
-def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for section, key in (("phases", "key"), ("leagues", "key"), ("baselines", "key"), ("pools", "name")):
         twice = {name for name, times in Counter(_keys(marked, section, key)).items() if times > 1}
         for path, entry in entries(marked, section):
@@ -59,7 +59,7 @@ def _keys_differ(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
                 yield marked.problem((*path, key), f"{entry[key]!r} is used more than once in {section}")
 
 
-def _references(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _references(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     leagues, pools = set(_keys(marked, "leagues")), set(_keys(marked, "pools", "name"))
     phases = set(_keys(marked, "phases"))
     for path, entry in entries(marked, "baselines"):
@@ -91,7 +91,9 @@ def _given(entry: dict[Any, Any], key: str) -> list[str]:
     return [str(entry[key])] if entry.get(key) is not None else []
 
 
-def _unknown(marked: Marked, path: Path, names: list[str], known: set[str], kind: str) -> Iterator[Problem]:
+def _unknown(
+    marked: Marked, path: Path, names: list[str], known: set[str], kind: str
+) -> Iterator[FileProblem]:
     for index, name in enumerate(names):
         if name not in known:
             offered = ", ".join(sorted(known)) or "none"
@@ -99,13 +101,13 @@ def _unknown(marked: Marked, path: Path, names: list[str], known: set[str], kind
             yield marked.problem(place, f"there is no {kind} {name!r}; known: {offered}")
 
 
-def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _final_phases_fed(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         if entry.get("kind") == "final" and not entry.get("entries") and not entry.get("accepts_uploads"):
             yield marked.problem(path, "a final phase without uploads needs `entries: {phase: ...}`")
 
 
-def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         tasks, runs = _mapping(entry.get("tasks")), _mapping(entry.get("scoring")).get("runs", 1)
         for side in ("train_seeds", "test_seeds"):
@@ -115,7 +117,7 @@ def _seeds_counted(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
                 yield marked.problem((*path, "tasks", side), said)
 
 
-def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         name = _mapping(entry.get("scoring")).get("ranking")
         if isinstance(name, str) and name not in RULES:
@@ -123,7 +125,7 @@ def _rankings_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
             yield marked.problem((*path, "scoring", "ranking"), f"there is no rule {name!r}; known: {known}")
 
 
-def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         protocol = _mapping(entry.get("tasks")).get("protocol")
         if not isinstance(protocol, dict) or not protocol:
@@ -134,7 +136,7 @@ def _protocols_readable(marked: Marked, files: BundleFiles) -> Iterator[Problem]
             yield marked.problem((*path, "tasks", "protocol"), f"not a task protocol: {error}")
 
 
-def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _moments_ordered(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     for path, entry in entries(marked, "phases"):
         start, end = _moment(entry.get("start")), _moment(entry.get("end"))
         if start and end and (start.tzinfo is None) == (end.tzinfo is None) and end <= start:
@@ -148,7 +150,7 @@ def _moment(value: Any) -> datetime | None:
         return None  # said by the field itself
 
 
-def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[Problem]:
+def _zones_known(marked: Marked, files: BundleFiles) -> Iterator[FileProblem]:
     named: list[tuple[Path, Any]] = [(("timezone",), marked.data.get("timezone"))]
     named += [((*path, "timezone"), entry.get("timezone")) for path, entry in entries(marked, "phases")]
     for path, name in named:

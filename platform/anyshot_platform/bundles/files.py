@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from anyshot_platform.bundles.marked import Problem
+from anyshot_platform.bundles.marked import FileProblem
 
 LIMIT_ENTRIES = 5_000
 LIMIT_TOTAL = 512 << 20
@@ -148,4 +148,12 @@ def write_zip(contents: dict[str, bytes]) -> bytes:
     return target.getvalue()
 
 
-__all__ = ["BundleFiles", "BundleUnreadable", "Problem", "missing_file", "normal", "open_bundle", "write_zip"]
+__all__ = [
+    "BundleFiles",
+    "BundleUnreadable",
+    "FileProblem",
+    "missing_file",
+    "normal",
+    "open_bundle",
+    "write_zip",
+]

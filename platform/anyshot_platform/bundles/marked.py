@@ -20,7 +20,7 @@ LIMIT_DEPTH = 60
 
 
 @dataclass(frozen=True, order=True)
-class Problem:
+class FileProblem:
     """One thing wrong with a bundle: where, and what to do."""
 
     line: int
@@ -39,7 +39,7 @@ class Marked:
 
     data: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     file: str = "competition.yaml"
 
     def line(self, path: Sequence[str | int]) -> int:
@@ -50,8 +50,8 @@ class Marked:
                 return found
         return 1
 
-    def problem(self, path: Sequence[str | int], message: str) -> Problem:
-        return Problem(self.line(path), dotted(path), message, self.file)
+    def problem(self, path: Sequence[str | int], message: str) -> FileProblem:
+        return FileProblem(self.line(path), dotted(path), message, self.file)
 
 
 def dotted(path: Sequence[str | int]) -> str:
@@ -66,21 +66,23 @@ def read_marked(content: bytes, file: str = "competition.yaml") -> Marked:
     """Parse YAML; syntax errors, equal keys and oversize documents become problems, never exceptions."""
     marked = Marked(file=file)
     if len(content) > LIMIT_BYTES:
-        marked.problems.append(Problem(1, "", f"the file is over {LIMIT_BYTES >> 20} MiB", file))
+        marked.problems.append(FileProblem(1, "", f"the file is over {LIMIT_BYTES >> 20} MiB", file))
         return marked
     try:
         loader = yaml.SafeLoader(decode(content))
         node = loader.get_single_node()
         if node is None:
-            marked.problems.append(Problem(1, "", "the file is empty", file))
+            marked.problems.append(FileProblem(1, "", "the file is empty", file))
             return marked
         marked.data = _Builder(loader, marked).build(node, (), 0)
     except yaml.MarkedYAMLError as error:
         marked.problems.append(_syntax_problem(error, file))
     except yaml.reader.ReaderError as error:
-        marked.problems.append(Problem(1, "", f"a character that YAML does not allow: {error.reason}", file))
+        marked.problems.append(
+            FileProblem(1, "", f"a character that YAML does not allow: {error.reason}", file)
+        )
     except _TooBigError as error:
-        marked.problems.append(Problem(error.line, "", "the document is too large or too deep", file))
+        marked.problems.append(FileProblem(error.line, "", "the document is too large or too deep", file))
     return marked
 
 
@@ -134,7 +136,7 @@ class _Builder:
             self.marked.lines[inner] = key_node.start_mark.line + 1
             if key in data and self._written_twice(node, key):
                 self.marked.problems.append(
-                    Problem(
+                    FileProblem(
                         key_node.start_mark.line + 1,
                         dotted(inner),
                         "this key stands here twice",
@@ -146,7 +148,7 @@ class _Builder:
 
     def _say(self, node: yaml.Node, path: Path, message: str) -> None:
         line = node.start_mark.line + 1
-        self.marked.problems.append(Problem(line, dotted(path), message, self.marked.file))
+        self.marked.problems.append(FileProblem(line, dotted(path), message, self.marked.file))
 
     def _written_twice(self, node: yaml.MappingNode, key: str | int) -> bool:
         return sum(1 for key_node, _ in node.value if self._key(key_node) == key) > 1
@@ -163,16 +165,16 @@ class _Builder:
         except ValueError as error:
             line = node.start_mark.line + 1
             self.marked.problems.append(
-                Problem(line, dotted(path), f"{node.value!r}: {error}", self.marked.file)
+                FileProblem(line, dotted(path), f"{node.value!r}: {error}", self.marked.file)
             )
             return None
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, file: str) -> FileProblem:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1 if mark else 1
     said = ", ".join(part for part in (error.context, error.problem) if part)
-    return Problem(line, "", f"not valid YAML: {said}", file)
+    return FileProblem(line, "", f"not valid YAML: {said}", file)
 
 
 def walk(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

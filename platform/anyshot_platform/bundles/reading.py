@@ -16,7 +16,7 @@ from anyshot_platform.bundles import codabench
 from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
-from anyshot_platform.bundles.marked import Marked, Problem, read_marked
+from anyshot_platform.bundles.marked import FileProblem, Marked, read_marked
 from anyshot_platform.bundles.page_values import has_values, unknown_in, values_of
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
 from anyshot_platform.bundles.sense import judge
@@ -26,13 +26,13 @@ from anyshot_platform.described.parts import Part
 class BundleInvalid(Exception):
     """The bundle has problems; all of them are in `problems`, in the order of their lines."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[FileProblem]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
 
 @dataclass(frozen=True)
-class Bundle:
+class CompetitionFile:
     """A checked competition with the files that it names, and what could not be taken over from elsewhere."""
 
     spec: CompetitionSpec
@@ -41,7 +41,7 @@ class Bundle:
     without_equivalent: list[Notice] = field(default_factory=list)
 
 
-def read_bundle(source: Path | bytes) -> Bundle:
+def read_bundle(source: Path | bytes) -> CompetitionFile:
     """Read and check a bundle of Anyshot, Codabench (version 2) or CodaLab (version 1.5).
 
     Raises:
@@ -53,14 +53,14 @@ def read_bundle(source: Path | bytes) -> Bundle:
     if marked.problems and not isinstance(marked.data, dict):
         raise BundleInvalid(marked.problems)
     if not isinstance(marked.data, dict):
-        raise BundleInvalid([Problem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
+        raise BundleInvalid([FileProblem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
     flavour = codabench.detect(marked.data)
     if flavour is None:
-        return Bundle(check(marked, files), named_files(marked.data, files))
+        return CompetitionFile(check(marked, files), named_files(marked.data, files))
     converted = codabench.convert(marked, files, flavour)
     if converted.problems:
         raise BundleInvalid(sorted(converted.problems))
-    return Bundle(converted.spec, converted.files, flavour.value, converted.notices)
+    return CompetitionFile(converted.spec, converted.files, flavour.value, converted.notices)
 
 
 def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:
@@ -86,7 +86,7 @@ def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:
     return spec
 
 
-def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> Iterator[Problem]:
+def _wrong_values(marked: Marked, files: BundleFiles, spec: CompetitionSpec) -> Iterator[FileProblem]:
     """Names in pages that are no values, and values in terms, which must not change by themselves."""
     values = values_of(
         spec.phases, spec.leagues, title=spec.title, contact=spec.contact, team_size=spec.team_size
@@ -143,7 +143,7 @@ def named_files(data: dict[Any, Any], files: BundleFiles) -> dict[str, bytes]:
     return found
 
 
-def _explain(marked: Marked, details: Any) -> Problem:
+def _explain(marked: Marked, details: Any) -> FileProblem:
     path = tuple(part for part in details["loc"])
     kind, found = details["type"], details.get("input")
     if kind == "extra_forbidden":

@@ -21,7 +21,7 @@ _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}")
 
 
 @dataclass(frozen=True)
-class Finding:
+class SenseFinding:
     """One thing that makes no sense, at its place in the description."""
 
     path: Path
@@ -34,19 +34,19 @@ class Finding:
         return ".".join(map(str, self.path))
 
 
-def judge_phase(spec: PhaseSpec) -> Iterator[Finding]:
+def judge_phase(spec: PhaseSpec) -> Iterator[SenseFinding]:
     """What is wrong or odd in a phase by itself."""
     yield from _budgets(spec)
     if spec.machine.memory > _LARGE_MEMORY:
         words = f"{write_size(spec.machine.memory)} of memory: no machine has that much."
-        yield Finding(("machine", "memory"), words)
+        yield SenseFinding(("machine", "memory"), words)
     if spec.machine.gpus and spec.machine.hardware == "cpu":
         words = "The hardware class is cpu, and GPUs are wanted: choose a class that has some."
-        yield Finding(("machine", "gpus"), words, error=False)
+        yield SenseFinding(("machine", "gpus"), words, error=False)
     yield from _quotas(spec)
     for index, gate in enumerate(spec.entries.gates if spec.entries else ()):
         if not is_gate(gate.score):
-            yield Finding(("entries", "gates", index, "score"), words_on_gate(gate.score))
+            yield SenseFinding(("entries", "gates", index, "score"), words_on_gate(gate.score))
 
 
 def is_gate(score: float) -> bool:
@@ -59,34 +59,34 @@ def words_on_gate(score: float) -> str:
     return f"A gate is a score between 0 and 1; found {score:g}."
 
 
-def _budgets(spec: PhaseSpec) -> Iterator[Finding]:
+def _budgets(spec: PhaseSpec) -> Iterator[SenseFinding]:
     run, shared = spec.budget.run, not spec.budget.each_dataset
     for name, part in (("meta_train", "meta-training"), ("task", "one task")):
         seconds = getattr(spec.budget, name)
         if seconds is not None and seconds > run and shared:
             words = f"{write_duration(seconds)} for {part} are more than the {write_duration(run)} of the whole run."
-            yield Finding(("budget", name), words)
+            yield SenseFinding(("budget", name), words)
     if spec.smoke.pool and spec.smoke.budget > run:
         words = f"A smoke test may last {write_duration(spec.smoke.budget)}, a run {write_duration(run)}."
-        yield Finding(("smoke", "budget"), words)
+        yield SenseFinding(("smoke", "budget"), words)
     if spec.budget.each_dataset and not spec.tasks.each_dataset:
         words = "The times are for each dataset, but the phase does not train dataset by dataset."
-        yield Finding(("budget", "each_dataset"), words, error=False)
+        yield SenseFinding(("budget", "each_dataset"), words, error=False)
 
 
-def _quotas(spec: PhaseSpec) -> Iterator[Finding]:
+def _quotas(spec: PhaseSpec) -> Iterator[SenseFinding]:
     quota = spec.quota
     if not spec.accepts_uploads:
         return
     if 0 in (quota.per_day, quota.total, quota.running):
-        yield Finding(
+        yield SenseFinding(
             ("quota",), "With a quota of 0 nobody can submit; pause the phase instead.", error=False
         )
     if quota.per_day is not None and quota.total is not None and quota.per_day > quota.total > 0:
         words = f"{quota.per_day} a day are more than the {quota.total} of the whole phase."
-        yield Finding(("quota", "per_day"), words, error=False)
+        yield SenseFinding(("quota", "per_day"), words, error=False)
     if quota.per_day is None and quota.total is None:
-        yield Finding(("quota",), "Neither a day nor the phase has a quota.", error=False)
+        yield SenseFinding(("quota",), "Neither a day nor the phase has a quota.", error=False)
 
 
 def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -101,30 +101,30 @@ def judge_circles(feeds: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def judge_people(
     contact: str, domains: Iterable[str], questions: Iterable[Mapping[str, object]]
-) -> Iterator[Finding]:
+) -> Iterator[SenseFinding]:
     """What is wrong with a contact, the domains of addresses, the questions of the fact sheet."""
     if contact and _MAIL.fullmatch(contact) is None:
-        yield Finding(("contact",), f"This is no e-mail address: {contact[:80]}.")
+        yield SenseFinding(("contact",), f"This is no e-mail address: {contact[:80]}.")
     for domain in domains:
         if _DOMAIN.fullmatch(domain) is None:
             words = f"“{domain[:80]}” is no domain; write it like example.org. Nobody could join."
-            yield Finding(("email_domains",), words)
+            yield SenseFinding(("email_domains",), words)
     keys = Counter(str(question["key"]) for question in questions)
     if "" in keys:
         words = "Each question of the fact sheet needs a key: write it as key: question."
-        yield Finding(("fact_sheet",), words)
+        yield SenseFinding(("fact_sheet",), words)
     for key, times in keys.items():
         if key and times > 1:
-            yield Finding(("fact_sheet",), f"The key {key} stands {times} times in the fact sheet.")
+            yield SenseFinding(("fact_sheet",), f"The key {key} stands {times} times in the fact sheet.")
 
 
-def judge(spec: CompetitionSpec) -> Iterator[Finding]:
+def judge(spec: CompetitionSpec) -> Iterator[SenseFinding]:
     """Everything that makes no sense in a whole competition."""
     for index, phase in enumerate(spec.phases):
         for found in judge_phase(phase):
-            yield Finding(("phases", index, *found.path), found.words, found.error)
+            yield SenseFinding(("phases", index, *found.path), found.words, found.error)
     feeds = {phase.key: phase.entries.phase for phase in spec.phases if phase.entries}
     places = {phase.key: index for index, phase in enumerate(spec.phases)}
     for key, words in judge_circles(feeds):
-        yield Finding(("phases", places[key], "entries", "phase"), words)
+        yield SenseFinding(("phases", places[key], "entries", "phase"), words)
     yield from judge_people(spec.contact, spec.email_domains, [q.model_dump() for q in spec.fact_sheet])

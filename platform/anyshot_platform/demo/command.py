@@ -20,7 +20,7 @@ from anyshot_platform.app import make_services
 from anyshot_platform.baselines.service import BUILTIN
 from anyshot_platform.demo import server as servers
 from anyshot_platform.demo.data import NoSets, prepare_data
-from anyshot_platform.demo.organizer import Stage, set_the_stage
+from anyshot_platform.demo.organizer import DemoCompetition, set_the_stage
 from anyshot_platform.demo.participants import LEAGUES, DemoFailed, Entrant, Participant, entering, follow
 from anyshot_platform.migration import migrate
 
@@ -110,7 +110,7 @@ def _digest(path: Path) -> str:
 
 
 def _compete(
-    console: Console, server: servers.Server, stage: Stage, entrants: list[Entrant], budget: float
+    console: Console, server: servers.Server, stage: DemoCompetition, entrants: list[Entrant], budget: float
 ) -> None:
     columns = (
         TextColumn("{task.description:<34}"), TextColumn("{task.fields[stage]:<14}"), BarColumn(24),
@@ -162,7 +162,7 @@ def _board(league: str, reader: Participant) -> Table:
 
 
 def _say_good_bye(
-    console: Console, server: servers.Server, stage: Stage, generated: bool, leave: bool
+    console: Console, server: servers.Server, stage: DemoCompetition, generated: bool, leave: bool
 ) -> None:
     if generated:
         console.print("The data is generated: these scores show the machinery at work and measure no method.")

@@ -10,13 +10,13 @@ from pathlib import Path
 from sqlalchemy import select
 
 from anyshot_platform.accounts import service as users
-from anyshot_platform.acts.declaration import Consent, Deed
+from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.demo.data import DemoData
-from anyshot_platform.desk.bundles.service import import_competition
-from anyshot_platform.desk.pools.acts import PUBLISH
+from anyshot_platform.organizers.bundles.service import import_competition
+from anyshot_platform.organizers.pools.acts import PUBLISH
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
 from anyshot_platform.services import Services
@@ -29,7 +29,7 @@ PUBLIC = "set-0"  # what participants meta-train and smoke-test on
 
 
 @dataclass(frozen=True)
-class Stage:
+class DemoCompetition:
     """The competition that participants find."""
 
     competition: str
@@ -38,7 +38,9 @@ class Stage:
     password: str
 
 
-def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seconds: float) -> Stage:
+def set_the_stage(
+    services: Services, data: DemoData, *, tasks: int, budget_seconds: float
+) -> DemoCompetition:
     """Make the organizer's account, the pools and the competition, and open its feedback phase for a month."""
     password = secrets.token_urlsafe(9)
     with services.database.writing() as session:
@@ -56,7 +58,7 @@ def set_the_stage(services: Services, data: DemoData, *, tasks: int, budget_seco
         phase = session.scalars(select(Phase).where(Phase.competition_id == made.competition.id)).one()
         version = phase.versions[0]
         version.tasks, version.run_seconds = tasks, budget_seconds
-        return Stage(made.competition.slug, phase.slug, NAME, password)
+        return DemoCompetition(made.competition.slug, phase.slug, NAME, password)
 
 
 def _make_pool(
@@ -66,4 +68,4 @@ def _make_pool(
         pool = create_pool(session, slug=slug, name=name, owner_id=actor.id)
         create_pool_version(session, pool, find_packs(session, actor, digests), created_by=actor.id)
         if public:
-            carry_out(session, PUBLISH, pool, Deed(actor.id), Consent(slug))
+            carry_out(session, PUBLISH, pool, ActRequest(actor.id), Consent(slug))

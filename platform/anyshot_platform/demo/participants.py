@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anyshot_core.client import Client
-from anyshot_platform.demo.organizer import Stage
+from anyshot_platform.demo.organizer import DemoCompetition
 
 ENDED = {"finished", "failed", "cancelled"}
 LEAGUES = ("free-style", "meta-learning")
@@ -33,7 +33,7 @@ class Entrant:
 class Participant:
     """Signed up and signed in, over the client of the starting kit."""
 
-    def __init__(self, address: str, stage: Stage, entrant: Entrant) -> None:
+    def __init__(self, address: str, stage: DemoCompetition, entrant: Entrant) -> None:
         self.entrant, self._stage = entrant, stage
         self.password = secrets.token_urlsafe(9)
         self.submission = ""
@@ -65,7 +65,9 @@ class Participant:
 
 
 @contextmanager
-def entering(address: str, stage: Stage, entrants: Sequence[Entrant]) -> Iterator[list[Participant]]:
+def entering(
+    address: str, stage: DemoCompetition, entrants: Sequence[Entrant]
+) -> Iterator[list[Participant]]:
     """Sign every entrant up and submit for them."""
     participants: list[Participant] = []
     try:

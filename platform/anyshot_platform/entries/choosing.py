@@ -33,7 +33,7 @@ COMPETES = (SubmissionKind.ENTRY, SubmissionKind.FINAL)
 
 
 @dataclass(frozen=True)
-class Candidate:
+class EntryCandidate:
     """A scored submission of a team in a league."""
 
     submission: Submission
@@ -70,10 +70,10 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Standing:
+class StandingEntry:
     """The entry of a team in a league under one version of a phase."""
 
-    candidate: Candidate
+    candidate: EntryCandidate
     choice: Choice
     state: EntryState = EntryState.STANDING
     reason: str = ""
@@ -92,7 +92,7 @@ def choose(
     leagues: Sequence[League],
     *,
     leaving: str | None = None,
-) -> dict[str, Standing]:
+) -> dict[str, StandingEntry]:
     """What stands for the team in each of these leagues, and what does not and why, by league id.
 
     Leagues without any scored submission of the team are left out. One query for all leagues, whatever their number.
@@ -126,21 +126,21 @@ class _Known:
     eligibility: Mapping[str, Eligibility]
 
 
-def _stand(known: _Known, league: League, candidates: Sequence[Candidate]) -> Standing:
+def _stand(known: _Known, league: League, candidates: Sequence[EntryCandidate]) -> StandingEntry:
     good = [candidate for candidate in candidates if _takes_part(known.phase, candidate)]
     if not good:
         newest = max(candidates, key=_age)
         state, reason = newest.obstacle or (EntryState.STANDING, "")
-        return Standing(newest, Choice.LAST, state, reason)
+        return StandingEntry(newest, Choice.LAST, state, reason)
     chosen, choice = _pick(known, league, good)
     if chosen.obstacle is not None:
-        return Standing(chosen, choice, *chosen.obstacle)
+        return StandingEntry(chosen, choice, *chosen.obstacle)
     if known.team.deleted_at is not None:
-        return Standing(chosen, choice, EntryState.GONE, "The team was dissolved.")
+        return StandingEntry(chosen, choice, EntryState.GONE, "The team was dissolved.")
     return _weigh(chosen, choice, known.eligibility[league.id])
 
 
-def _takes_part(phase: Phase, candidate: Candidate) -> bool:
+def _takes_part(phase: Phase, candidate: EntryCandidate) -> bool:
     """Whether the rule chooses among it.
 
     On a Ladder also what the team withdrew: else withdrawing what stands would ask the hidden data once more.
@@ -172,20 +172,20 @@ def may_stand(
     }
 
 
-def _weigh(chosen: Candidate, choice: Choice, eligibility: Eligibility) -> Standing:
+def _weigh(chosen: EntryCandidate, choice: Choice, eligibility: Eligibility) -> StandingEntry:
     states = {
         EntryStatus.ADMITTED: EntryState.STANDING,
         EntryStatus.DECLARED: EntryState.HELD_BACK,
         EntryStatus.REFUSED: EntryState.REFUSED,
     }
-    return Standing(chosen, choice, states[eligibility.status], eligibility.reason)
+    return StandingEntry(chosen, choice, states[eligibility.status], eligibility.reason)
 
 
-def _age(candidate: Candidate) -> tuple[object, str]:
+def _age(candidate: EntryCandidate) -> tuple[object, str]:
     return candidate.score.submitted_at, candidate.submission.id
 
 
-def _pick(known: _Known, league: League, good: Sequence[Candidate]) -> tuple[Candidate, Choice]:
+def _pick(known: _Known, league: League, good: Sequence[EntryCandidate]) -> tuple[EntryCandidate, Choice]:
     wish = known.wishes.get(league.id)
     for candidate in good:
         if candidate.submission.id == wish:
@@ -202,14 +202,16 @@ def _pick(known: _Known, league: League, good: Sequence[Candidate]) -> tuple[Can
     return _chosen(good, "last", version), Choice.LAST
 
 
-def _chosen(good: Sequence[Candidate], which: Literal["last", "best"], version: PhaseVersion) -> Candidate:
+def _chosen(
+    good: Sequence[EntryCandidate], which: Literal["last", "best"], version: PhaseVersion
+) -> EntryCandidate:
     """The last, or the one that the ranking rule ranks first; there must be one."""
     by_id = {candidate.submission.id: candidate for candidate in good}
     entry = choose_entry([entry_of(key, one.score) for key, one in by_id.items()], which, version.rule)
     return by_id[entry.key] if entry is not None else good[0]
 
 
-def _climbed(good: Sequence[Candidate], step: float) -> Candidate:
+def _climbed(good: Sequence[EntryCandidate], step: float) -> EntryCandidate:
     """What stands on a Ladder; there must be one."""
     by_id = {candidate.submission.id: candidate for candidate in good}
     stands = climb([entry_of(key, one.score) for key, one in by_id.items()], step)
@@ -239,7 +241,7 @@ def _gates(session: Session, phase: Phase) -> dict[str, float]:
 
 def _candidates(
     session: Session, version: PhaseVersion, team: Team, leaving: str | None = None
-) -> dict[str, list[Candidate]]:
+) -> dict[str, list[EntryCandidate]]:
     """The team's scored submissions under a version, by the id of each league that they are in."""
     query = (
         select(Submission, SubmissionScore, LeagueEntry)
@@ -254,9 +256,9 @@ def _candidates(
     )
     if leaving is not None:
         query = query.where(SubmissionScore.id != leaving)
-    found: dict[str, list[Candidate]] = {}
+    found: dict[str, list[EntryCandidate]] = {}
     for submission, score, admission in session.execute(query):
-        found.setdefault(admission.league_id, []).append(Candidate(submission, score, admission))
+        found.setdefault(admission.league_id, []).append(EntryCandidate(submission, score, admission))
     return found
 
 
@@ -265,7 +267,7 @@ def may_choose(phase: Phase) -> bool:
     return phase.team_chooses and status_of(phase) == PhaseStatus.OPEN
 
 
-def choices_of(session: Session, version: PhaseVersion, team: Team) -> dict[str, list[Candidate]]:
+def choices_of(session: Session, version: PhaseVersion, team: Team) -> dict[str, list[EntryCandidate]]:
     """What the team may let stand by hand, by league id, the newest first."""
     return {
         league_id: [one for one in reversed(candidates) if one.obstacle is None]

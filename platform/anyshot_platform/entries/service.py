@@ -8,7 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.database import now
-from anyshot_platform.entries.choosing import Standing, choose
+from anyshot_platform.entries.choosing import StandingEntry, choose
 from anyshot_platform.entries.models import Entry, EntryChange
 from anyshot_platform.entries.states import Choice, EntryState
 from anyshot_platform.leagues.models import League
@@ -28,7 +28,7 @@ class TeamEntry:
 
 def stand(
     session: Session, phase: Phase, version: PhaseVersion, team: Team, *, leaving: str | None = None
-) -> dict[str, Standing]:
+) -> dict[str, StandingEntry]:
     """What a team has in each league under a version, by league id; under the live one the entries follow."""
     leagues = session.scalars(
         select(League).where(League.competition_id == phase.competition_id, League.deleted_at.is_(None))
@@ -47,7 +47,12 @@ def _entries_of(session: Session, phase: Phase, team: Team) -> dict[str, Entry]:
 
 
 def _keep(
-    session: Session, phase: Phase, team: Team, league: League, entry: Entry | None, standing: Standing | None
+    session: Session,
+    phase: Phase,
+    team: Team,
+    league: League,
+    entry: Entry | None,
+    standing: StandingEntry | None,
 ) -> None:
     if standing is None:
         if entry is not None and entry.state != EntryState.GONE:

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.desk.bundles.service import export_competition
 from anyshot_platform.exports.tables import (
     BOARD_COLUMNS,
     SUBMISSION_COLUMNS,
@@ -20,6 +19,7 @@ from anyshot_platform.exports.tables import (
 )
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.kernel.tables import Form, write, write_parquet
+from anyshot_platform.organizers.bundles.service import export_competition
 
 _SCRIPT = Path(__file__).parent / "reproduce.txt"
 _README = """# {title}

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.bundle.report import BundleReport, Check, Outcome
+from anyshot_core.bundle.report import BundleReport, Check, CheckOutcome
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import require_participant, require_terms
@@ -69,7 +69,7 @@ class Wishes:
 def check_zip(path: Path, *, train_datasets: int | None = None) -> BundleReport:
     """Check a zip without unpacking, importing or running anything of it, in a confined process."""
     found = run_confined("check", path=str(path.absolute()), train_datasets=train_datasets)
-    checks = tuple(Check(**{**one, "outcome": Outcome(one["outcome"])}) for one in found["checks"])
+    checks = tuple(Check(**{**one, "outcome": CheckOutcome(one["outcome"])}) for one in found["checks"])
     return BundleReport(checks, found["entries"], found["unpacked_bytes"])
 
 

@@ -10,7 +10,7 @@ ORGANIZER = "organizer of a competition"
 
 
 @dataclass(frozen=True)
-class Budget:
+class UsageBudget:
     """So much of something for one actor. `seconds` is the time it is counted over; None: in all, at any moment."""
 
     actor: str  # who is counted, in words
@@ -36,31 +36,31 @@ class Budget:
 
 
 BUDGETS = {
-    "log_ins": Budget("account and address", "log-ins tried", 10, 300),
-    "sign_ups": Budget("address", "sign-ups", 20, _HOUR),
-    "links_asked": Budget("address", "links asked for by e-mail (password, confirmation)", 20, _HOUR),
-    "links_sent": Budget("account", "links sent by e-mail", 5, _HOUR),
-    "proofs": Budget("account", "codes, and passwords asked for again", 10, _HOUR),
-    "uploads": Budget("person", "uploads begun", 30, 300),
-    "upload_bytes": Budget("person", "bytes of uploads that wait to be used", 8 * GIB, None, "bytes"),
-    "checks": Budget("person", "checks of a zip", 30, 300),
-    "imports": Budget("person", "competitions imported or begun", 20, _HOUR),
-    "drafts": Budget("person", "competitions that are drafts", 20, None),
-    "competitions": Budget("person", "competitions that are not deleted", 100, None),
-    "pools": Budget("person", "pools that are not deleted", 100, None),
-    "packs": Budget("person", "datasets uploaded", 200, _HOUR),
-    "pack_bytes": Budget("person", "bytes of datasets", 200 * GIB, None, "bytes"),
-    "announcements": Budget(ORGANIZER, "announcements", 10, _DAY),
-    "mails": Budget(ORGANIZER, "e-mails to participants by announcements", 20_000, _DAY),
-    "invitations": Budget("person", "invitations to competitions and teams", 50, _DAY),
-    "posts": Budget("person", "posts in discussions", 30, _HOUR),
-    "webhook_tests": Budget("person", "tests of webhooks", 20, _HOUR),
-    "tokens": Budget("person", "API tokens that are valid", 50, None),
-    "streams": Budget("person", "live pages open at once, in one web process", 20, None),
+    "log_ins": UsageBudget("account and address", "log-ins tried", 10, 300),
+    "sign_ups": UsageBudget("address", "sign-ups", 20, _HOUR),
+    "links_asked": UsageBudget("address", "links asked for by e-mail (password, confirmation)", 20, _HOUR),
+    "links_sent": UsageBudget("account", "links sent by e-mail", 5, _HOUR),
+    "proofs": UsageBudget("account", "codes, and passwords asked for again", 10, _HOUR),
+    "uploads": UsageBudget("person", "uploads begun", 30, 300),
+    "upload_bytes": UsageBudget("person", "bytes of uploads that wait to be used", 8 * GIB, None, "bytes"),
+    "checks": UsageBudget("person", "checks of a zip", 30, 300),
+    "imports": UsageBudget("person", "competitions imported or begun", 20, _HOUR),
+    "drafts": UsageBudget("person", "competitions that are drafts", 20, None),
+    "competitions": UsageBudget("person", "competitions that are not deleted", 100, None),
+    "pools": UsageBudget("person", "pools that are not deleted", 100, None),
+    "packs": UsageBudget("person", "datasets uploaded", 200, _HOUR),
+    "pack_bytes": UsageBudget("person", "bytes of datasets", 200 * GIB, None, "bytes"),
+    "announcements": UsageBudget(ORGANIZER, "announcements", 10, _DAY),
+    "mails": UsageBudget(ORGANIZER, "e-mails to participants by announcements", 20_000, _DAY),
+    "invitations": UsageBudget("person", "invitations to competitions and teams", 50, _DAY),
+    "posts": UsageBudget("person", "posts in discussions", 30, _HOUR),
+    "webhook_tests": UsageBudget("person", "tests of webhooks", 20, _HOUR),
+    "tokens": UsageBudget("person", "API tokens that are valid", 50, None),
+    "streams": UsageBudget("person", "live pages open at once, in one web process", 20, None),
 }
 
 
-def changed(limits: dict[str, int]) -> dict[str, Budget]:
+def changed(limits: dict[str, int]) -> dict[str, UsageBudget]:
     """The table with these limits.
 
     Raises:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.entries.choosing import Standing
-from anyshot_platform.leaderboards.rows import Candidate
+from anyshot_platform.entries.choosing import StandingEntry
+from anyshot_platform.leaderboards.rows import BoardCandidate
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
@@ -23,12 +23,12 @@ def find_candidates(
     session: Session,
     version: PhaseVersion,
     team: Team,
-    standings: Mapping[str, Standing],
+    standings: Mapping[str, StandingEntry],
     leaving: str | None,
-) -> list[Candidate]:
+) -> list[BoardCandidate]:
     """What a team's rows are made of, by what stands for it in each league."""
     found = [
-        Candidate(league_id, team.id, not team.out_of_ranking, standing.candidate.score)
+        BoardCandidate(league_id, team.id, not team.out_of_ranking, standing.candidate.score)
         for league_id, standing in standings.items()
         if standing.stands
     ]
@@ -39,7 +39,7 @@ def find_candidates(
 
 def find_baselines(
     session: Session, version: PhaseVersion, team: Team, leaving: str | None
-) -> list[Candidate]:
+) -> list[BoardCandidate]:
     """The marked rows of the organizers: each submission of a baseline has its own."""
     query = (
         select(LeagueEntry.league_id, SubmissionScore)
@@ -58,5 +58,6 @@ def find_baselines(
     if leaving is not None:
         query = query.where(SubmissionScore.id != leaving)
     return [
-        Candidate(league_id, score.submission_id, False, score) for league_id, score in session.execute(query)
+        BoardCandidate(league_id, score.submission_id, False, score)
+        for league_id, score in session.execute(query)
     ]

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.kernel.filters import duration
-from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leaderboards.reading import BoardPlace
 from anyshot_platform.leagues.description import ColumnSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
@@ -28,7 +28,7 @@ class ExtraColumn:
 
 
 def read_extra_columns(
-    session: Session, version: PhaseVersion, league: League, places: Sequence[Place]
+    session: Session, version: PhaseVersion, league: League, places: Sequence[BoardPlace]
 ) -> tuple[ExtraColumn, ...]:
     """The columns that the league declares, for the rows of one page; runs are combined as their scores are."""
     specs = [ColumnSpec.model_validate(column) for column in league.columns]
@@ -48,7 +48,7 @@ def read_extra_columns(
     )
 
 
-def _text(spec: ColumnSpec, version: PhaseVersion, place: Place, runs: list[dict[str, float]]) -> str:
+def _text(spec: ColumnSpec, version: PhaseVersion, place: BoardPlace, runs: list[dict[str, float]]) -> str:
     if spec.metric == DURATION:
         return str(duration(place.row.seconds))
     values = [run[spec.metric] for run in runs if spec.metric in run]

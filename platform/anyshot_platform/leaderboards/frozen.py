@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.entries.choosing import may_stand
 from anyshot_platform.leaderboards.candidates import find_baselines
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leaderboards.rows import Candidate, add_row, remove_row, shown_of
+from anyshot_platform.leaderboards.rows import BoardCandidate, add_row, remove_row, shown_of
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.submissions.models import Submission
@@ -55,7 +55,7 @@ def keep_frozen(
     return {one.league_id for one in (*gone, *back)}
 
 
-def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datetime) -> list[Candidate]:
+def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datetime) -> list[BoardCandidate]:
     """What a team had on the boards of a version at a moment, where its score is still the same."""
     scores = session.scalars(
         select(SubmissionScore).where(
@@ -64,7 +64,7 @@ def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datet
     )
     known = {(score.submission_id, shown_of(version.phase, score)["value"]): score for score in scores}
     return [
-        Candidate(league_id, row_key, not team.out_of_ranking, known[change.submission_id, change.value])
+        BoardCandidate(league_id, row_key, not team.out_of_ranking, known[change.submission_id, change.value])
         for (league_id, row_key), change in _last_changes(session, version, team, moment).items()
         if change.value is not None and (change.submission_id, change.value) in known
     ]
@@ -72,14 +72,14 @@ def _stood_at(session: Session, version: PhaseVersion, team: Team, moment: datet
 
 def stood_under(
     session: Session, old: PhaseVersion, new: PhaseVersion, team: Team, moment: datetime
-) -> list[Candidate]:
+) -> list[BoardCandidate]:
     """What a team had on the boards of `old` at a moment, with its scores under `new`; without one it is left out."""
     query = select(SubmissionScore).where(
         SubmissionScore.phase_version_id == new.id, SubmissionScore.team_id == team.id
     )
     scores = {score.submission_id: score for score in session.scalars(query)}
     return [
-        Candidate(league_id, row_key, not team.out_of_ranking, scores[change.submission_id])
+        BoardCandidate(league_id, row_key, not team.out_of_ranking, scores[change.submission_id])
         for (league_id, row_key), change in _last_changes(session, old, team, moment).items()
         if change.value is not None and change.submission_id in scores
     ]

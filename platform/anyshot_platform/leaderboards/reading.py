@@ -24,7 +24,7 @@ BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardPlace:
     """A row of a board as it is shown; `rank` is None for baselines and others out of the ranking.
 
     `row` belongs to no session.
@@ -42,7 +42,7 @@ class Place:
 class Board:
     """A page of a board: `offset` counts ranked rows, `total` is how many there are."""
 
-    places: tuple[Place, ...]
+    places: tuple[BoardPlace, ...]
     total: int
     offset: int
 
@@ -206,7 +206,7 @@ def on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:
     return and_(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
 
 
-def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:
+def read_places(session: Session, row_ids: Sequence[str]) -> list[BoardPlace]:
     """The rows with these ids, in their order, with names and without ranks.
 
     A page's ids are chosen first, from the index where that is enough: names and the scores of each dataset, the wide
@@ -225,7 +225,7 @@ def read_places(session: Session, row_ids: Sequence[str]) -> list[Place]:
     for found in rows:
         session.expunge(found[0])
     places = {
-        row.id: Place(
+        row.id: BoardPlace(
             rank=None,
             row=row,
             team=team,

@@ -19,7 +19,7 @@ from anyshot_scoring.rankings import rank_values
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BoardCandidate:
     """What stands for a team (or a baseline) on one league's board."""
 
     league_id: str
@@ -35,7 +35,7 @@ def shown_of(phase: Phase, score: SubmissionScore) -> dict[str, Any]:
     return {"value": score.value, "half_width": score.half_width, "by_dataset": score.by_dataset}
 
 
-def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Candidate) -> None:
+def add_row(session: Session, version: PhaseVersion, team: Team, candidate: BoardCandidate) -> None:
     """A new row."""
     row = BoardRow(
         phase_version_id=version.id,
@@ -47,7 +47,7 @@ def add_row(session: Session, version: PhaseVersion, team: Team, candidate: Cand
     session.add(row)
 
 
-def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: Candidate) -> bool:
+def update_row(session: Session, version: PhaseVersion, row: BoardRow, candidate: BoardCandidate) -> bool:
     """Make the row what the candidate is; returns whether that changed anything."""
     score = candidate.score
     shown = shown_of(version.phase, score)

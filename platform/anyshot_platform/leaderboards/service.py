@@ -12,7 +12,7 @@ from anyshot_platform.judging.happenings import ScoresChanged
 from anyshot_platform.leaderboards.candidates import find_candidates
 from anyshot_platform.leaderboards.frozen import keep_frozen, shown_since, stood_under
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
-from anyshot_platform.leaderboards.rows import Candidate, add_row, note_change, remove_row, update_row
+from anyshot_platform.leaderboards.rows import BoardCandidate, add_row, note_change, remove_row, update_row
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
@@ -56,7 +56,7 @@ def _follow(
     version: PhaseVersion,
     team: Team,
     rows: Sequence[BoardRow],
-    candidates: Iterable[Candidate],
+    candidates: Iterable[BoardCandidate],
 ) -> set[str]:
     """Make the rows what these candidates are; returns the leagues in which something changed."""
     wanted = {(candidate.league_id, candidate.row_key): candidate for candidate in candidates}

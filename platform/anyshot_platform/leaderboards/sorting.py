@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER, Place, count_ranks, on_board, read_places
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, count_ranks, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.teams.models import Team
@@ -29,7 +29,7 @@ def sort_board(
     text: str,
     offset: int,
     limit: int,
-) -> tuple[list[Place], int]:
+) -> tuple[list[BoardPlace], int]:
     """Rows [offset, offset + limit) in the order of `sort` (`-` for descending), and how many there are.
 
     The rank of each row is that of the ranking, whatever the order and the search.
@@ -43,7 +43,7 @@ def sort_board(
 
 def _find_sorted(
     session: Session, version: PhaseVersion, league: League, sort: str, text: str, offset: int, limit: int
-) -> tuple[list[Place], int]:
+) -> tuple[list[BoardPlace], int]:
     where = [on_board(version, league)]
     chosen = select(BoardRow.id)
     if text:

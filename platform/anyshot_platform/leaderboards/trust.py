@@ -13,7 +13,7 @@ from anyshot_platform.judging.pairs import Statement, read_statements
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import BOARD_ORDER, Place, on_board, read_places
+from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import BoardShows
@@ -44,7 +44,7 @@ def read_against_above(
 
 
 def recall_against_above(
-    session: Session, storage: Storage, version: PhaseVersion, places: Sequence[Place], state: BoardState
+    session: Session, storage: Storage, version: PhaseVersion, places: Sequence[BoardPlace], state: BoardState
 ) -> Mapping[str, Statement]:
     """The same for the places of a page, remembered as long as the board stays as it is."""
     ranked = [place.row for place in places if place.rank is not None]

@@ -27,7 +27,7 @@ class OutboxRing(Base):
 
 
 class Sweep(Base):
-    """The sweeper's own lease and last deed, one row a duty: several may run, one sweeps."""
+    """The sweeper's own lease and last round, one row a duty: several may run, one sweeps."""
 
     __tablename__ = "sweeps"
 

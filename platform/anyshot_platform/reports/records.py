@@ -6,7 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from anyshot_core.wire.reports import Audit, Difficulty, Diversity, Flips, Plan, Shift
+from anyshot_core.wire.reports import (
+    Audit,
+    DifficultyParameters,
+    Diversity,
+    FlipsParameters,
+    PlanParameters,
+    Shift,
+)
 
 
 class RunTable(BaseModel):
@@ -40,5 +47,6 @@ class Earlier(BaseModel):
 
 
 StoredParameters = Annotated[
-    Flips | Difficulty | Plan | Diversity | Audit | Shift | Earlier, Field(discriminator="analysis")
+    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | Earlier,
+    Field(discriminator="analysis"),
 ]

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.fact_sheets.models import FactSheet
-from anyshot_platform.leaderboards.reading import Place, number_rows, read_board
+from anyshot_platform.leaderboards.reading import BoardPlace, number_rows, read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.phases.models import Phase
@@ -116,7 +116,7 @@ def read_results(
     ]
 
 
-def _rows(league: League, places: Sequence[Place], known: _Known) -> list[ResultRow]:
+def _rows(league: League, places: Sequence[BoardPlace], known: _Known) -> list[ResultRow]:
     ranked = [place for place in places if place.rank is not None]
     ranks = number_rows([place.row for place in ranked])
     cents = share_prizes(ranks, league.awards)
@@ -124,7 +124,7 @@ def _rows(league: League, places: Sequence[Place], known: _Known) -> list[Result
     return [_row(league, place, *numbers.get(place.row.id, (None, 0)), known) for place in places]
 
 
-def _row(league: League, place: Place, rank: int | None, cents: int, known: _Known) -> ResultRow:
+def _row(league: League, place: BoardPlace, rank: int | None, cents: int, known: _Known) -> ResultRow:
     row, names = place.row, known.members.get(place.row.team_id, [])
     shares = divide_in_team(cents, len(names), league.award_split) if cents else []
     return ResultRow(

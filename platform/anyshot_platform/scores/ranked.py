@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from anyshot_scoring.rankings import Entry
+from anyshot_scoring.rankings import RankedEntry
 
 
 class Figures(Protocol):
@@ -20,8 +20,8 @@ class Figures(Protocol):
     def submitted_at(self) -> Any: ...
 
 
-def entry_of(key: str, figures: Figures) -> Entry:
+def entry_of(key: str, figures: Figures) -> RankedEntry:
     """What a rule ranks, under a key of the caller's choice."""
     submitted: datetime = figures.submitted_at
     by_dataset: Mapping[str, float | None] = figures.by_dataset
-    return Entry(key, submitted.timestamp(), figures.value, by_dataset)
+    return RankedEntry(key, submitted.timestamp(), figures.value, by_dataset)

@@ -12,7 +12,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.submissions.states import Purpose, SubmissionKind, SubmissionStatus
+from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus, UploadPurpose
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
@@ -97,6 +97,6 @@ class Upload(Base):
     size: Mapped[int] = mapped_column(BigInteger)
     received: Mapped[int] = mapped_column(BigInteger, default=0)
     digest: Mapped[str | None] = mapped_column(String(64))  # as announced
-    purpose: Mapped[Purpose] = mapped_column(Word(Purpose), default=Purpose.SUBMISSION)
+    purpose: Mapped[UploadPurpose] = mapped_column(Word(UploadPurpose), default=UploadPurpose.SUBMISSION)
     created_at: Mapped[datetime] = mapped_column(default=now)
     used_at: Mapped[datetime | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 
-class Purpose(StrEnum):
+class UploadPurpose(StrEnum):
     """What an upload is for: one can be used for nothing else."""
 
     SUBMISSION = "submission"

@@ -21,7 +21,7 @@ from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
-from anyshot_platform.submissions.states import Purpose
+from anyshot_platform.submissions.states import UploadPurpose
 
 _WRITTEN_AT_ONCE = 1 << 20  # bytes; each write is handed to a thread, and chunks are small
 
@@ -47,11 +47,11 @@ def begin_upload(
     filename: str,
     size: int,
     digest: str | None = None,
-    purpose: Purpose = Purpose.SUBMISSION,
+    purpose: UploadPurpose = UploadPurpose.SUBMISSION,
 ) -> Upload:
     """Announce an upload of `size` bytes."""
     settings = services.settings
-    most = settings.pack_max_bytes if purpose == Purpose.PACK else settings.upload_max_bytes
+    most = settings.pack_max_bytes if purpose == UploadPurpose.PACK else settings.upload_max_bytes
     if size > most:
         words = f"A {purpose} has at most {most >> 20} MiB; this one has {size >> 20}."
         raise TooLarge(words, limit=most)
@@ -77,7 +77,7 @@ def begin_or_resume_pack(
     """Announce the upload of a pack; one of the same bytes that its user broke off is gone on with."""
     begun = select(Upload).where(
         Upload.user_id == user_id,
-        Upload.purpose == Purpose.PACK,
+        Upload.purpose == UploadPurpose.PACK,
         Upload.digest == digest,
         Upload.size == size,
         Upload.used_at.is_(None),
@@ -92,7 +92,7 @@ def begin_or_resume_pack(
         filename=filename,
         size=size,
         digest=digest,
-        purpose=Purpose.PACK,
+        purpose=UploadPurpose.PACK,
     )
 
 
@@ -168,7 +168,7 @@ def _note_received(services: Services, upload_id: str, path: Path) -> None:
 
 @contextmanager
 def sealed_upload(
-    services: Services, user_id: str, upload_id: str, purpose: Purpose = Purpose.SUBMISSION
+    services: Services, user_id: str, upload_id: str, purpose: UploadPurpose = UploadPurpose.SUBMISSION
 ) -> Iterator[tuple[Upload, Path, str]]:
     """The upload, a copy of its file that no part can reach any more, and that copy's digest.
 
@@ -202,7 +202,7 @@ def use_up(session: Session, upload_id: str) -> None:
 def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
     """An upload and its content, used up in this transaction; raises as `sealed_upload` does."""
     upload = find_upload(session, user_id, upload_id)
-    _require_purpose(upload, Purpose.SUBMISSION)
+    _require_purpose(upload, UploadPurpose.SUBMISSION)
     path = upload_path(services, upload)
     content = path.read_bytes() if path.exists() else b""
     _require_digest(upload, len(content), hashlib.sha256(content).hexdigest())
@@ -211,7 +211,7 @@ def take_upload(services: Services, session: Session, user_id: str, upload_id: s
     return upload, content
 
 
-def _require_purpose(upload: Upload, purpose: Purpose) -> None:
+def _require_purpose(upload: Upload, purpose: UploadPurpose) -> None:
     if upload.purpose != purpose:
         raise NotFound(f"This upload is no {purpose}.")
 

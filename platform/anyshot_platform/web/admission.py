@@ -108,7 +108,7 @@ class Slots:
         return False
 
 
-class Place:
+class RequestPlace:
     """One request's place: given back while its visitor sends, and for good when its answer begins to go out."""
 
     def __init__(self, slots: Slots) -> None:
@@ -139,7 +139,7 @@ class Place:
             self._slots.give()
 
 
-class Admission:
+class RequestAdmission:
     """Plain ASGI: lets as many requests in as can be worked on."""
 
     def __init__(self, app: ASGIApp, *, at_once: int, queue: int, wait: float) -> None:
@@ -163,7 +163,7 @@ class Admission:
         if not await slots.take():
             await say_busy(scope, send)
             return
-        place = Place(slots)
+        place = RequestPlace(slots)
 
         async def send_without_place(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -35,14 +35,14 @@ _NEXT_PIECE = 30.0  # seconds for the next piece of a file
 
 
 @dataclass(frozen=True)
-class Limit:
+class BodyLimit:
     """The largest body of a route, and whether it is a file that passes through in pieces."""
 
     most: int
     file: bool = False
 
 
-class Refused(PlatformError):
+class BodyRefused(PlatformError):
     """A body that is not read on."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -50,31 +50,31 @@ class Refused(PlatformError):
         self.status, self.code = status, code
 
 
-class Limits:
+class BodyLimits:
     """The largest body of every route."""
 
     def __init__(self, settings: PlatformSettings) -> None:
         zipped, artifact = settings.upload_max_bytes + MULTIPART_EXTRA, settings.artifact_max_bytes
         rules = {
-            r"PUT /api/v1/uploads/[^/]+": Limit(settings.upload_max_bytes, file=True),
-            r"PUT /api/v1/pools/[^/]+/packs": Limit(settings.pack_max_bytes, file=True),
-            r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": Limit(artifact, file=True),
-            r"POST /competitions/[^/]+/phases/[^/]+/submit": Limit(zipped, file=True),
-            r"POST /competitions/[^/]+/manage/(baselines|settings)": Limit(zipped, file=True),
-            r"POST /organize/import": Limit(BUNDLE, file=True),
-            r"POST /organize/pools/[^/]+/packs": Limit(settings.pack_max_bytes, file=True),
-            r"[A-Z]+ /api/worker/.*": Limit(MACHINE),
-            r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": Limit(WITH_TEXTS),
+            r"PUT /api/v1/uploads/[^/]+": BodyLimit(settings.upload_max_bytes, file=True),
+            r"PUT /api/v1/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),
+            r"PUT /api/worker/v1/runs/[^/]+/artifacts/.+": BodyLimit(artifact, file=True),
+            r"POST /competitions/[^/]+/phases/[^/]+/submit": BodyLimit(zipped, file=True),
+            r"POST /competitions/[^/]+/manage/(baselines|settings)": BodyLimit(zipped, file=True),
+            r"POST /organize/import": BodyLimit(BUNDLE, file=True),
+            r"POST /organize/pools/[^/]+/packs": BodyLimit(settings.pack_max_bytes, file=True),
+            r"[A-Z]+ /api/worker/.*": BodyLimit(MACHINE),
+            r"[A-Z]+ /api/v1/competitions/[^/]+/manage/.*": BodyLimit(WITH_TEXTS),
         }
         self._rules = [(re.compile(pattern), limit) for pattern, limit in rules.items()]
 
-    def of(self, method: str, path: str, content_type: str) -> Limit:
+    def of(self, method: str, path: str, content_type: str) -> BodyLimit:
         """The limit of a request."""
         for pattern, limit in self._rules:
             if pattern.fullmatch(f"{method} {path}"):
                 return limit
         is_form = content_type.startswith(("application/x-www-form-urlencoded", "multipart/form-data"))
-        return Limit(FORM if is_form and not path.startswith("/api/") else ANYBODY)
+        return BodyLimit(FORM if is_form and not path.startswith("/api/") else ANYBODY)
 
 
 class Bodies:
@@ -83,7 +83,7 @@ class Bodies:
     def __init__(self, app: ASGIApp, *, services: Callable[[], Services], settings: PlatformSettings) -> None:
         self.app = app
         self._services = services
-        self._limits = Limits(settings)
+        self._limits = BodyLimits(settings)
         self._held = 0  # bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,12 +101,14 @@ class Bodies:
                 await self.app(scope, body.next_piece, send)
             else:
                 await self._pass_whole(scope, body, send, size or limit.most)
-        except Refused as refusal:
+        except BodyRefused as refusal:
             await _refuse(scope, receive, send, refusal)
 
     async def _pass_whole(self, scope: Scope, body: Body, send: Send, most: int) -> None:
         if self._held + most > HELD_AT_ONCE:
-            raise Refused(503, "busy", "The site takes in too much just now. Please try again in a moment.")
+            raise BodyRefused(
+                503, "busy", "The site takes in too much just now. Please try again in a moment."
+            )
         self._held += most
         try:
             await body.read_whole()
@@ -139,7 +141,7 @@ def announced(headers: Headers) -> int:
 class Body:
     """The body of one request."""
 
-    def __init__(self, limit: Limit, receive: Receive, is_known: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(self, limit: BodyLimit, receive: Receive, is_known: Callable[[], Awaitable[bool]]) -> None:
         self.limit = limit
         self._receive = receive
         self._is_known = is_known
@@ -149,27 +151,29 @@ class Body:
         self._whole: Message | None = None
 
     async def require_room(self, size: int) -> None:
-        """Raise `Refused` if so many bytes are too many, or are too many of someone unknown."""
+        """Raise `BodyRefused` if so many bytes are too many, or are too many of someone unknown."""
         if size > self.limit.most:
-            raise Refused(413, "too_large", f"This takes at most {_in_words(self.limit.most)}.")
+            raise BodyRefused(413, "too_large", f"This takes at most {_in_words(self.limit.most)}.")
         if size > ANYBODY:
             await self.require_known()
 
     async def require_known(self) -> None:
-        """Raise `Refused` unless the sender is signed in."""
+        """Raise `BodyRefused` unless the sender is signed in."""
         if not self._known and not await self._is_known():
-            raise Refused(
+            raise BodyRefused(
                 401, "not_signed_in", f"Please sign in before you send more than {_in_words(ANYBODY)}."
             )
         self._known = True
 
     async def read_whole(self) -> None:
-        """Read all of it; raises `Refused`."""
+        """Read all of it; raises `BodyRefused`."""
         try:
             async with asyncio.timeout(_WHOLE_BODY):
                 pieces = [piece async for piece in self._pieces()]
         except TimeoutError:
-            raise Refused(408, "too_slow", f"The body did not arrive within {_WHOLE_BODY:.0f} s.") from None
+            raise BodyRefused(
+                408, "too_slow", f"The body did not arrive within {_WHOLE_BODY:.0f} s."
+            ) from None
         body = b"".join(pieces)
         self._whole = {"type": "http.request", "body": body, "more_body": False}
 
@@ -177,7 +181,7 @@ class Body:
         while True:
             message = await self._receive()
             if message["type"] != "http.request":
-                raise Refused(400, "incomplete", "The connection ended before the body did.")
+                raise BodyRefused(400, "incomplete", "The connection ended before the body did.")
             yield await self._count(message)
             if not message.get("more_body", False):
                 return
@@ -196,11 +200,11 @@ class Body:
         return await self._receive()
 
     async def next_piece(self) -> Message:
-        """The next piece of a file; raises `Refused` if it is too large or does not come."""
+        """The next piece of a file; raises `BodyRefused` if it is too large or does not come."""
         try:
             message = await asyncio.wait_for(self._receive(), _NEXT_PIECE if not self._over else None)
         except TimeoutError:
-            raise Refused(408, "too_slow", f"Nothing more arrived for {_NEXT_PIECE:.0f} s.") from None
+            raise BodyRefused(408, "too_slow", f"Nothing more arrived for {_NEXT_PIECE:.0f} s.") from None
         if message["type"] == "http.request":
             await self._count(message)
             self._over = not message.get("more_body", False)
@@ -211,7 +215,7 @@ def _in_words(size: int) -> str:
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: Refused) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, refusal: BodyRefused) -> None:
     """Answer, and let the server close the connection: the rest of the body is not read."""
     headers = {"connection": "close"}
     if refusal.status == 503:

@@ -31,7 +31,7 @@ _TITLES = {
 _COMPETITION = re.compile(r"/competitions/[^/]+(?=/)")
 
 
-class Failure(BaseModel):
+class FailureOut(BaseModel):
     """Every error: a word for programs, a sentence for people, and what some errors add, such as `retry_after`."""
 
     model_config = ConfigDict(extra="allow")
@@ -42,8 +42,8 @@ class Failure(BaseModel):
 
 _BUSY = "The site or its database has no time just now; `Retry-After` says when to ask again."
 DECLARED: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Failure, "description": "The request is refused: `error` and `message` say why."},
-    503: {"model": Failure, "description": _BUSY},
+    "4XX": {"model": FailureOut, "description": "The request is refused: `error` and `message` say why."},
+    503: {"model": FailureOut, "description": _BUSY},
 }
 
 

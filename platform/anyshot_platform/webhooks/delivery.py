@@ -105,13 +105,13 @@ def _is_public(text: str) -> bool:
 def send_due_deliveries(services: Services) -> int:
     """Post the messages that are due; returns how many arrived."""
     with services.database.reading() as session:
-        due = [Post(*row) for row in session.execute(_due()).all()]
+        due = [WebhookPost(*row) for row in session.execute(_due()).all()]
     taken = [post for post in due if _take(services, post.delivery)]
     return asyncio.run(_deliver_all(services, taken)) if taken else 0
 
 
 @dataclass(frozen=True)
-class Post:
+class WebhookPost:
     """A message and where it goes."""
 
     delivery: WebhookDelivery
@@ -135,7 +135,7 @@ def _due() -> Select[WebhookDelivery, Webhook]:
     )
 
 
-async def _deliver_all(services: Services, posts: Sequence[Post]) -> int:
+async def _deliver_all(services: Services, posts: Sequence[WebhookPost]) -> int:
     return sum(await asyncio.gather(*(_deliver(services, post) for post in posts)))
 
 
@@ -158,7 +158,7 @@ def _take(services: Services, delivery: WebhookDelivery) -> bool:
         return taken.rowcount == 1  # pyright: ignore[reportAttributeAccessIssue]
 
 
-async def _deliver(services: Services, post: Post) -> int:
+async def _deliver(services: Services, post: WebhookPost) -> int:
     status, error = None, ""
     try:
         async with asyncio.timeout(_DEADLINE):
@@ -173,7 +173,7 @@ async def _deliver(services: Services, post: Post) -> int:
     return int(not error)
 
 
-def _note(services: Services, post: Post, status: int | None, error: str) -> None:
+def _note(services: Services, post: WebhookPost, status: int | None, error: str) -> None:
     last = not error or post.delivery.attempts + 1 >= TRIES or not post.webhook.active
     with services.database.writing() as session:
         session.execute(
@@ -183,7 +183,7 @@ def _note(services: Services, post: Post, status: int | None, error: str) -> Non
         )
 
 
-async def _post(services: Services, post: Post) -> int:
+async def _post(services: Services, post: WebhookPost) -> int:
     private_allowed = services.settings.webhooks_to_private_addresses
     look_up = partial(resolve, post.webhook.url, private_allowed=private_allowed)
     address = await asyncio.get_running_loop().run_in_executor(_RESOLVERS, look_up)
@@ -200,7 +200,7 @@ async def _post(services: Services, post: Post) -> int:
         return answer.status_code
 
 
-def _headers(signer: Signer, post: Post, body: bytes) -> dict[str, str]:
+def _headers(signer: Signer, post: WebhookPost, body: bytes) -> dict[str, str]:
     stamp = int(time.time())
     return {
         "content-type": "application/json",

@@ -56,21 +56,21 @@ def add_webhook(
     return hook
 
 
-def change(session: Session, hook: Webhook, deed: str, actor_id: str) -> None:
+def change(session: Session, hook: Webhook, act: str, actor_id: str) -> None:
     """Switch on or off, renew the secret, remove, or send a test message."""
-    if deed == "test":
+    if act == "test":
         body = {"event": "test", "at": now().isoformat(), "competition": hook.competition_id}
         session.add(WebhookDelivery(webhook_id=hook.id, event="test", payload=body))
         mark_outbox(session)
-    elif deed in ("on", "off"):
-        hook.active = deed == "on"
-    elif deed == "renew":
+    elif act in ("on", "off"):
+        hook.active = act == "on"
+    elif act == "renew":
         hook.secret_version += 1
-    elif deed == "remove":
+    elif act == "remove":
         hook.deleted_at, hook.active = now(), False
     else:
         raise Invalid("There is no such act.")
-    _record(session, hook, actor_id, f"webhook.{deed}")
+    _record(session, hook, actor_id, f"webhook.{act}")
 
 
 def _record(session: Session, hook: Webhook, actor_id: str, action: str) -> None:

@@ -22,7 +22,7 @@ from anyshot_scoring.reliability.flips import (
 from anyshot_scoring.reliability.matrix import ClassMatrix, NotComparable, ScoreMatrix, align, align_classes
 from anyshot_scoring.reliability.over_datasets import OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, PairedDifference, compare, judge
-from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
+from anyshot_scoring.reliability.planning import Components, SampleSizePlan, estimate_components, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, find_groups, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedModel, SeedRuleEffect, fit_seed_model, simulate_rules
@@ -40,9 +40,9 @@ __all__ = [
     "NotComparable",
     "OverDatasets",
     "PairedDifference",
-    "Plan",
     "Population",
     "RankReliability",
+    "SampleSizePlan",
     "ScoreMatrix",
     "SeedModel",
     "SeedRuleEffect",

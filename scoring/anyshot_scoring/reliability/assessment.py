@@ -24,7 +24,7 @@ from anyshot_scoring.reliability.flips import Flips, subset_flips
 from anyshot_scoring.reliability.matrix import ClassMatrix, ScoreMatrix
 from anyshot_scoring.reliability.over_datasets import MARGIN, OverDatasets, compare_over_datasets
 from anyshot_scoring.reliability.paired import Interval, count_units, percentile_interval, why_undefined
-from anyshot_scoring.reliability.planning import Components, Plan, estimate_components, plan_top
+from anyshot_scoring.reliability.planning import Components, SampleSizePlan, estimate_components, plan_top
 from anyshot_scoring.reliability.ranks import RankReliability, rank_reliability
 from anyshot_scoring.reliability.resampling import POPULATIONS, Population, resample
 from anyshot_scoring.reliability.seeds import SeedRuleEffect, fit_seed_model, simulate_rules
@@ -121,7 +121,7 @@ class Assessment:
     populations: dict[Population, PopulationReport | Undefined]
     over_datasets: OverDatasets | Undefined
     flips: tuple[NeighbourFlips, ...]
-    plan: Plan | Undefined
+    plan: SampleSizePlan | Undefined
     seeds_tau: float | Undefined
     feedback: FeedbackAgreement | Undefined
     repetition: Repetition | Undefined
@@ -273,7 +273,7 @@ def _half_flips(
     return subset_flips(differences, smallest // 2, strata=strata, subsets=replicates, seed=seed)
 
 
-def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> Plan | Undefined:
+def _plan(board: ScoreMatrix, classes: ClassMatrix | None, top: int) -> SampleSizePlan | Undefined:
     pairs: list[Components] = []
     for i in range(min(top, len(board.keys) - 1)):
         components = estimate_components(board, board.keys[i], board.keys[i + 1], classes)

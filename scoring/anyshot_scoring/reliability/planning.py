@@ -48,7 +48,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SampleSizePlan:
     """What would settle the first `top` places: every neighbouring pair flips in at most `flip`.
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
@@ -96,11 +96,11 @@ def estimate_components(
     )
 
 
-def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> Plan:
+def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> SampleSizePlan:
     """How many units settle the neighbouring pairs 1-2, 2-3, ... (as many as are given)."""
     fixed = [replace(pair, dataset=0.0) for pair in pairs]
     z = float(special.ndtri(1 - flip))
-    return Plan(
+    return SampleSizePlan(
         top=len(pairs),
         flip=flip,
         tasks=_largest([_solve(pair, z, "task") for pair in fixed]),

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from anyshot_core.bundle import BundleReport, Outcome, check_bundle
+from anyshot_core.bundle import BundleReport, CheckOutcome, check_bundle
 from anyshot_starting_kit.cli.exits import Exit
 
-_SIGNS = {Outcome.OK: "ok", Outcome.WARNING: "warning", Outcome.FAILED: "FAILED"}
+_SIGNS = {CheckOutcome.OK: "ok", CheckOutcome.WARNING: "warning", CheckOutcome.FAILED: "FAILED"}
 
 
 @click.command()
@@ -33,6 +33,6 @@ def describe(report: BundleReport) -> str:
     for item in report.checks:
         found = f": {item.found}" if item.found else ""
         lines.append(f"{_SIGNS[item.outcome]:>8}  {item.title}{found}")
-        if item.outcome is not Outcome.OK and item.remedy:
+        if item.outcome is not CheckOutcome.OK and item.remedy:
             lines.append(f"{'':>8}  -> {item.remedy}")
     return "\n".join(lines)

@@ -26,7 +26,7 @@ from anyshot_core.data.openml import VERSIONS, download_dataset
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.picture import contact_sheet, task_picture
 from anyshot_core.data.pool import Pool
-from anyshot_core.data.problems import BadDataset, DataError, Problem, errors
+from anyshot_core.data.problems import BadDataset, DataError, PackProblem, errors
 from anyshot_core.data.series import pack_series
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_starting_kit.cli.data_get import get
@@ -107,7 +107,7 @@ def check(paths: tuple[Path, ...], images: bool, least_images: int, as_json: boo
 
     Says what is wrong, where, and what to do. Exits with 1 if something is.
     """
-    problems: list[Problem] = []
+    problems: list[PackProblem] = []
     for path in _datasets(paths):
         found = (
             _check_pack(path)
@@ -209,15 +209,15 @@ def _inside(folder: Path) -> list[Path]:
     )
 
 
-def _check_pack(path: Path) -> list[Problem]:
+def _check_pack(path: Path) -> list[PackProblem]:
     try:
         Pack.open(path)
     except DataError as error:
-        return [Problem(path.stem, path.name, None, "a bad pack", "a whole pack", str(error))]
+        return [PackProblem(path.stem, path.name, None, "a bad pack", "a whole pack", str(error))]
     return []
 
 
-def _print_problems(problems: list[Problem] | tuple[Problem, ...]) -> None:
+def _print_problems(problems: list[PackProblem] | tuple[PackProblem, ...]) -> None:
     for problem in problems:
         click.echo(f"  {problem.severity}: {problem}", err=True)
 
@@ -264,5 +264,5 @@ def _folder_facts(folder: Path) -> dict[str, object]:
     }
 
 
-def _count(problems: list[Problem]) -> str:
+def _count(problems: list[PackProblem]) -> str:
     return "1 finding" if len(problems) == 1 else f"{len(problems)} findings"

@@ -15,7 +15,7 @@ from anyshot_core.data.importing.hugging_face import read_parquet
 from anyshot_core.data.importing.images import CannotImport, Source
 from anyshot_core.data.importing.medmnist import KINDS, read_medmnist
 from anyshot_core.data.importing.tables import Columns, read_csv, read_super_classes
-from anyshot_core.data.importing.writing import About, Choice, Imported, write_dataset
+from anyshot_core.data.importing.writing import About, ImportChoice, ImportedData, write_dataset
 from anyshot_starting_kit.cli.data_torchvision import read_torchvision
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -151,7 +151,7 @@ def _carry_out(read: Callable[[], Source], options: dict[str, Any]) -> None:
     )
     try:
         names = options["super_classes"]
-        choice = Choice(
+        choice = ImportChoice(
             least=options["least_images"],
             most=options["most_images"],
             seed=options["seed"],
@@ -169,7 +169,7 @@ def _carry_out(read: Callable[[], Source], options: dict[str, Any]) -> None:
     _tell(made)
 
 
-def _tell(made: Imported) -> None:
+def _tell(made: ImportedData) -> None:
     above = f", {made.super_classes} super-classes" if made.super_classes else ""
     click.echo(f"{made.folder}: {made.images} images, {made.classes} classes{above}")
     for note in made.notes:

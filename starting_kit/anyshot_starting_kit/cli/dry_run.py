@@ -22,7 +22,7 @@ from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out, require_sandbox
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out, require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0
@@ -185,7 +185,7 @@ def dry_run(
                 test=test,
                 on_step=lambda text: console.print(f"{text} ..."),
             )
-            plan = Plan(
+            plan = DryRunPlan(
                 bundle=bundle,
                 data=found,
                 tasks=tasks or (QUICK_TASKS if quick else 40),

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from anyshot_core.report import report_html, report_text
 from anyshot_core.results import write_predictions, write_results
-from anyshot_core.taskserver.job import Hooks, LogLine, Outcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
 from anyshot_core.wire.worker_api import Stage
-from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan
 
 _STAGES = {
     Stage.PREPARING: "starting",
@@ -29,7 +29,7 @@ _STAGES = {
 class ProgressView:
     """A bar over the log of the submission; Ctrl-C cancels the run in order."""
 
-    def __init__(self, console: Console, plan: Plan) -> None:
+    def __init__(self, console: Console, plan: DryRunPlan) -> None:
         self._console, self._plan = console, plan
         self._cancelled = threading.Event()
         self._lines: list[str] = []
@@ -69,7 +69,7 @@ class ProgressView:
             signal.signal(signal.SIGINT, self._before)
 
 
-def save(result: DryRun, plan: Plan, name: str, output: Path, console: Console) -> dict[str, Any]:
+def save(result: DryRun, plan: DryRunPlan, name: str, output: Path, console: Console) -> dict[str, Any]:
     """Write report, results and logger tables to `output`, print the outcome, and return it as plain data."""
     outcome = result.outcome
     output.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def save(result: DryRun, plan: Plan, name: str, output: Path, console: Console) 
     return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")}
 
 
-def describe_outcome(outcome: Outcome, plan: Plan) -> dict[str, Any]:
+def describe_outcome(outcome: JobOutcome, plan: DryRunPlan) -> dict[str, Any]:
     """Verdict, failure and times as plain data."""
     failure = outcome.failure
     return {
@@ -115,7 +115,7 @@ def describe_outcome(outcome: Outcome, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _facts(outcome: Outcome, plan: Plan, name: str) -> dict[str, Any]:
+def _facts(outcome: JobOutcome, plan: DryRunPlan, name: str) -> dict[str, Any]:
     time = outcome.time.participant
     return {
         "title": f"Dry run of {name}",
@@ -131,7 +131,7 @@ def _facts(outcome: Outcome, plan: Plan, name: str) -> dict[str, Any]:
     }
 
 
-def _print_failure(outcome: Outcome, console: Console) -> None:
+def _print_failure(outcome: JobOutcome, console: Console) -> None:
     failure = outcome.failure
     assert failure is not None
     console.print(f"\n[bold red]{failure.verdict}[/bold red]  {escape(failure.message)}", soft_wrap=True)
@@ -143,7 +143,7 @@ def _print_failure(outcome: Outcome, console: Console) -> None:
             console.print(escape(text), soft_wrap=True)
 
 
-def _times(outcome: Outcome) -> str:
+def _times(outcome: JobOutcome) -> str:
     def words(seconds: dict[str, float]) -> str:
         return ", ".join(f"{step} {value:.2f} s" for step, value in seconds.items())
 

@@ -165,7 +165,7 @@ def submissions(client: Client, competition: str, page: int, **wanted: str) -> N
 
 @organize.command()
 @click.argument("competition")
-@click.argument("deed", type=click.Choice(ACTS))
+@click.argument("act", type=click.Choice(ACTS))
 @click.argument("ids", nargs=-1)
 @click.option("--phase", default="", help="Instead of ids: all of this phase.")
 @click.option("--status", default="", help="Instead of ids: all in this state.")
@@ -175,7 +175,7 @@ def submissions(client: Client, competition: str, page: int, **wanted: str) -> N
 def act(
     client: Client,
     competition: str,
-    deed: str,
+    act: str,
     ids: tuple[str, ...],
     phase: str,
     status: str,
@@ -189,10 +189,10 @@ def act(
     if not ids and not yes:
         wanted = {"phase": phase, "status": status}
         total = client.organize("GET", competition, "/submissions", params=wanted)["total"]
-        click.confirm(f"{deed} {total} submissions?", abort=True)
-    body = {"act": deed, "reason": reason, **chosen}
+        click.confirm(f"{act} {total} submissions?", abort=True)
+    body = {"act": act, "reason": reason, **chosen}
     outcome = client.organize("POST", competition, "/submissions/acts", body)
-    click.echo(f"{deed}: {len(outcome['done'])} submissions.")
+    click.echo(f"{act}: {len(outcome['done'])} submissions.")
     for identity, why in outcome["skipped"].items():
         click.echo(f"{identity}: {why}", err=True)
     if outcome["undo"] and outcome["done"]:

@@ -10,12 +10,12 @@ import click
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 
-DEEDS = ("admit", "refuse", "disqualify", "qualify")
+ACTS = ("admit", "refuse", "disqualify", "qualify")
 
 
 @click.command()
 @click.argument("competition")
-@click.argument("deed", type=click.Choice(["list", *DEEDS]), default="list")
+@click.argument("act", type=click.Choice(["list", *ACTS]), default="list")
 @click.argument("ids", nargs=-1)
 @click.option("--phase", default="", help="With list: only of this phase.")
 @click.option("--league", default="", help="With list: only of this league.")
@@ -28,21 +28,21 @@ DEEDS = ("admit", "refuse", "disqualify", "qualify")
 def entries(
     client: Client,
     competition: str,
-    deed: str,
+    act: str,
     ids: tuple[str, ...],
     reason: str,
     as_json: bool,
     **wanted: Any,
 ) -> None:
     """List what each team has in each league of each phase, or do DEED to the entries IDS."""
-    if (deed == "list") == bool(ids):
+    if (act == "list") == bool(ids):
         raise click.UsageError(
             "Give the ids of entries with admit, refuse, disqualify and qualify, and only there."
         )
     if ids:
-        body = {"deed": deed, "ids": list(ids), "reason": reason}
+        body = {"act": act, "ids": list(ids), "reason": reason}
         found = client.organize("POST", competition, "/entries/acts", body)
-        click.echo(f"{deed}: {len(found['done'])} entries.")
+        click.echo(f"{act}: {len(found['done'])} entries.")
         for identity, why in found["skipped"].items():
             click.echo(f"{identity}: {why}", err=True)
         return
@@ -61,16 +61,16 @@ def entries(
 @click.command()
 @click.argument("competition")
 @click.argument("league", required=False, default="")
-@click.argument("deed", type=click.Choice(["list", "admit", "refuse"]), default="list")
+@click.argument("act", type=click.Choice(["list", "admit", "refuse"]), default="list")
 @click.argument("names", nargs=-1, metavar="TEAM ...")
 @click.option("--reason", default="", help="The team sees it.")
 @connection_options
 def teams(
-    client: Client, competition: str, league: str, deed: str, names: tuple[str, ...], reason: str
+    client: Client, competition: str, league: str, act: str, names: tuple[str, ...], reason: str
 ) -> None:
     """List the teams in leagues that ask, with their members' answers, or admit or refuse TEAMs in LEAGUE."""
     rows = client.organize("GET", competition, "/leagues/teams")
-    if deed != "list":
+    if act != "list":
         ids = {row["team_name"]: row["team"] for row in rows if row["league"] == league}
         unknown = set(names) - set(ids)
         if unknown or not names:
@@ -81,11 +81,11 @@ def teams(
         body = {
             "league": league,
             "teams": [ids[name] for name in names],
-            "admit": deed == "admit",
+            "admit": act == "admit",
             "reason": reason,
         }
         changed = client.organize("POST", competition, "/leagues/teams/decide", body)["changed"]
-        click.echo(f"{deed}: {changed} of {len(names)} teams.")
+        click.echo(f"{act}: {changed} of {len(names)} teams.")
         return
     for row in rows:
         if league in ("", row["league"]):

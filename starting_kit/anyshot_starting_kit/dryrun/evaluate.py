@@ -18,7 +18,7 @@ from anyshot_core.protocols.cutting import Shown
 from anyshot_core.results.identity import Identity, Maker, digest_code
 from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
-from anyshot_core.taskserver.job import Hooks, Job, Outcome
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import default_cpus, serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -33,7 +33,7 @@ SANDBOXES = "anyshot.sandboxes"  # entry point group: name -> callable(cpus, mem
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DryRunPlan:
     """What to run. `max_items` shortens meta-training;
     `sandbox` is a name such as "docker", None for a child process; `cpus` None for all that this process may use.
     `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`; one that splits datasets trains on what
@@ -70,7 +70,7 @@ class Plan:
         """The protocols of training, validation and test."""
         return Roles(self.tasks_protocol, self.train_protocol, self.validation_protocol)
 
-    def identify(self, who: str, outcome: Outcome, maker: Maker = Maker.DRY_RUN) -> Identity:
+    def identify(self, who: str, outcome: JobOutcome, maker: Maker = Maker.DRY_RUN) -> Identity:
         """What the files of this run say that it was."""
         return Identity(
             maker=maker,
@@ -95,13 +95,13 @@ def _digests(packs: Sequence[Path]) -> tuple[str, ...]:
 class DryRun:
     """What came of it; the last three are None where the run failed."""
 
-    outcome: Outcome
+    outcome: JobOutcome
     predictions: Predictions | None = None
     table: TaskTable | None = None
     summary: RunSummary | None = None
 
 
-def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
+def carry_out(plan: DryRunPlan, hooks: Hooks) -> DryRun:
     """Meta-train, meta-test, score. Raises NoSandbox, DataError; failures of the submission are in the outcome."""
     pool = Pool.open(plan.data.test, verify=False)
     protocol = plan.tasks_protocol
@@ -111,7 +111,7 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
         shown = shown_packs(plan.data, plan.roles, Path(folder))
         if plan.each_dataset:
 
-            def serve_dataset(place: int, part_hooks: Hooks) -> Outcome:
+            def serve_dataset(place: int, part_hooks: Hooks) -> JobOutcome:
                 own = Shown(shown.train[place : place + 1], shown.validation[place : place + 1])
                 job = _job(plan, own, replace(tasks, dataset=place), len(pool))
                 return _serve(plan, job, part_hooks)
@@ -126,7 +126,7 @@ def carry_out(plan: Plan, hooks: Hooks) -> DryRun:
     return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
 
 
-def _job(plan: Plan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
+def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
     return Job(
         bundle=plan.bundle,
         packs=shown.train,
@@ -144,7 +144,7 @@ def _job(plan: Plan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
     )
 
 
-def _serve(plan: Plan, job: Job, hooks: Hooks) -> Outcome:
+def _serve(plan: DryRunPlan, job: Job, hooks: Hooks) -> JobOutcome:
     open_channel = channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)
     if plan.isolated_tasks:
         return serve_isolated(open_channel, job, hooks)

@@ -10,7 +10,7 @@ from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
-from anyshot_core.taskserver.job import Hooks, Outcome, ServerProgress, TaskResult, TimeUse
+from anyshot_core.taskserver.job import Hooks, JobOutcome, ServerProgress, TaskResult, TimeUse
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
 
@@ -39,12 +39,12 @@ def _source(
     return data.test if divides else data.train
 
 
-def carry_out_parts(count: int, serve: Callable[[int, Hooks], Outcome], hooks: Hooks) -> Outcome:
+def carry_out_parts(count: int, serve: Callable[[int, Hooks], JobOutcome], hooks: Hooks) -> JobOutcome:
     """One outcome of `count` jobs, one after the other; it ends with the first that fails."""
     results: list[TaskResult] = []
     time = TimeUse()
     tables: dict[str, bytes] = {}
-    outcome = Outcome((), time)
+    outcome = JobOutcome((), time)
     for part in range(count):
         outcome = serve(part, _going_on(hooks, len(results), time.participant_seconds))
         results += outcome.results
@@ -57,7 +57,7 @@ def carry_out_parts(count: int, serve: Callable[[int, Hooks], Outcome], hooks: H
         if outcome.failure is not None:
             break
     ordered = sorted(results, key=lambda result: result.index)
-    return Outcome(tuple(ordered), time, outcome.failure, tables, outcome.runner)
+    return JobOutcome(tuple(ordered), time, outcome.failure, tables, outcome.runner)
 
 
 def _going_on(hooks: Hooks, done: int, used: float) -> Hooks:

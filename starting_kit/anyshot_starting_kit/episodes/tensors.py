@@ -12,7 +12,7 @@ from anyshot_core.data.images import IMAGE_SHAPE
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.episodes.memory import Memory
-from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.episodes.stream import AHEAD, THREADS
 from anyshot_core.protocols.task import Protocol, TaskSpec
 
@@ -150,7 +150,7 @@ def stream_tensors(
     """
     slots = FloatSlots(device, ahead + 1)
 
-    def read(index: int, _: Slot) -> TaskTensors:
+    def read(index: int, _: PrefetchSlot) -> TaskTensors:
         spec = protocol.task(pool, seed, index)
         return TaskTensors(spec, slots.load(index - start, pool[spec.dataset], spec.rows))
 

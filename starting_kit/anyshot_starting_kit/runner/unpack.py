@@ -6,8 +6,8 @@ from pathlib import Path
 
 from anyshot_core.bundle.members import pieces
 from anyshot_core.bundle.zipsafety import (
-    Listing,
     ZipLimits,
+    ZipListing,
     ZipRefused,
     folder_of,
     is_clutter,
@@ -40,7 +40,7 @@ def _unpack_nested(nested: Path, limit: int) -> int:
     return _unpack(nested, listing, folder, "")
 
 
-def _unpack(archive: Path, listing: Listing, target: Path, top: str) -> int:
+def _unpack(archive: Path, listing: ZipListing, target: Path, top: str) -> int:
     written = 0
     target.mkdir(parents=True, exist_ok=True)
     for entry in listing.entries:

@@ -13,8 +13,8 @@ from anyshot_starting_kit.training.settings import (
     LoopSettings,
     MetricSettings,
     NetworkSettings,
-    Settings,
     TaskSettings,
+    TrainingSettings,
 )
 
 __all__ = [
@@ -30,8 +30,8 @@ __all__ = [
     "MetricSettings",
     "ModelLearner",
     "NetworkSettings",
-    "Settings",
     "TaskSettings",
+    "TrainingSettings",
     "adapt",
     "embed",
     "train_backbones",

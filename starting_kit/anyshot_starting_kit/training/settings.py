@@ -26,7 +26,7 @@ class BadSettings(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class TrainingSettings:
     """What every bundle with settings has; a subclass adds its own, whose types are those of their defaults."""
 
     folder: str = "."  # of the submission, where weights are looked for; filled by `read`
@@ -46,7 +46,7 @@ class Settings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkSettings(Settings):
+class NetworkSettings(TrainingSettings):
     """The backbone (`anyshot_starting_kit.networks`)."""
 
     backbone: str = "resnet18"
@@ -132,7 +132,7 @@ class AdaptationSettings:
     test_rate: float = 1e-3
 
 
-def declared_settings(module: Path) -> type[Settings] | None:
+def declared_settings(module: Path) -> type[TrainingSettings] | None:
     """The settings class of a bundle's `model.py`, without running the bundle; None where it reads none of the kit's.
 
     It is the class of `SETTINGS = NAME.read(__file__)`: a group of this module, or a class statement of the bundle on
@@ -166,7 +166,7 @@ def _reader(tree: ast.Module) -> str:
 GROUPS: dict[str, Any] = {
     group.__name__: group
     for group in (
-        Settings,
+        TrainingSettings,
         NetworkSettings,
         LoopSettings,
         TaskSettings,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anyshot_core.bundle import Outcome, check_bundle
+from anyshot_core.bundle import CheckOutcome, check_bundle
 from anyshot_core.bundle.config import BadConfig, EpisodeConfig, read_config
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.bundle.source import ModuleNames, SourceProblem, read_names
@@ -94,7 +94,7 @@ def test_unknown_imports_are_a_warning(tmp_path: Path) -> None:
     )
     report = check_bundle(tmp_path / "bundle.zip")
     assert report.ok
-    (warning,) = [check for check in report.checks if check.outcome is Outcome.WARNING]
+    (warning,) = [check for check in report.checks if check.outcome is CheckOutcome.WARNING]
     assert "imports jax," in warning.found
 
 

@@ -14,7 +14,7 @@ from PIL import Image
 
 from anyshot_core.data.dataset import check_dataset, read_dataset
 from anyshot_core.data.pack import pack_dataset
-from anyshot_core.data.problems import BadDataset, Problem, Severity
+from anyshot_core.data.problems import BadDataset, PackProblem, Severity
 from anyshot_starting_kit.cli.data import data, pack_data
 from tests.core.data.factory import labels_of, write_dataset, write_labels
 
@@ -277,5 +277,5 @@ def test_the_commands_say_it_too(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_problem_reads_as_one_sentence() -> None:
-    problem = Problem("BIRDS", "labels.csv", 3, "nothing", "something", "Do it.")
+    problem = PackProblem("BIRDS", "labels.csv", 3, "nothing", "something", "Do it.")
     assert str(problem) == "BIRDS: labels.csv, line 3: found nothing; expected something. Do it."

@@ -15,7 +15,7 @@ from PIL import Image
 
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
-from anyshot_core.episodes.prefetch import Slot, prefetch
+from anyshot_core.episodes.prefetch import PrefetchSlot, prefetch
 from anyshot_core.protocols import AnyWayAnyShot, ProtocolError, Range
 from anyshot_starting_kit.episodes import (
     batches,
@@ -114,7 +114,7 @@ def test_to_float_converts_every_value_exactly_and_into_a_buffer() -> None:
 def test_only_a_bounded_number_of_tasks_is_made_ahead() -> None:
     made: list[int] = []
 
-    def make(job: int, slot: Slot) -> int:
+    def make(job: int, slot: PrefetchSlot) -> int:
         made.append(job)
         return job
 
@@ -128,7 +128,7 @@ def test_only_a_bounded_number_of_tasks_is_made_ahead() -> None:
 
 
 def test_a_slot_is_filled_again_only_when_the_next_is_asked_for() -> None:
-    def make(job: int, slot: Slot) -> np.ndarray:
+    def make(job: int, slot: PrefetchSlot) -> np.ndarray:
         images = slot.images(1 + job % 3)
         images[:] = job
         return images
@@ -142,7 +142,7 @@ def test_a_slot_is_filled_again_only_when_the_next_is_asked_for() -> None:
 def test_prefetching_happens_while_the_consumer_works() -> None:
     made: set[int] = set()
 
-    def make(job: int, slot: Slot) -> int:
+    def make(job: int, slot: PrefetchSlot) -> int:
         made.add(job)
         return job
 

@@ -17,8 +17,8 @@ from anyshot_core.protocols import (
     protocol_from_dict,
 )
 from anyshot_core.protocols.keys import (
+    KeyPurpose,
     PhaseSecrets,
-    Purpose,
     derive,
     draw_root,
     legacy_number,
@@ -34,7 +34,7 @@ SECRETS = PhaseSecrets(ROOT)
 
 def test_a_key_is_hmac_sha256_of_the_root_as_the_documentation_writes_it() -> None:
     wanted = hmac.new(ROOT, b'anyshot phase key 1["tasks",2]', hashlib.sha256).digest()
-    assert derive(ROOT, Purpose.TASKS, 2) == SECRETS.tasks(2) == wanted
+    assert derive(ROOT, KeyPurpose.TASKS, 2) == SECRETS.tasks(2) == wanted
 
 
 def test_the_commitment_is_sha256_of_what_is_published_later() -> None:
@@ -93,7 +93,7 @@ def test_a_split_by_key_goes_through_plain_data() -> None:
     protocol = WithinDomain(split_seed=SECRETS.class_split())
     plain = json.loads(json.dumps(protocol.to_dict()))
     assert protocol_from_dict(plain) == protocol
-    other = WithinDomain(split_seed=derive(ROOT, Purpose.CLASS_SPLIT, "another"))
+    other = WithinDomain(split_seed=derive(ROOT, KeyPurpose.CLASS_SPLIT, "another"))
     assert not np.array_equal(other.classes(POOL, 0), protocol.classes(POOL, 0))
 
 
@@ -112,6 +112,6 @@ def test_seeds_are_written_and_read() -> None:
 
 def test_a_root_is_32_bytes_and_is_not_printed() -> None:
     with pytest.raises(ValueError, match="32 bytes"):
-        derive(b"short", Purpose.TASKS)
+        derive(b"short", KeyPurpose.TASKS)
     assert len({draw_root() for _ in range(10)}) == 10
     assert ROOT.hex() not in repr(SECRETS) and str(ROOT) not in repr(SECRETS)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from anyshot_core.taskserver.channel import Death
-from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, Outcome, OutputCaps
+from anyshot_core.taskserver.job import DrawnTask, Hooks, Job, JobOutcome, OutputCaps
 from anyshot_core.taskserver.server import serve
 from anyshot_core.wire.frames import HEADER, Frame, FrameType
 from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
@@ -54,7 +54,9 @@ class Stage:
         self.job = job
         self.channels: list[PuppetChannel] = []
 
-    def serve(self, acts: dict[FrameType, Act], end: Death | None = None, job: Job | None = None) -> Outcome:
+    def serve(
+        self, acts: dict[FrameType, Act], end: Death | None = None, job: Job | None = None
+    ) -> JobOutcome:
         channel = PuppetChannel(acts, end)
         self.channels.append(channel)
         return serve(channel, job or self.job, Hooks())

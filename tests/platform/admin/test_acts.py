@@ -19,8 +19,8 @@ from sqlalchemy import select
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip
 from anyshot_platform.database import now
-from anyshot_platform.desk.pools.organizing import pools_to_publish, publish_if_over
 from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.pools.organizing import pools_to_publish, publish_if_over
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
@@ -33,7 +33,7 @@ from tests.platform.site import SLUG, PaperWorker, Site, make_paper_pack, summar
 def draft(site: Site, **changes: Any) -> str:
     """A drafted second version of the feedback phase; its address."""
     owner = site.owner()
-    made = post(owner, f"{BASE}/phases/feedback", deed="version", **phase_form(**changes))
+    made = post(owner, f"{BASE}/phases/feedback", act="version", **phase_form(**changes))
     assert made.headers["location"].endswith("/versions/2"), made.text
     return f"{BASE}/phases/feedback/versions/2"
 
@@ -309,8 +309,8 @@ def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> N
 
     path, version = f"{BASE}/webhooks/{hook().id}", hook().secret_version
     before = page(owner, f"{BASE}/webhooks").text
-    for deed in ("test", "off", "renew"):
-        assert flash(post(owner, f"{path}/{deed}")) == "Done."
+    for act_name in ("test", "off", "renew"):
+        assert flash(post(owner, f"{path}/{act_name}")) == "Done."
     assert (hook().active, hook().secret_version) == (False, version + 1)
     after = page(owner, f"{BASE}/webhooks").text
     assert "Switch on" in after

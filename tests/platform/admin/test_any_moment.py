@@ -10,17 +10,17 @@ import pytest
 from sqlalchemy import func, inspect, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, Consent, Deed
-from anyshot_platform.acts.service import NeedsConsent, Refused, carry_out, preview
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
-from anyshot_platform.desk.competitions import acts as competition_acts
-from anyshot_platform.desk.competitions import member_acts
-from anyshot_platform.desk.phases.acts import ACTS
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.organizers.competitions import acts as competition_acts
+from anyshot_platform.organizers.competitions import member_acts
+from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolPack, PoolVersion
 from tests.platform.admin.test_guarded_acts import log
@@ -71,21 +71,21 @@ def entries(session: Session) -> int:
     return session.scalar(select(func.count(AuditEntry.id))) or 0
 
 
-def outcome(session: Session, act: Act[Any], subject: Any, deed: Deed, *rows: Any) -> str:
+def outcome(session: Session, act: Act[Any], subject: Any, request: ActRequest, *rows: Any) -> str:
     """What becomes of an act, tried without consent and then with it; checks that nothing is ever half done."""
     session.flush()
     before, logged = fields(*rows), entries(session)
-    shown, word = preview(session, act, subject, deed), "d"
+    shown, word = preview(session, act, subject, request), "d"
     assert shown.done or shown.refused or shown.does, f"{act.key} says nothing"
     assert shown.undo, f"{act.key} does not say how it is undone"
     try:
-        done = carry_out(session, act, subject, deed)
-    except Refused as error:
+        done = carry_out(session, act, subject, request)
+    except ActRefused as error:
         assert error.message and fields(*rows) == before and entries(session) == logged
         return "r"
     except NeedsConsent:
         assert fields(*rows) == before and entries(session) == logged
-        done, word = carry_out(session, act, subject, deed, Consent(shown.name, override=True)), "n"
+        done, word = carry_out(session, act, subject, request, Consent(shown.name, override=True)), "n"
     session.flush()
     assert done.message
     assert done.changed == (not shown.done)
@@ -95,7 +95,7 @@ def outcome(session: Session, act: Act[Any], subject: Any, deed: Deed, *rows: An
         return "a"
     if act.key != "phase.redraw_seeds":
         once = fields(*rows)
-        again = carry_out(session, act, subject, deed)
+        again = carry_out(session, act, subject, request)
         assert not again.changed and fields(*rows) == once, f"{act.key} does more the second time"
     return word
 
@@ -106,22 +106,22 @@ def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
     actor = site.owner().id
     with site.services.database.writing() as session:
         session.query(Pool).filter_by(slug="small-pool").one().published_at = now()
-    for deed, row in PHASE_TABLE.items():
+    for act_name, row in PHASE_TABLE.items():
         found = []
         for values in PHASE_STATES.values():
             with site.services.database.writing() as session:
                 phase = session.get_one(Phase, site.phase_id)
                 for name, value in values().items():
                     setattr(phase, name, value)
-                wish = Deed(actor, options={"end": now() + HOUR} if deed == "extend" else {})
-                found.append(outcome(session, ACTS[deed], phase, wish, phase))
+                wish = ActRequest(actor, options={"end": now() + HOUR} if act_name == "extend" else {})
+                found.append(outcome(session, ACTS[act_name], phase, wish, phase))
                 session.rollback()
-        assert " ".join(found) == row, deed
+        assert " ".join(found) == row, act_name
     assert PHASE_TABLE.keys() == ACTS.keys()
 
 
 @pytest.mark.parametrize(
-    ("deed", "row"),
+    ("act_name", "row"),
     [  # draft, published, archived, deleted
         ("published", "d a d r"),
         ("draft", "a n r n"),
@@ -130,13 +130,13 @@ def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
         ("restore", "a a a d"),
     ],
 )
-def test_every_act_on_a_competition_in_every_state(site: Site, deed: str, row: str) -> None:
+def test_every_act_on_a_competition_in_every_state(site: Site, act_name: str, row: str) -> None:
     site.member("pia")
     site.set_phase(ends_at=now() + HOUR)
     known = {"delete": competition_acts.DELETE, "restore": competition_acts.RESTORE}
-    act = known.get(deed) or competition_acts.STATES[CompetitionState(deed)]
+    act = known.get(act_name) or competition_acts.STATES[CompetitionState(act_name)]
     states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
-    found, wish = [], Deed(site.owner().id)
+    found, wish = [], ActRequest(site.owner().id)
     for values in (*states, {"deleted_at": now()}):
         with site.services.database.writing() as session:
             competition = site.competition(session)
@@ -144,7 +144,7 @@ def test_every_act_on_a_competition_in_every_state(site: Site, deed: str, row: s
                 setattr(competition, name, value)
             found.append(outcome(session, act, competition, wish, competition))
             session.rollback()
-    if deed == "published":  # the fixture tests on what no pool publishes: nothing is missing
+    if act_name == "published":  # the fixture tests on what no pool publishes: nothing is missing
         assert found[0] == "d"
     assert " ".join(found) == row
 
@@ -161,7 +161,7 @@ def test_every_act_on_a_person_in_every_state(site: Site, act: Act[Membership], 
     pia = site.member("pia")
     pia.submit()
     finish(site.worker(), 0.5)
-    found, wish = [], Deed(site.owner().id)
+    found, wish = [], ActRequest(site.owner().id)
     for status in MemberStatus:
         with site.services.database.writing() as session:
             membership = member(session, site, pia.id)
@@ -179,7 +179,7 @@ def test_every_change_of_a_role(site: Site, now_is: str, row: str) -> None:
     found, actor = [], site.owner().id
     for role in Role:
         with site.services.database.writing() as session:
-            membership, wish = member(session, site, pia.id), Deed(actor, options={"role": role})
+            membership, wish = member(session, site, pia.id), ActRequest(actor, options={"role": role})
             found.append(outcome(session, member_acts.ROLE, membership, wish, membership))
             session.rollback()
     assert " ".join(found) == row
@@ -194,7 +194,7 @@ def member(session: Session, site: Site, user_id: str) -> Membership:
 def test_the_last_owner_stays(site: Site) -> None:
     owner = site.owner()
     with site.services.database.writing() as session:
-        wish = Deed(owner.id, options={"role": Role.REVIEWER})
+        wish = ActRequest(owner.id, options={"role": Role.REVIEWER})
         with pytest.raises(PlatformError, match="name another one first"):
             carry_out(session, member_acts.ROLE, member(session, site, owner.id), wish)
 

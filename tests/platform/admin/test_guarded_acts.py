@@ -9,8 +9,8 @@ from sqlalchemy import select
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.database import now
-from anyshot_platform.desk.pools.organizing import publish_if_over
 from anyshot_platform.notifications.models import Email, Notification
+from anyshot_platform.organizers.pools.organizing import publish_if_over
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
@@ -223,7 +223,7 @@ def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit(), bob.submit()
     finish(worker, 0.5, 0.4)
-    post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
+    post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
     draft = f"{FEEDBACK}/versions/2"
     assert flash(post(owner, f"{draft}/rescore", mode="everything")) == "2 runs are queued."
     late = bob.submit(make_zip(salt="late")).json()["id"]
@@ -246,7 +246,7 @@ def test_what_is_still_running_when_a_version_becomes_live_joins_it_too(site: Si
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit()
     finish(worker, 0.5)
-    post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
+    post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
     draft = f"{FEEDBACK}/versions/2"
     post(owner, f"{draft}/rescore", mode="everything")
     finish(worker, 0.45)
@@ -269,7 +269,7 @@ def test_a_version_that_would_lose_a_row_is_not_made_live(site: Site) -> None:
     for name in ("pia", "bob"):
         site.member(name).submit()
     finish(worker, 0.5, 0.4)
-    post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
+    post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
     draft = f"{FEEDBACK}/versions/2"
     said = flash(post(owner, f"{draft}/make-live", confirm="feedback", override="1"))
     assert "2 scored submissions were never scored under this version" in said
@@ -293,7 +293,7 @@ def test_going_back_to_an_earlier_version_loses_nobody(site: Site) -> None:
     pia, bob = site.member("pia"), site.member("bob")
     pia.submit()
     finish(worker, 0.5)
-    post(owner, FEEDBACK, deed="version", **phase_form(**{"tasks.count": "20"}))
+    post(owner, FEEDBACK, act="version", **phase_form(**{"tasks.count": "20"}))
     post(owner, f"{FEEDBACK}/versions/2/rescore", mode="everything")
     finish(worker, 0.45)
     post(owner, f"{FEEDBACK}/versions/2/make-live", confirm="feedback")

@@ -11,7 +11,12 @@ from sqlalchemy import insert, select
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import new_id, now
-from anyshot_platform.desk.submissions.organizing import PAGE_SIZE, Wanted, find_submissions, pick
+from anyshot_platform.organizers.submissions.organizing import (
+    PAGE_SIZE,
+    SubmissionFilter,
+    find_submissions,
+    pick,
+)
 from anyshot_platform.submissions.models import Submission
 from tests.platform.site import Site
 
@@ -54,20 +59,20 @@ def test_a_hundred_thousand_rows(site: Site) -> None:
         competition = site.competition(session)
         taken = {}
         for name, wanted, number in (
-            ("newest", Wanted(), 1),
-            ("last page", Wanted(), ROWS // PAGE_SIZE),
-            ("best", Wanted(sort="-score"), 1),
-            ("failed", Wanted(status="failed", phase="feedback"), 3),
-            ("by team", Wanted(text="olga"), 1),
+            ("newest", SubmissionFilter(), 1),
+            ("last page", SubmissionFilter(), ROWS // PAGE_SIZE),
+            ("best", SubmissionFilter(sort="-score"), 1),
+            ("failed", SubmissionFilter(status="failed", phase="feedback"), 3),
+            ("by team", SubmissionFilter(text="olga"), 1),
         ):
             begun = time.perf_counter()
             rows, page = find_submissions(session, competition, wanted, number)
             taken[name] = time.perf_counter() - begun
             assert len(rows) == PAGE_SIZE, name
             assert page.total == (ROWS // 10 if name == "failed" else ROWS)
-        best, _ = find_submissions(session, competition, Wanted(sort="-score"), 1)
+        best, _ = find_submissions(session, competition, SubmissionFilter(sort="-score"), 1)
         assert best[0].submission.number == ROWS - 1
-        last, _ = find_submissions(session, competition, Wanted(sort="score"), ROWS // PAGE_SIZE)
+        last, _ = find_submissions(session, competition, SubmissionFilter(sort="score"), ROWS // PAGE_SIZE)
         assert last[-1].submission.score is None
-        assert len(pick(session, competition, [], Wanted(status="failed"))) == ROWS // 10
+        assert len(pick(session, competition, [], SubmissionFilter(status="failed"))) == ROWS // 10
     print({name: f"{1000 * seconds:.0f} ms" for name, seconds in taken.items()})

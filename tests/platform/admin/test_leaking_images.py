@@ -64,7 +64,7 @@ def test_an_image_under_another_name_is_not_trained_and_tested_on(site: Site, tm
     words = "2 images of Tested are in Seen too (pool training): image 3 (class 3) is image 18 (class 2)"
     assert words in page_text(post(owner, FEEDBACK, **leaking).text)
     assert words in page_text(post(owner, f"{BASE}/phases/new", **{**leaking, "key": "more"}).text)
-    assert words in page_text(post(owner, FEEDBACK, deed="version", **leaking).text)
+    assert words in page_text(post(owner, FEEDBACK, act="version", **leaking).text)
     pool_of(site, "clean", drawn(tmp_path, "Clean", OTHERS))
     assert flash(post(owner, FEEDBACK, **{**leaking, "tasks.meta_train": "clean"})) == "Saved."
 

@@ -104,11 +104,11 @@ def test_every_page_of_administrators_is_theirs_alone(site: Site) -> None:
 
 def test_phases_open_and_close_by_hand_and_it_is_recorded(site: Site) -> None:
     owner = site.owner()
-    for deed, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
-        assert post(owner, f"{BASE}/phases/feedback/{deed}").status_code == 303
+    for act_name, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
+        assert post(owner, f"{BASE}/phases/feedback/{act_name}").status_code == 303
         with site.services.database.reading() as session:
             assert status_of(phase_of(session, "feedback")) == status
-    assert [f"phase.{deed}" for deed in ("pause", "resume", "close", "open")] == acts(site)[-4:]
+    assert [f"phase.{act_name}" for act_name in ("pause", "resume", "close", "open")] == acts(site)[-4:]
     post(owner, f"{BASE}/phases/feedback/extend", end="2001-01-01T00:00", zone="UTC")
     assert "phase.extend" not in acts(site)
     post(owner, f"{BASE}/phases/feedback/extend", end="2090-01-01T00:00", zone="UTC")
@@ -168,7 +168,7 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     assert post(owner, f"{BASE}/phases/feedback", **phase_form(**{"quota.per_day": "9"})).status_code == 303
     refused = post(owner, f"{BASE}/phases/feedback", **phase_form(**{"tasks.count": "20"}))
     assert "tasks.count would make their scores incomparable" in refused.text
-    drafted = post(owner, f"{BASE}/phases/feedback", deed="version", **phase_form(**{"tasks.count": "20"}))
+    drafted = post(owner, f"{BASE}/phases/feedback", act="version", **phase_form(**{"tasks.count": "20"}))
     assert drafted.headers["location"].endswith("/versions/2")
     version = f"{BASE}/phases/feedback/versions/2"
     assert "Not possible: the predictions were made under other tasks.count" in " ".join(

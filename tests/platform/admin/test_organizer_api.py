@@ -34,8 +34,10 @@ def test_phases_are_made_edited_and_steered(site: Site) -> None:
     assert (phase["status"], phase["settings"]["tasks"]["test_seeds"]) == ("open", [])
     settings = phase["settings"]
     assert ask(owner, "PUT", "/phases/feedback", settings)["settings"] == settings
-    for deed, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
-        assert ask(owner, "POST", f"/phases/feedback/acts/{deed}", {"reason": "a test"})["status"] == status
+    for act_name, status in (("pause", "paused"), ("resume", "open"), ("close", "closed"), ("open", "open")):
+        assert (
+            ask(owner, "POST", f"/phases/feedback/acts/{act_name}", {"reason": "a test"})["status"] == status
+        )
     assert ask(owner, "POST", "/phases/feedback/acts/freeze")["frozen"]
     assert not ask(owner, "POST", "/phases/feedback/acts/unfreeze")["frozen"]
     moved = ask(owner, "POST", "/phases/feedback/extend", {"end": "2090-01-01T00:00:00+02:00"})
@@ -159,8 +161,10 @@ def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
     assert len(ask(owner, "POST", "/submissions/acts", everything)["done"]) == 2
     assert len(site.board("free")["rows"]) == 3
     for act, undo in (("delete", "restore"), ("refund", "charge"), ("rerun", "cancel")):
-        for deed in (act, undo):
-            assert ask(owner, "POST", "/submissions/acts", {"act": deed, "ids": ids[:1]})["done"] == ids[:1]
+        for act_name in (act, undo):
+            assert (
+                ask(owner, "POST", "/submissions/acts", {"act": act_name, "ids": ids[:1]})["done"] == ids[:1]
+            )
     ask(owner, "POST", "/submissions/acts", {"act": "rerun"}, status=422)
 
 

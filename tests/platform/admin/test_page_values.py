@@ -12,7 +12,7 @@ from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.competitions.texts import values_now
+from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.phases.models import Phase
 from tests.platform.admin.test_bundle_reading import FILES, GOOD
 from tests.platform.admin.zips import zipped

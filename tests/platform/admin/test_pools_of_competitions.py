@@ -10,7 +10,7 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import add_member
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.pools.organizing import list_versions
+from anyshot_platform.organizers.pools.organizing import list_versions
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.users.models import User

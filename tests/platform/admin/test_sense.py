@@ -30,7 +30,7 @@ def test_nonsense_is_refused_at_every_save(site: Site, change: dict[str, str], w
     owner = site.owner()
     before = owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"]
     assert words in post(owner, FEEDBACK, **phase_form(**change)).text
-    assert words in post(owner, FEEDBACK, deed="version", **phase_form(**change)).text
+    assert words in post(owner, FEEDBACK, act="version", **phase_form(**change)).text
     assert words in post(owner, f"{BASE}/phases/new", **phase_form(**change, key="more")).text
     assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["settings"] == before
     sent = {**before, **nested(change)}

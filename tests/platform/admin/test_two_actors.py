@@ -11,7 +11,7 @@ from httpx2 import Response
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
-from anyshot_platform.desk.pools.organizing import put_packs
+from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool

@@ -14,7 +14,7 @@ import pytest
 from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 
-from anyshot_platform import desk
+from anyshot_platform import organizers
 from anyshot_platform.acts.declaration import Act
 from anyshot_platform.app import feature_routers
 from anyshot_platform.competitions.models import Membership
@@ -121,7 +121,10 @@ ACTS_ELSEWHERE = {
 
 
 def test_every_declared_act_has_its_address() -> None:
-    modules = [import_module(found.name) for found in walk_packages(desk.__path__, "anyshot_platform.desk.")]
+    modules = [
+        import_module(found.name)
+        for found in walk_packages(organizers.__path__, "anyshot_platform.organizers.")
+    ]
     declared = {value.key for module in modules for value in vars(module).values() if isinstance(value, Act)}
     tables = [value for module in modules for value in vars(module).values() if isinstance(value, dict)]
     declared |= {act.key for table in tables for act in table.values() if isinstance(act, Act)}
@@ -188,7 +191,7 @@ def test_every_route_for_every_role(site: Site, people: dict[str, Person | None]
         "pool_slug": "small-pool",
         "number": "1",
         "membership_id": member_of(site, petra.id),
-        "deed": "close",
+        "act": "close",
     }
     wrong, fives = [], []
     for route in ROUTES:
@@ -319,9 +322,9 @@ def test_who_is_banned_changes_nothing_of_their_own(site: Site) -> None:
     shown = petra.submit().json()["id"]
     with site.services.database.writing() as session:
         session.query(Membership).filter_by(user_id=petra.id).one().status = MemberStatus.BANNED
-    for deed in ("cancel", "withdraw", "restore"):
-        refused = petra.call("POST", f"/api/v1/submissions/{shown}/{deed}")
-        assert (refused.status_code, "banned" in refused.text) == (403, True), deed
+    for act_name in ("cancel", "withdraw", "restore"):
+        refused = petra.call("POST", f"/api/v1/submissions/{shown}/{act_name}")
+        assert (refused.status_code, "banned" in refused.text) == (403, True), act_name
     assert petra.submit().status_code == 403
 
 

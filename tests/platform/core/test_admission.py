@@ -26,8 +26,8 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.serving import connection_rules
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import ApiToken, User
-from anyshot_platform.web.admission import Admission, Slots
-from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, Limits
+from anyshot_platform.web.admission import RequestAdmission, Slots
+from anyshot_platform.web.bodies import ANYBODY, FORM, HELD_AT_ONCE, BodyLimits
 from tests.platform.conftest import make_settings
 from tests.platform.site import SLUG, Site
 
@@ -227,7 +227,7 @@ def test_a_request_that_waits_for_its_bytes_leaves_its_place_to_another() -> Non
             await admission({"type": "http", "path": path, "method": "POST"}, slow_bytes, send)
             return said[0]["status"]
 
-        admission = Admission(app, at_once=1, queue=0, wait=1)
+        admission = RequestAdmission(app, at_once=1, queue=0, wait=1)
         slow = asyncio.create_task(call("/slow"))
         await asyncio.wait_for(waits.wait(), 30)
         assert await call("/quick") == 200
@@ -291,7 +291,7 @@ def test_files_are_refused_beyond_their_own_limit_and_to_strangers(site: Site) -
 
 
 def test_every_limit_fits_into_what_is_held_at_once() -> None:
-    limits = Limits(make_settings(__import__("pathlib").Path("/nowhere")))
+    limits = BodyLimits(make_settings(__import__("pathlib").Path("/nowhere")))
     paths = ["/api/v1/users", "/login", "/api/worker/v1/claim", "/api/v1/competitions/a/manage/pages"]
     for path in paths:
         limit = limits.of("POST", path, "multipart/form-data")

@@ -13,10 +13,10 @@ from sqlalchemy import event, select
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
-from anyshot_platform.desk.competitions.people import set_role
 from anyshot_platform.leaderboards import memo
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.leaderboards.service import note_team
+from anyshot_platform.organizers.competitions.people import set_role
 from anyshot_platform.teams.models import Team
 from tests.platform.site import SLUG, Person, Site, make_zip
 

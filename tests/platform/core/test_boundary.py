@@ -15,8 +15,8 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import join
 from anyshot_platform.competitions.states import MemberStatus, Registration
 from anyshot_platform.database import Database
-from anyshot_platform.desk.teams.joining import answer, invite
 from anyshot_platform.migration import migrate
+from anyshot_platform.organizers.teams.joining import answer, invite
 from anyshot_platform.teams.models import Team, TeamInvitation
 from anyshot_platform.users.models import ApiToken, User
 from tests.platform.admin.test_old_rules import write_row

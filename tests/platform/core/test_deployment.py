@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from anyshot_platform.app import feature_routers
 from anyshot_platform.cli import admin
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.web.bodies import Limits
+from anyshot_platform.web.bodies import BodyLimits
 from anyshot_worker.images import build
 from anyshot_worker.images.recipe import PINS, TORCH
 from anyshot_worker.settings import WorkerSettings
@@ -175,7 +175,7 @@ def proxy_locations() -> list[tuple[re.Pattern[str], str]]:
 
 
 def test_the_proxy_lets_files_through_and_holds_no_stream_back(tmp_path: Path) -> None:
-    limits = Limits(make_settings(tmp_path))
+    limits = BodyLimits(make_settings(tmp_path))
     named = {"slug": "c", "phase_slug": "p", "upload_id": "u", "pool_slug": "p", "run_id": "r", "path": "x"}
     for router in feature_routers():
         for route in router.routes:

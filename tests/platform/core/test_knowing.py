@@ -54,7 +54,7 @@ def test_a_hidden_competition_answers_like_one_that_does_not_exist(site: Site, s
         "submission_id": submission["id"],
         "page_slug": "overview",
     }
-    values |= {"run_id": submission["runs"][0]["id"], "username": "petra", "deed": "pause", "act": "hide"}
+    values |= {"run_id": submission["runs"][0]["id"], "username": "petra", "act": "pause"}
     for route in ROUTES:
         if "{slug}" not in route.path or "/pools/" in route.path:
             continue

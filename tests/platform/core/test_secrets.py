@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from sqlalchemy import text
 
 from anyshot_core.protocols import AnyWayAnyShot, Legacy, Protocol, WithinDomain
-from anyshot_core.protocols.keys import PhaseSecrets, Purpose, Seed, derive, read_seed
+from anyshot_core.protocols.keys import KeyPurpose, PhaseSecrets, Seed, derive, read_seed
 from anyshot_core.taskserver.tasks import query_order
 from anyshot_platform.database import Database, now
 from anyshot_platform.migration import migrate
@@ -103,7 +103,7 @@ def guesses(seen: str) -> Iterator[Seed]:
             keys.append(bytes.fromhex(digits))
         for key in keys:
             yield key
-            yield from (derive(key, Purpose.TASKS, run) for run in range(3))
+            yield from (derive(key, KeyPurpose.TASKS, run) for run in range(3))
             yield from (int.from_bytes(key[:4], "big"), int.from_bytes(key[:4], "big") >> 1)
 
 

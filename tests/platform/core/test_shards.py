@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.results import write_predictions, write_results
-from anyshot_platform.desk.submissions import organizing
+from anyshot_platform.organizers.submissions import organizing
 from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
@@ -154,11 +154,11 @@ def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -
     }
 
 
-def rescore(site: Site, submission_id: str) -> organizing.Outcome:
+def rescore(site: Site, submission_id: str) -> organizing.SubmissionsOutcome:
     """What the organizers' page does for one submission."""
     with site.services.database.writing() as session:
         submission = session.get_one(Submission, submission_id)
         competition = site.competition(session)
         return organizing.act_on(
-            session, competition, [submission], organizing.Act.RESCORE, submission.user_id
+            session, competition, [submission], organizing.SubmissionAct.RESCORE, submission.user_id
         )

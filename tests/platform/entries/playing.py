@@ -79,9 +79,9 @@ class Pages:
         done = post(browser(self.site, person), f"{self.base}/leagues/{league}/answers", **sent)
         return "" if done.status_code == 303 else done.text
 
-    def decide(self, owner: Person, league: str, team: str, deed: str, reason: str = "") -> None:
+    def decide(self, owner: Person, league: str, team: str, act_name: str, reason: str = "") -> None:
         row = self._entry(owner, f"?league={league}&q={team}")
-        done = post(owner, f"{self.base}/manage/entries", entry=row, deed=deed, reason=reason)
+        done = post(owner, f"{self.base}/manage/entries", entry=row, act=act_name, reason=reason)
         assert flash(done) == "1 of 1 entries changed."
 
     def _entry(self, owner: Person, query: str) -> str:
@@ -112,7 +112,7 @@ class Pages:
     def disqualify(self, owner: Person, league: str, team: str) -> None:
         row = self._entry(owner, f"?phase=final&league={league}&q={team}")
         post(
-            owner, f"{self.base}/manage/entries", entry=row, deed="disqualify", reason="it used the test data"
+            owner, f"{self.base}/manage/entries", entry=row, act="disqualify", reason="it used the test data"
         )
 
     def results(self, visitor: Person) -> Table:
@@ -165,9 +165,9 @@ class Commands(Pages):
         found = self.run(person, "answer", self.slug, league, *words)
         return "" if found.startswith("ok") else found
 
-    def decide(self, owner: Person, league: str, team: str, deed: str, reason: str = "") -> None:
-        said = self.run(owner, "organize", "teams", self.slug, league, deed, team, "--reason", reason)
-        assert said == f"ok {deed}: 1 of 1 teams.\n"
+    def decide(self, owner: Person, league: str, team: str, act_name: str, reason: str = "") -> None:
+        said = self.run(owner, "organize", "teams", self.slug, league, act_name, team, "--reason", reason)
+        assert said == f"ok {act_name}: 1 of 1 teams.\n"
 
     def launch(self, owner: Person, replace: str = "", **consent: str) -> str:
         words = ["--replace", replace] if replace else []

@@ -215,7 +215,7 @@ def join_team(site: Site, captain: Person, other: Person) -> None:
     from sqlalchemy import select
 
     from anyshot_platform.competitions.models import Membership
-    from anyshot_platform.desk.teams import joining
+    from anyshot_platform.organizers.teams import joining
     from anyshot_platform.teams.models import Team
 
     with site.services.database.writing() as session:

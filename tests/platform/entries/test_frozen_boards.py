@@ -20,13 +20,13 @@ def worker(site: Site) -> PaperWorker:
     return site.worker()
 
 
-def freeze(site: Site, deed: str = "freeze") -> None:
-    answer = site.owner().call("POST", f"{MANAGE}/phases/feedback/acts/{deed}", json={})
+def freeze(site: Site, act_name: str = "freeze") -> None:
+    answer = site.owner().call("POST", f"{MANAGE}/phases/feedback/acts/{act_name}", json={})
     assert answer.status_code == 200, answer.text
 
 
-def act(site: Site, deed: str, *ids: str) -> None:
-    body = {"act": deed, "ids": list(ids), "reason": "two accounts"}
+def act(site: Site, act_name: str, *ids: str) -> None:
+    body = {"act": act_name, "ids": list(ids), "reason": "two accounts"}
     answer = site.owner().call("POST", f"{MANAGE}/submissions/acts", json=body)
     assert answer.status_code == 200 and not answer.json()["skipped"], answer.text
 
@@ -56,9 +56,9 @@ def test_what_is_scored_after_freezing_waits_until_the_board_catches_up(
     assert names(site, "free") == [("ada", 0.9), ("bob", 0.7)]
 
 
-@pytest.mark.parametrize(("deed", "undo"), [("disqualify", "qualify"), ("delete", "restore")])
+@pytest.mark.parametrize(("act_name", "undo"), [("disqualify", "qualify"), ("delete", "restore")])
 def test_what_is_disqualified_or_deleted_after_freezing_leaves_and_returns_when_that_is_undone(
-    site: Site, worker: PaperWorker, deed: str, undo: str
+    site: Site, worker: PaperWorker, act_name: str, undo: str
 ) -> None:
     ada, bob = site.member("ada"), site.member("bob")
     earlier = scored(worker, ada, 0.4)
@@ -66,16 +66,16 @@ def test_what_is_disqualified_or_deleted_after_freezing_leaves_and_returns_when_
     scored(worker, bob, 0.3)
     freeze(site)
     scored(worker, ada, 0.9)
-    act(site, deed, first)
+    act(site, act_name, first)
     assert names(site, "free") == [("bob", 0.3)]  # neither the earlier one nor the later one moves up
     assert site.board("free")["rows"][0]["rank"] == 1
     assert exported(site) == ["bob"]
     assert "ada" not in page(bob, f"/competitions/{SLUG}/leaderboard").text
     act(site, undo, first)
     assert names(site, "free") == [("ada", 0.6), ("bob", 0.3)]
-    act(site, deed, earlier)  # it did not stand
+    act(site, act_name, earlier)  # it did not stand
     assert names(site, "free") == [("ada", 0.6), ("bob", 0.3)]
-    act(site, deed, first)
+    act(site, act_name, first)
     freeze(site, "unfreeze")
     assert names(site, "free") == [("ada", 0.9), ("bob", 0.3)]
 

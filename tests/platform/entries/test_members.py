@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner
 
 from anyshot_core.command import main
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.competitions.moving import MOVE
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.notifications.service import list_notifications
+from anyshot_platform.organizers.competitions.moving import MOVE
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_any_moment import outcome
 from tests.platform.admin.test_manage import BASE, flash, page, post
@@ -235,9 +235,14 @@ def test_the_leagues_ask_both_teams_again(site: Site) -> None:
     assert names(site, "women") == [("bea", 0.5), ("ada", 0.4)]
 
 
-def decide(owner: Person, deed: str) -> None:
+def decide(owner: Person, act_name: str) -> None:
     rows = owner.call("GET", f"/api/v1/competitions/{SLUG}/manage/leagues/teams").json()
-    body = {"league": "women", "teams": [row["team"] for row in rows], "admit": deed == "admit", "reason": ""}
+    body = {
+        "league": "women",
+        "teams": [row["team"] for row in rows],
+        "admit": act_name == "admit",
+        "reason": "",
+    }
     answer = owner.call("POST", f"/api/v1/competitions/{SLUG}/manage/leagues/teams/decide", json=body)
     assert answer.status_code == 200, answer.text
 
@@ -265,7 +270,7 @@ def test_moving_in_every_state(site: Site) -> None:
             membership = membership_of(session, site, ben)
             membership.status = status
             target = session.get_one(Team, membership_of(session, site, ada).team_id)
-            wish = Deed(site.owner_id, options={"team": target.name})
+            wish = ActRequest(site.owner_id, options={"team": target.name})
             found.append(outcome(session, MOVE, membership, wish, membership))
             session.rollback()
     assert " ".join(found) == "r r n r r r"  # invited, pending, approved, banned, rejected, withdrawn

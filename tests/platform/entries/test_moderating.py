@@ -65,16 +65,16 @@ def test_acts_of_the_list_are_about_the_team_where_the_league_asks(site: Site) -
     ada = site.member("ada")
     scored(worker, ada, 0.5, leagues=["women"])
     entry = ids(owner, "ada", "women")
-    assert flash(post(owner, PAGE, entry=entry, deed="refuse")) == "Give the reason: the team sees it."
-    assert flash(post(owner, PAGE, deed="admit")) == "Tick the entries first."
-    done = post(owner, PAGE, entry=entry, deed="admit")
+    assert flash(post(owner, PAGE, entry=entry, act="refuse")) == "Give the reason: the team sees it."
+    assert flash(post(owner, PAGE, act="admit")) == "Tick the entries first."
+    done = post(owner, PAGE, entry=entry, act="admit")
     assert flash(done) == "1 of 1 entries changed."
     assert names(site, "women") == [("ada", 0.5)]
     scored(worker, ada, 0.7, leagues=["women"])
     assert names(site, "women") == [("ada", 0.7)]  # the team is admitted, not one submission
-    again = post(owner, PAGE, entry=entry, deed="admit")
+    again = post(owner, PAGE, entry=entry, act="admit")
     assert flash(again) == "0 of 1 entries changed. Not: one is admitted already."
-    post(owner, PAGE, entry=entry, deed="refuse", reason="not so")
+    post(owner, PAGE, entry=entry, act="refuse", reason="not so")
     assert (names(site, "women"), rows(owner)) == ([], [("ada", "Women", "refused")])
 
 
@@ -83,11 +83,11 @@ def test_elsewhere_they_are_about_the_submission_and_are_undone(site: Site) -> N
     ada = site.member("ada")
     scored(worker, ada, 0.5, leagues=["scratch", "free"])
     scratch, free = ids(owner, "ada", "scratch"), ids(owner, "ada", "free")
-    post(owner, PAGE, entry=scratch, deed="refuse", reason="weights found")
+    post(owner, PAGE, entry=scratch, act="refuse", reason="weights found")
     assert (names(site, "scratch"), names(site, "free")) == ([], [("ada", 0.5)])
-    post(owner, PAGE, entry=free, deed="disqualify", reason="it cheats")
+    post(owner, PAGE, entry=free, act="disqualify", reason="it cheats")
     assert names(site, "free") == []
-    post(owner, PAGE, entry=free, deed="qualify")
+    post(owner, PAGE, entry=free, act="qualify")
     assert names(site, "free") == [("ada", 0.5)]
     with site.services.database.reading() as session:
         acts = [row.action for row in session.query(AuditEntry).order_by(AuditEntry.id)]
@@ -98,11 +98,11 @@ def test_elsewhere_they_are_about_the_submission_and_are_undone(site: Site) -> N
     ]
 
 
-@pytest.mark.parametrize("deed", ["refuse", "disqualify"])
-def test_a_team_is_not_put_out_without_a_reason(site: Site, deed: str) -> None:
+@pytest.mark.parametrize("act_name", ["refuse", "disqualify"])
+def test_a_team_is_not_put_out_without_a_reason(site: Site, act_name: str) -> None:
     owner, ada = site.owner(), site.member("ada")
     scored(site.worker(), ada, 0.5, leagues=["free"])
-    said = {"ids": [ids(owner, "ada", "free")], "deed": deed, "reason": "  "}
+    said = {"ids": [ids(owner, "ada", "free")], "act": act_name, "reason": "  "}
     refused = owner.call("POST", f"{API}/acts", json=said)
     assert (refused.status_code, refused.json()["message"]) == (422, "Give the reason: the team sees it.")
     assert names(site, "free") == [("ada", 0.5)]
@@ -113,7 +113,7 @@ def test_entries_of_another_competition_are_not_ones_own_to_judge(site: Site) ->
     scored(site.worker(), site.member("ada"), 0.5, leagues=["free"])
     assert post(bob, "/organize/new", title="Bobs", slug="bobs").status_code == 303
     entry = ids(site.owner(), "ada", "free")
-    said = {"ids": [entry], "deed": "disqualify", "reason": "it is better than mine"}
+    said = {"ids": [entry], "act": "disqualify", "reason": "it is better than mine"}
     answer = bob.call("POST", "/api/v1/competitions/bobs/manage/entries/acts", json=said)
     assert answer.json() == {"done": [], "skipped": {entry: "is not here"}}
     assert names(site, "free") == [("ada", 0.5)]

@@ -77,8 +77,8 @@ WORDS = "“MetaDelta++, pretrained” is not run: it starts from the pretrained
 def test_without_the_weights_the_row_says_so_and_nothing_runs(site: Site, olga: Person) -> None:
     shown = page(olga, MANAGE).text
     assert WORDS in shown and shown.count("is not run") == 6
-    for deed in ("run", "measure"):
-        assert WORDS in flash(post(olga, f"{MANAGE}/metadelta-pretrained/{deed}", phase="feedback"))
+    for act_name in ("run", "measure"):
+        assert WORDS in flash(post(olga, f"{MANAGE}/metadelta-pretrained/{act_name}", phase="feedback"))
     refused = olga.call("POST", f"{API}/metadelta-pretrained/run", json={"phase": "feedback"})
     assert (refused.status_code, WORDS in refused.json()["message"]) == (409, True)
     rows = {row["key"]: row["not_run"] for row in olga.call("GET", API).json()}

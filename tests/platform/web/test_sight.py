@@ -25,13 +25,13 @@ from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
-from anyshot_platform.desk.submissions.organizing import Act, act_on
 from anyshot_platform.entries.service import stand
 from anyshot_platform.intake import service
 from anyshot_platform.intake.withdrawing import withdraw
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email
+from anyshot_platform.organizers.submissions.organizing import SubmissionAct, act_on
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.pools.models import PoolPack
@@ -382,10 +382,10 @@ def _strike(stage: Stage, session: Session) -> None:
     """It stood on the board when that was frozen, and was disqualified then."""
     stage.phase(session).frozen_at = now()
     session.flush()
-    _act(Act.DISQUALIFY)(stage, session)
+    _act(SubmissionAct.DISQUALIFY)(stage, session)
 
 
-def _act(act: Act) -> Callable[[Stage, Session], None]:
+def _act(act: SubmissionAct) -> Callable[[Stage, Session], None]:
     def do(stage: Stage, session: Session) -> None:
         submission = stage.submission(session)
         done = act_on(session, submission.competition, [submission], act, stage.scene.organizer.id, "why")
@@ -425,8 +425,8 @@ TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
     "frozen": _freeze,
     "struck": _strike,
     "withdrawn": lambda stage, session: withdraw(session, stage.submission(session)),
-    "disqualified": _act(Act.DISQUALIFY),
-    "deleted": _act(Act.DELETE),
+    "disqualified": _act(SubmissionAct.DISQUALIFY),
+    "deleted": _act(SubmissionAct.DELETE),
 }
 
 

@@ -13,7 +13,7 @@ from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.kernel.filters import count, duration, interval, ordinal, score, size, when
 from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
-from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leaderboards.reading import BoardPlace
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.records import StageTimes
 from anyshot_platform.runs.states import RunState
@@ -102,7 +102,7 @@ def test_markdown_keeps_what_organizers_write() -> None:
     assert 'rel="noopener nofollow ugc"' in page
 
 
-def place(value: float, half_width: float | None, rank: int | None = 1) -> Place:
+def place(value: float, half_width: float | None, rank: int | None = 1) -> BoardPlace:
     row = BoardRow(
         row_key=f"{value}",
         team_id="t",
@@ -113,10 +113,10 @@ def place(value: float, half_width: float | None, rank: int | None = 1) -> Place
         submitted_at=datetime.now(UTC),
         sort_value=-value,
     )
-    return Place(rank, row, "team", 1, "name", rank is None)
+    return BoardPlace(rank, row, "team", 1, "name", rank is None)
 
 
-def said(place: Place, verdict: Any) -> dict[str, Statement]:
+def said(place: BoardPlace, verdict: Any) -> dict[str, Statement]:
     return {place.row.row_key: Statement(0.01, 0.02, verdict, 10)}
 
 

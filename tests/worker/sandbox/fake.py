@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyshot_core.taskserver.channel import Death
-from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError, Usage
+from anyshot_worker.sandbox.interface import BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.lifetime import Lifetime
 
 _numbers = itertools.count()
@@ -46,8 +46,8 @@ class FakeBox(Lifetime):
     def offer_packs(self, packs: Sequence[Path]) -> str:
         return "/in/a"
 
-    def usage(self) -> Usage:
-        return Usage()
+    def usage(self) -> BoxUsage:
+        return BoxUsage()
 
     def keeps_logs(self) -> bool:
         return False

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from anyshot_worker.sandbox import Sandboxes
+from anyshot_worker.sandbox.box_folders import BoxFolders
 from anyshot_worker.sandbox.bubblewrap import bubblewrap_arguments
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.interface import BoxSpec
 from anyshot_worker.sandbox.preflight import check_guarantees
-from anyshot_worker.sandbox.stage import Stage
 from tests.worker.sandbox.conftest import SMALL
 from tests.worker.sandbox.fake import FakeBackend
 from tests.worker.sandbox.machine import sandbox_settings
@@ -97,7 +97,7 @@ def test_without_a_folder_no_box_asks_for_one(tmp_path: Path) -> None:
 
 
 def test_bubblewrap_binds_the_folder_read_only(tmp_path: Path, weights: Path) -> None:
-    stage = Stage(tmp_path / "state", tmp_path, "name")
+    stage = BoxFolders(tmp_path / "state", tmp_path, "name")
     command = bubblewrap_arguments(BoxSpec("cpu", SMALL), tmp_path, stage, 20000, 3, weights)
     at = command.index("/weights")
     assert command[at - 2 : at + 1] == ["--ro-bind", str(weights), "/weights"]

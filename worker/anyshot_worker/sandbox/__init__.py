@@ -4,7 +4,7 @@
 page, `bubblewrap` a reduced one for machines without a daemon, `trusted` none at all, for code one wrote oneself.
 """
 
-from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, ImageInfo, SandboxError, Usage
+from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.sandboxes import OpenBox, Sandboxes
 from anyshot_worker.sandbox.settings import SandboxSettings
 
@@ -12,10 +12,10 @@ __all__ = [
     "Backend",
     "Box",
     "BoxSpec",
+    "BoxUsage",
     "ImageInfo",
     "OpenBox",
     "SandboxError",
     "SandboxSettings",
     "Sandboxes",
-    "Usage",
 ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.inventory import digest_of
 from anyshot_worker.images.root import SBOM_INSIDE
+from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.filter import compile_profile
 from anyshot_worker.sandbox.flags import MAX_FILE_BYTES, NPROC_ROOM, environment, shared_memory_bytes
 from anyshot_worker.sandbox.interface import (
@@ -30,7 +31,6 @@ from anyshot_worker.sandbox.local_groups import LocalGroup
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import take_slot
-from anyshot_worker.sandbox.stage import Stage, new_name
 
 ALWAYS_MISSING = frozenset(
     {"kernel_files", "scratch"}
@@ -88,7 +88,7 @@ class BubblewrapBackend:
         slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
         name = new_name()
         slot.assign(name)
-        stage = Stage(settings.state_folder, settings.shared_folder, name)
+        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
         group = LocalGroup(stage.name)
         grouped = group.make(spec.limits) if not {"memory", "processes"} & spec.without else False
         uid = slot.uid if os.geteuid() == 0 else os.geteuid()
@@ -109,7 +109,7 @@ class BubblewrapBackend:
 
 
 def bubblewrap_arguments(
-    spec: BoxSpec, root: Path, stage: Stage, uid: int, program: int, weights: Path | None = None
+    spec: BoxSpec, root: Path, stage: BoxFolders, uid: int, program: int, weights: Path | None = None
 ) -> list[str]:
     """The command line of `bwrap`, the runner's included."""
     command = [

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_worker.sandbox.interface import Usage
+from anyshot_worker.sandbox.interface import BoxUsage
 
 ROOT = Path("/sys/fs/cgroup")
 V1_CONTROLLERS = (
@@ -37,7 +37,7 @@ def parent_name(box: str, driver: str) -> str:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """The group above one container: it outlives the container, so its counters can be read after death."""
 
     box: str
@@ -52,13 +52,13 @@ class Group:
             tail = Path(PREFIX) / self.box
         return self.root / tail if version(self.root) == 2 else self.root / controller / tail
 
-    def usage(self) -> Usage:
+    def usage(self) -> BoxUsage:
         """Counters of everything that ever ran below; fields this kernel does not count are None."""
         return self._usage_v2() if version(self.root) == 2 else self._usage_v1()
 
-    def _usage_v1(self) -> Usage:
+    def _usage_v1(self) -> BoxUsage:
         cpu = _number(self.folder("cpuacct") / "cpuacct.usage")
-        return Usage(
+        return BoxUsage(
             cpu_seconds=(cpu or 0) / 1e9,
             memory_peak_bytes=_number(self.folder("memory") / "memory.max_usage_in_bytes"),
             out_of_memory_kills=self._kills_v1(),
@@ -72,10 +72,10 @@ class Group:
         known = [count for count in counts if count is not None]
         return sum(known) if known else None
 
-    def _usage_v2(self) -> Usage:
+    def _usage_v2(self) -> BoxUsage:
         folder = self.folder("")
         cpu = _keyed(folder / "cpu.stat", "usage_usec")
-        return Usage(
+        return BoxUsage(
             cpu_seconds=(cpu or 0) / 1e6,
             memory_peak_bytes=_number(folder / "memory.peak"),
             out_of_memory_kills=_keyed(folder / "memory.events", "oom_kill"),
@@ -105,7 +105,7 @@ class Group:
 
 def leftover_boxes(root: Path = ROOT, driver: str = "cgroupfs") -> list[str]:
     """Names of the boxes that still have a group on this machine."""
-    base = Group("x", driver, root).folder("memory").parent
+    base = ControlGroup("x", driver, root).folder("memory").parent
     if not base.is_dir():
         return []
     names = [path.name for path in base.iterdir() if path.is_dir()]

@@ -18,19 +18,19 @@ from anyshot_core.taskserver.channel import Death, SharedBuffer
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups, flags
 from anyshot_worker.sandbox.attach import AttachStream
+from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.interface import (
     INPUT_INSIDE,
     PIXELS_INSIDE,
     BoxSpec,
+    BoxUsage,
     ImageInfo,
     SandboxError,
-    Usage,
 )
 from anyshot_worker.sandbox.lifetime import Lifetime
 from anyshot_worker.sandbox.profile import read_profile
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import Slot, take_slot
-from anyshot_worker.sandbox.stage import Stage, new_name
 
 logger = logging.getLogger(__name__)
 
@@ -112,8 +112,8 @@ class DockerBackend:
         slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
         name = new_name()
         slot.assign(name)
-        stage = Stage(settings.state_folder, settings.shared_folder, name)
-        group = cgroups.Group(stage.name, self.cgroup_driver)
+        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
+        group = cgroups.ControlGroup(stage.name, self.cgroup_driver)
         place = flags.Placement(
             uid=slot.uid,
             cgroup_parent=cgroups.parent_name(stage.name, self.cgroup_driver),
@@ -147,8 +147,8 @@ class DockerBox(Lifetime):
         client: docker.APIClient,
         spec: BoxSpec,
         slot: Slot,
-        stage: Stage,
-        group: cgroups.Group,
+        stage: BoxFolders,
+        group: cgroups.ControlGroup,
         runtime: str = "runc",
     ) -> None:
         super().__init__()
@@ -158,7 +158,7 @@ class DockerBox(Lifetime):
         self._runtime = runtime
         self._container = ""
         self._stream: AttachStream | None = None
-        self._last_usage = Usage()
+        self._last_usage = BoxUsage()
         self._killed = False
         self._death: Death | None = None
 
@@ -178,7 +178,7 @@ class DockerBox(Lifetime):
         return self._container
 
     @property
-    def group(self) -> cgroups.Group:
+    def group(self) -> cgroups.ControlGroup:
         """The control group above the container."""
         return self._group
 
@@ -254,14 +254,14 @@ class DockerBox(Lifetime):
             detail=self.stream.diagnostics if self._stream else "",
         )
 
-    def usage(self) -> Usage:
+    def usage(self) -> BoxUsage:
         self._remember_usage()
         return self._last_usage
 
     def _remember_usage(self) -> None:
         """Counters only grow, and some vanish with the container: keep the largest seen."""
         now, before = self._group.usage(), self._last_usage
-        self._last_usage = Usage(
+        self._last_usage = BoxUsage(
             cpu_seconds=max(now.cpu_seconds, before.cpu_seconds),
             memory_peak_bytes=_larger(now.memory_peak_bytes, before.memory_peak_bytes),
             out_of_memory_kills=_larger(now.out_of_memory_kills, before.out_of_memory_kills),

@@ -29,7 +29,7 @@ class SandboxError(Exception):
 
 
 @dataclass(frozen=True)
-class Usage:
+class BoxUsage:
     """What a box has used so far, as the kernel counted it; None where this machine cannot tell.
 
     Seconds of CPU, bytes at the peak (scratch space included), processes killed for want of memory, most
@@ -84,7 +84,7 @@ class Box(Channel, Protocol):
         """The user id of everything inside."""
         ...
 
-    def usage(self) -> Usage: ...
+    def usage(self) -> BoxUsage: ...
 
     def when_closed(self, listener: Callable[[], object]) -> None:
         """Call `listener` once the box was closed."""

@@ -15,6 +15,7 @@ from docker.errors import APIError
 import docker
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import cgroups
+from anyshot_worker.sandbox.box_folders import remove_stage
 from anyshot_worker.sandbox.docker import (
     BOX_LABEL,
     OWNER_LABEL,
@@ -25,7 +26,6 @@ from anyshot_worker.sandbox.docker import (
 )
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import living_boxes
-from anyshot_worker.sandbox.stage import remove_stage
 
 
 @dataclass
@@ -48,7 +48,7 @@ def sweep(settings: SandboxSettings, backend: DockerBackend | None) -> Swept:
         remove_stage(settings.state_folder, settings.shared_folder, name)
         swept.folders.append(name)
         driver = backend.cgroup_driver if backend else "cgroupfs"
-        if cgroups.Group(name, driver).remove(0.5):
+        if cgroups.ControlGroup(name, driver).remove(0.5):
             swept.groups.append(name)
     return swept
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import cgroups
-from anyshot_worker.sandbox.interface import Usage
+from anyshot_worker.sandbox.interface import BoxUsage
 
 PERIOD = 100_000  # microseconds
 
@@ -17,7 +17,7 @@ class LocalGroup:
     """A group with limits for one box; every verb says whether it could be done."""
 
     def __init__(self, box: str, root: Path = cgroups.ROOT) -> None:
-        self._group = cgroups.Group(box, root=root)
+        self._group = cgroups.ControlGroup(box, root=root)
         self._two = cgroups.version(root) == 2
         self._made: dict[str, Path] = {}
 
@@ -64,7 +64,7 @@ class LocalGroup:
     def exists(self) -> bool:
         return any(folder.exists() for folder in self._made.values())
 
-    def usage(self) -> Usage:
+    def usage(self) -> BoxUsage:
         return self._group.usage()
 
     def processes(self) -> list[int]:

@@ -30,7 +30,7 @@ print("survived", flush=True)
 
 
 @dataclass(frozen=True)
-class Finding:
+class PreflightFinding:
     """One guarantee after its proof; `wrong` is empty when it holds."""
 
     guarantee: Guarantee
@@ -43,10 +43,10 @@ class Finding:
 
 def check_guarantees(
     backend: Backend, image: str, without: frozenset[str] = frozenset(), weights: bool = False
-) -> list[Finding]:
+) -> list[PreflightFinding]:
     """Start a box, look from inside and outside, and judge. Raises SandboxError when no box can be started."""
     seen = observe(backend, image, without, weights)
-    findings = [Finding(item, item.wrong(seen)) for item in GUARANTEES]
+    findings = [PreflightFinding(item, item.wrong(seen)) for item in GUARANTEES]
     return [finding for finding in findings if finding.guarantee.name not in backend.not_promised]
 
 

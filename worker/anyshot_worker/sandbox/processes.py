@@ -13,12 +13,12 @@ from pathlib import Path
 import psutil
 
 from anyshot_core.taskserver.channel import Death, SharedBuffer
-from anyshot_worker.sandbox.interface import INPUT_INSIDE, PIXELS_INSIDE, BoxSpec, Usage
+from anyshot_worker.sandbox.box_folders import BoxFolders
+from anyshot_worker.sandbox.interface import INPUT_INSIDE, PIXELS_INSIDE, BoxSpec, BoxUsage
 from anyshot_worker.sandbox.lifetime import Lifetime
 from anyshot_worker.sandbox.local_groups import LocalGroup
 from anyshot_worker.sandbox.pipes import PipeStream
 from anyshot_worker.sandbox.slots import Slot
-from anyshot_worker.sandbox.stage import Stage
 
 STDERR_LIMIT = 4 << 20
 
@@ -30,7 +30,7 @@ class ProcessBox(Lifetime):
         self,
         spec: BoxSpec,
         slot: Slot,
-        stage: Stage,
+        stage: BoxFolders,
         group: LocalGroup,
         uid: int,
         scratch: Path | None = None,
@@ -41,7 +41,7 @@ class ProcessBox(Lifetime):
         self._process: subprocess.Popen[bytes] | None = None
         self._stream: PipeStream | None = None
         self._killed = False
-        self._usage = Usage()
+        self._usage = BoxUsage()
 
     def launch(self, command: list[str], environment: dict[str, str], pass_fds: tuple[int, ...] = ()) -> None:
         """Start the process, in a session of its own."""
@@ -108,7 +108,7 @@ class ProcessBox(Lifetime):
             detail=self.stream.diagnostics,
         )
 
-    def usage(self) -> Usage:
+    def usage(self) -> BoxUsage:
         self._remember_usage()
         return self._usage
 
@@ -169,4 +169,4 @@ class ProcessBox(Lifetime):
                 memory += process.memory_info().rss
         before = self._usage
         peak = max(memory, before.memory_peak_bytes or 0) or None
-        self._usage = Usage(max(seconds, before.cpu_seconds), peak)
+        self._usage = BoxUsage(max(seconds, before.cpu_seconds), peak)

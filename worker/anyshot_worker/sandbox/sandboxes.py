@@ -15,7 +15,7 @@ from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.gpu import Gpus
-from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, ImageInfo, SandboxError, Usage
+from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.pool import WarmPool
 from anyshot_worker.sandbox.preflight import require_guarantees
 from anyshot_worker.sandbox.settings import SandboxSettings
@@ -60,7 +60,7 @@ class OpenBox:
     def channel(self) -> Channel:
         return self.box
 
-    def usage(self) -> Usage:
+    def usage(self) -> BoxUsage:
         """What the box has used; also after it was closed."""
         return self.box.usage()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.ours import python_path
+from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.flags import environment
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
@@ -18,7 +19,6 @@ from anyshot_worker.sandbox.local_groups import LocalGroup
 from anyshot_worker.sandbox.processes import ProcessBox
 from anyshot_worker.sandbox.settings import SandboxSettings
 from anyshot_worker.sandbox.slots import take_slot
-from anyshot_worker.sandbox.stage import Stage, new_name
 
 
 class TrustedBackend:
@@ -51,7 +51,7 @@ class TrustedBackend:
         slot = take_slot(settings.state_folder / "slots", settings.uid_base, settings.slots)
         name = new_name()
         slot.assign(name)
-        stage = Stage(settings.state_folder, settings.shared_folder, name)
+        stage = BoxFolders(settings.state_folder, settings.shared_folder, name)
         scratch = Path(tempfile.mkdtemp(prefix="anyshot-trusted-"))
         box = ProcessBox(spec, slot, stage, LocalGroup(stage.name), os.geteuid(), scratch)
         variables = environment(spec) | {

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
-from anyshot_analysis.studies.experiment.plan import Experiment, Run
+from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_core.baselines import pack_baseline
 from anyshot_core.results import BadResultsFile, Identity, Maker, read_results, write_results
 from anyshot_core.taskserver.job import Hooks
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.evaluate import DryRun, Plan, carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Done:
 
 
 def run_experiment(
-    experiment: Experiment, on_run: Callable[[int, int, Run], Hooks] = lambda *_: Hooks()
+    experiment: Experiment, on_run: Callable[[int, int, PlannedRun], Hooks] = lambda *_: Hooks()
 ) -> Iterator[Done]:
     """Each run as it ends, seed by seed; a failed one does not stop the others. Raises DataError, NoSandbox."""
     runs = experiment.runs()
@@ -69,7 +69,7 @@ def _merged(name: str, seed: int, runs: Sequence[Done]) -> Done:
     return Done(name, seed, replace(whole, task=np.arange(len(whole))), seconds)
 
 
-def _run(run: Run, hooks: Hooks) -> Done:
+def _run(run: PlannedRun, hooks: Hooks) -> Done:
     with tempfile.TemporaryDirectory() as folder:
         bundle, settings = Path(folder) / "baseline.zip", run.experiment.settings
         pack_baseline(
@@ -95,7 +95,7 @@ def _run(run: Run, hooks: Hooks) -> Done:
     return Done(run.name, run.seed, result.table, seconds)
 
 
-def _identify(run: Run, plan: Plan, result: DryRun) -> Identity | None:
+def _identify(run: PlannedRun, plan: DryRunPlan, result: DryRun) -> Identity | None:
     """What the run was: of a dataset within the experiment's seed it is a part."""
     if result.table is None:
         return None
@@ -104,7 +104,7 @@ def _identify(run: Run, plan: Plan, result: DryRun) -> Identity | None:
     return identity.model_copy(update={"run": str(run.seed), "part": run.place, "seconds": seconds})
 
 
-def _read(run: Run, target: Path) -> Done | None:
+def _read(run: PlannedRun, target: Path) -> Done | None:
     """The results of a run that is done; a file that cannot be read is none."""
     try:
         table, meta = read_results(target)

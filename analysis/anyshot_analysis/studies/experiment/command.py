@@ -17,7 +17,7 @@ from anyshot_analysis.studies.experiment.arms import make_arms
 from anyshot_analysis.studies.experiment.carry_out import Done, run_experiment
 from anyshot_analysis.studies.experiment.changes import parse_changes
 from anyshot_analysis.studies.experiment.checks import BadExperiment, check
-from anyshot_analysis.studies.experiment.plan import Experiment, Run
+from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
 from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import AnyWayAnyShot, Range, Roles
@@ -220,7 +220,7 @@ def _command(ctx: click.Context, pool: Path | None) -> str:
 
 
 def _announce(console: Console) -> Any:
-    def on_run(number: int, total: int, run: Run) -> Hooks:
+    def on_run(number: int, total: int, run: PlannedRun) -> Hooks:
         console.print(escape(f"[{number}/{total}] {run.title}"), soft_wrap=True)
         shown = {"stage": "", "at": 0.0}
 

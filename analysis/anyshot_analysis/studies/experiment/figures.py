@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anyshot_analysis.studies.experiment.arms import PRETRAINED
-from anyshot_analysis.studies.experiment.tables import Entry, group
+from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_scoring.difficulty import measure_difficulty
 
@@ -19,7 +19,7 @@ class Figure:
     words: str
 
 
-def draw_figures(entries: Sequence[Entry]) -> dict[str, Figure]:
+def draw_figures(entries: Sequence[BaselineTasks]) -> dict[str, Figure]:
     """Bars, curves over ways and shots, and the difficulty of the datasets; by file name."""
     totals = [(entry.label, group(entry.table, "all")[0]) for entry in entries]
     bars = [Bar(label, total.mean, total.half_width) for label, total in totals]
@@ -52,7 +52,7 @@ def draw_figures(entries: Sequence[Entry]) -> dict[str, Figure]:
     return figures
 
 
-def _curves(entries: Sequence[Entry], by: str) -> Chart:
+def _curves(entries: Sequence[BaselineTasks], by: str) -> Chart:
     return draw_curves({entry.label: group(entry.table, by) for entry in entries}, f"By number of {by}", by)
 
 

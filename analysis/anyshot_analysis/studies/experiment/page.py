@@ -10,7 +10,7 @@ from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import Comparison, shown
 from anyshot_analysis.studies.experiment.figures import Figure
 from anyshot_analysis.studies.experiment.findings import Finding
-from anyshot_analysis.studies.experiment.tables import Entry, group
+from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
 
 TITLE = "Baselines on this pool"
 _STYLE = (
@@ -28,7 +28,7 @@ class Content:
 
     facts: Mapping[str, str]
     notes: Sequence[str]
-    entries: Sequence[Entry]
+    entries: Sequence[BaselineTasks]
     comparisons: Sequence[Comparison]
     findings: Sequence[Finding]
     failures: Sequence[Done]
@@ -70,7 +70,7 @@ def _tables(content: Content) -> list[Table]:
     return [_scores(content.entries), _differences(content), _by_dataset(content.entries), _findings(content)]
 
 
-def _scores(entries: Sequence[Entry]) -> Table:
+def _scores(entries: Sequence[BaselineTasks]) -> Table:
     totals = [(entry.label, group(entry.table, "all")[0]) for entry in entries]
     rows = [(label, _plus_minus(total.mean, total.half_width), str(total.tasks)) for label, total in totals]
     return "Scores", ("Baseline", "Normalized accuracy", "Tasks"), rows
@@ -85,7 +85,7 @@ def _differences(content: Content) -> Table:
     return "Paired differences", head, rows
 
 
-def _by_dataset(entries: Sequence[Entry]) -> Table:
+def _by_dataset(entries: Sequence[BaselineTasks]) -> Table:
     datasets = sorted({str(name) for entry in entries for name in entry.table.dataset})
     means = [
         (entry.label, {str(g.key): f"{g.mean:.3f}" for g in group(entry.table, "dataset")})

@@ -17,7 +17,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, ProtocolError, Range, Roles, WithinDomain
 from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, split_classes
 from anyshot_core.wire.worker_api import Budget
-from anyshot_starting_kit.dryrun.evaluate import Plan
+from anyshot_starting_kit.dryrun.evaluate import DryRunPlan
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
 
@@ -46,11 +46,11 @@ class Experiment:
     within: str = ""
     roles: Roles | None = None  # in place of any-way any-shot tasks, or of the rest of what `within` says
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[PlannedRun]:
         """Seed by seed, so that after the first pass there is a first table; no arm that would change nothing."""
         datasets = self.split_datasets()[0] if self.within else (None,)
         return [
-            Run(self, baseline, arm, seed, dataset)
+            PlannedRun(self, baseline, arm, seed, dataset)
             for seed in self.seeds
             for arm in self.arms
             for baseline in self.baselines
@@ -85,7 +85,7 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PlannedRun:
     """One baseline, arm and seed; and one dataset where training and test are within it."""
 
     experiment: Experiment
@@ -129,10 +129,10 @@ class Run:
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
 
-    def plan(self, bundle: Path) -> Plan:
+    def plan(self, bundle: Path) -> DryRunPlan:
         """For the runner that dry runs use too; packs of training classes are written beside the bundle."""
         e = self.experiment
-        return Plan(
+        return DryRunPlan(
             bundle=bundle,
             data=e.data if self.dataset is None else PublicData((), (self.dataset,), e.data.generated),
             protocol=self._roles().test,

@@ -11,7 +11,7 @@ from anyshot_analysis.studies.experiment.figures import draw_figures
 from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
 from anyshot_analysis.studies.experiment.plan import Experiment
-from anyshot_analysis.studies.experiment.tables import Entry, make_rows, pooled, write_tables
+from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import Range
 
@@ -50,7 +50,7 @@ def write_report(
     return tuple(said)
 
 
-def capped(experiment: Experiment, entries: Sequence[Entry]) -> list[str]:
+def capped(experiment: Experiment, entries: Sequence[BaselineTasks]) -> list[str]:
     """The ways and shots that the tasks really have, where they are not those asked for."""
     table = entries[0].table
     asked = [("ways", experiment.ways, table.ways), ("shots", experiment.shots, table.shots)]

@@ -34,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class BaselineTasks:
     """A baseline's tasks of the seeds on which it finished, `seeds` of `of`."""
 
     name: str
@@ -48,14 +48,16 @@ class Entry:
         return self.name if self.seeds == self.of else f"{self.name} ({self.seeds} of {self.of} seeds)"
 
 
-def pooled(done: Sequence[Done]) -> list[Entry]:
+def pooled(done: Sequence[Done]) -> list[BaselineTasks]:
     """Each baseline that finished on a seed; the best first, those that failed on a seed after all others."""
     tables: dict[str, list[TaskTable]] = {}
     for run in done:
         if run.table is not None:
             tables.setdefault(run.name, []).append(run.table)
     of = len({run.seed for run in done})
-    entries = [Entry(name, TaskTable.concatenate(parts), len(parts), of) for name, parts in tables.items()]
+    entries = [
+        BaselineTasks(name, TaskTable.concatenate(parts), len(parts), of) for name, parts in tables.items()
+    ]
     return sorted(entries, key=lambda entry: (-entry.seeds, -float(entry.table.normalized_accuracy.mean())))
 
 
@@ -67,7 +69,7 @@ def group(table: TaskTable, by: str) -> tuple[Group, ...]:
     return group_means(table.normalized_accuracy, keys)
 
 
-def make_rows(entries: Sequence[Entry]) -> list[Row]:
+def make_rows(entries: Sequence[BaselineTasks]) -> list[Row]:
     """All rows of all tables."""
     return [
         Row(entry.name, by, str(part.key), part.mean, part.half_width, part.tasks, entry.seeds)

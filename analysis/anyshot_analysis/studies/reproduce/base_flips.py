@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyshot_analysis.base_flips import flip_over_base_draws
-from anyshot_analysis.pages import Report, points
+from anyshot_analysis.pages import ReportPage, points
 from anyshot_analysis.studies.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
@@ -12,7 +12,7 @@ SIZES = (5, 10, 20, 40, 80)
 DRAWS, TASKS = 1000, 150
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Two changes of features learned from Set-0's classes, judged on tasks of Set-1 and Set-2."""
     base, novel = material.features(0), material.features(1, 2)
     own = moments(base)
@@ -25,7 +25,7 @@ def make(material: Material) -> Report:
         for size in SIZES
     ]
     few, many = found[0], found[-1]
-    return Report(
+    return ReportPage(
         name="reproduce-base-flips",
         title="Flips against the number of base classes",
         finding=(

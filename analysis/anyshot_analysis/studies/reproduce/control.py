@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from anyshot_analysis.features import Backbone, Features, extract_pool
 from anyshot_analysis.heads import ProtoNet
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import generalisation
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.supervised import SupervisedSettings, fit, load_images
@@ -103,7 +103,7 @@ def turned_pairs(first: NDArray[np.float64], second: NDArray[np.float64]) -> flo
     return float(np.mean([s < 0 for s in settled])) if settled else 0.0
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Two learning rates, six snapshots each."""
     pool = material.pool(0)
     images, labels = load_images(pool, Backbone(nn.Identity(), RUNS[0].pixels))
@@ -129,7 +129,7 @@ def make(material: Material) -> Report:
         for name in SIDES[1:]
     }
     one, two = PAIRS
-    return Report(
+    return ReportPage(
         name="reproduce-control",
         title="Order of snapshots: supervised control and few-shot",
         finding=(
@@ -140,12 +140,12 @@ def make(material: Material) -> Report:
         "neighbouring snapshots depend on each other.",
         charts=[draw_curves(curves, "Accuracy by epoch", "epoch", "Accuracy")],
         listings=[
-            Listing(
+            PageTable(
                 "Agreement",
                 ("pair", "tau-b", "pairs that change order"),
                 [[n, taus[n], f"{turned[n]:.1%}"] for n in PAIRS],
             ),
-            Listing(
+            PageTable(
                 "Snapshots (points)",
                 ("epoch", *SIDES),
                 [[int(e), *map(points, row)] for e, row in zip(epochs, scores, strict=True)],

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from anyshot_analysis.flips import ClassDraws
-from anyshot_analysis.pages import Listing, points
+from anyshot_analysis.pages import PageTable, points
 from anyshot_core.charts import Chart, draw_curves, draw_distributions
 from anyshot_scoring.summary import Group
 
@@ -27,7 +27,7 @@ def draw_flips(found: Sequence[ClassDraws], draws: int, unit: str) -> list[Chart
     ]
 
 
-def list_flips(found: Sequence[ClassDraws], unit: str) -> Listing:
+def list_flips(found: Sequence[ClassDraws], unit: str) -> PageTable:
     """A row for each number of classes."""
     rows = [
         [
@@ -39,7 +39,7 @@ def list_flips(found: Sequence[ClassDraws], unit: str) -> Listing:
         ]
         for d in found
     ]
-    return Listing("Class draws (points)", (unit, "lead", "sd over draws", "flip", "exaggeration"), rows)
+    return PageTable("Class draws (points)", (unit, "lead", "sd over draws", "flip", "exaggeration"), rows)
 
 
 def flips_as_data(found: Sequence[ClassDraws]) -> list[dict[str, Any]]:

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from anyshot_analysis.fixml import EpisodicSettings, train_arm
 from anyshot_analysis.jobs.fixed_supports import Parameters, describe, measure
-from anyshot_analysis.pages import Report
+from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.shift import split_sides
 from anyshot_analysis.studies.reproduce.material import Material
 
 EPISODES, TASKS = 400, 200
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Embeddings on 12 x 12 pixels of Set-0, so that nothing but the arm itself learns."""
     parameters = Parameters(episodes=EPISODES, tasks=TASKS)
     sides = split_sides(material.pixel_features(0))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.episodes import euclidean_scores
 from anyshot_analysis.flips import ClassDraws, Method, flip_over_class_draws
-from anyshot_analysis.pages import Report, points
+from anyshot_analysis.pages import ReportPage, points
 from anyshot_analysis.studies.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 
@@ -22,7 +22,7 @@ def shortened(values: NDArray[np.floating], width: int = 48) -> NDArray[np.float
     return (centred @ axes[:width].T).astype(np.float32)
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Nearest class mean on the Conv-4's features and on pixels, over the classes of Set-1 and Set-2."""
     features = material.features(1, 2)
     pixels = shortened(np.asarray(material.pixel_features(1, 2).values))
@@ -40,7 +40,7 @@ def make(material: Material) -> Report:
     # All classes in every draw: what is left varies with images and tasks alone.
     control = over_draws(features.classes).flip
     best = found[0]
-    return Report(
+    return ReportPage(
         name="reproduce-flips",
         title="Flips against the number of novel classes",
         finding=(

@@ -18,7 +18,7 @@ from anyshot_analysis.gaussian.world import World, draw_tasks, draw_world
 from anyshot_analysis.jobs.gaussians import Parameters
 from anyshot_analysis.jobs.gaussians import make as compare_learners
 from anyshot_analysis.jobs.inputs import Inputs, silent
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves
@@ -49,7 +49,7 @@ def embed_world(world: World, seed: int = 0, tasks: int = EMBEDDED) -> np.ndarra
     )
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Seven benchmarks, one seed."""
     exact = [hellinger_diversity(b) for b in published_benchmarks()]
     pages = [
@@ -88,7 +88,7 @@ def make(material: Material) -> Report:
     pearson = float(np.corrcoef(exact, embedded)[0, 1])
     order = require(tau_b(embedded, PUBLISHED_TASK2VEC), "the order of the benchmarks")
     low = max(abs(g) for g, h in zip(gaps, exact, strict=True) if h < 0.6)
-    return Report(
+    return ReportPage(
         name="reproduce-gaussians",
         title="MAML and USL over seven Gaussian benchmarks",
         finding=(
@@ -102,7 +102,7 @@ def make(material: Material) -> Report:
         population="other tasks of one draw of 100 test classes; one seed; unit of resampling: the task, paired.",
         charts=[draw_curves(learners, "Accuracy by benchmark, least diverse first", "benchmark", "Accuracy")],
         listings=[
-            Listing(
+            PageTable(
                 "Benchmarks",
                 ("sigma_m", "Hellinger", "Task2Vec found", "published", "MAML", "USL", "gap", "verdict"),
                 rows,

@@ -7,12 +7,12 @@ from anyshot_analysis.diversity.hellinger import (
     hellinger_diversity,
     published_benchmarks,
 )
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_core.charts import Bar, draw_bars
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Exact integration against the printed values."""
     found = [hellinger_diversity(benchmark) for benchmark in published_benchmarks()]
     rows = [
@@ -20,7 +20,7 @@ def make(material: Material) -> Report:
         for b, published, value in zip(published_benchmarks(), PUBLISHED_HELLINGER, found, strict=True)
     ]
     worst = max(abs(v / p - 1) for v, p in zip(found, PUBLISHED_HELLINGER, strict=True))
-    return Report(
+    return ReportPage(
         name="reproduce-hellinger",
         title="Hellinger diversity of seven Gaussian benchmarks",
         finding=f"All seven published values are met within {100 * worst:.2f} per cent.",
@@ -32,7 +32,7 @@ def make(material: Material) -> Report:
                 "E[H^2]",
             )
         ],
-        listings=[Listing("Published and found", ("sigma_m", "published", "found", "difference"), rows)],
+        listings=[PageTable("Published and found", ("sigma_m", "published", "found", "difference"), rows)],
         notes=["Published values are rounded or cut to the printed digits; the first is a sampled one."],
         result={
             "sigma_m": [b.sigma_m for b in published_benchmarks()],

@@ -18,7 +18,7 @@ from anyshot_analysis.gaussian.maml import (
 from anyshot_analysis.gaussian.perceptron import Parameters, draw_parameters, hidden
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import GaussianTasks, draw_tasks, draw_world
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.representations import Comparison, compare
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
@@ -51,7 +51,7 @@ def layer_distances(one: Parameters, two: Parameters, x: torch.Tensor) -> list[C
         return [compare(a.numpy(), b.numpy()) for a, b in zip(hidden(one, x), hidden(two, x), strict=True)]
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """The grid at every width, layer distances at the largest."""
     world = draw_world(BENCHMARK, 0)
     tasks = draw_tasks(world.split("test"), np.random.default_rng(1), TASKS)
@@ -85,7 +85,7 @@ def make(material: Material) -> Report:
         for j, a in enumerate(ADAPTATIONS)
     }
     moved = [require(c.procrustes, "the distance of the layers") for c in pairs["MAML - adapted MAML"]]
-    return Report(
+    return ReportPage(
         name="reproduce-initialization",
         title="Initialization by adaptation, and feature reuse",
         finding=(
@@ -106,7 +106,7 @@ def make(material: Material) -> Report:
             ),
             draw_curves(series, "Accuracy by width", "width", "Accuracy"),
         ],
-        listings=[Listing("Layers", ("pair", "layer", "CKA", "Procrustes", "SVCCA", "PWCCA", "N/D"), rows)],
+        listings=[PageTable("Layers", ("pair", "layer", "CKA", "Procrustes", "SVCCA", "PWCCA", "N/D"), rows)],
         notes=[
             f"One Gaussian benchmark (0, 10, 1, 0.01), up to {ITERATIONS} meta-batches of 8 tasks, one seed, {TASKS} "
             "test tasks."

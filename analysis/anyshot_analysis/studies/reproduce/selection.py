@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from anyshot_analysis.features import Features
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.selection import choose, cross_validate_classes, oracle_calls_lost, score_on
 from anyshot_analysis.shift import split_sides
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
@@ -44,7 +44,7 @@ def judge_split(features: Features, elsewhere: Features, seed: int) -> dict[str,
     return found
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Base and validation classes are Set-0's in twenty splits, novel ones those of Set-1 and Set-2."""
     features, novel = material.features(0), material.features(1, 2)
     splits = [judge_split(features, novel, seed) for seed in range(SPLITS)]
@@ -65,7 +65,7 @@ def make(material: Material) -> Report:
         name: [Group(place + 1, float(v), None, SPLITS) for place, v in enumerate(values)]
         for name, values in means.items()
     }
-    return Report(
+    return ReportPage(
         name="reproduce-selection",
         title="Choosing a hyperparameter without novel classes",
         finding=(
@@ -85,7 +85,7 @@ def make(material: Material) -> Report:
             ),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Novel lost by rule (points)", ("rule", "mean", "sd over splits", "tau-b with NovelGen"), rows
             )
         ],

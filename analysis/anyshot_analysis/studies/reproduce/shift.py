@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from anyshot_analysis.jobs.distribution_shift import Parameters, describe
 from anyshot_analysis.jobs.heads import heads_of
-from anyshot_analysis.pages import Report
+from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.shift import LAMBDAS, Sides, lambda_curves, split_sides
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 
 HEADS = ("baseline", "baseline++", "protonet", "r2d2", "metaoptnet-svm")
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Base classes are Set-0's, which the backbone was trained on; novel ones are all classes of Set-1 and Set-2."""
     base = split_sides(material.features(0), (1.0, 0.0))
     novel = material.features(1, 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.representations import Comparison, compare
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
@@ -22,7 +22,7 @@ def independent(ratio: int, seed: int = 0) -> Comparison:
     return compare(rng.normal(size=(ratio * WIDTH, WIDTH)), rng.normal(size=(ratio * WIDTH, WIDTH)))
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Similarity of independent layers by examples a neuron."""
     found = {ratio: independent(ratio) for ratio in RATIOS}
     series = {n: [Group(r, require(getattr(c, n), n), None, 1) for r, c in found.items()] for n in NAMES}
@@ -38,7 +38,7 @@ def make(material: Material) -> Report:
         require(value, "a similarity")
         for value in (few.svcca, many.svcca, few.cka_unbiased, many.cka_unbiased)
     ]
-    return Report(
+    return ReportPage(
         name="reproduce-svcca",
         title="Similarity of independent layers",
         finding=(
@@ -48,7 +48,7 @@ def make(material: Material) -> Report:
         population="one draw of independent Gaussian layers of 64 neurons.",
         charts=[draw_curves(series, "Similarity of independent layers", "examples a neuron", "Similarity")],
         listings=[
-            Listing("Independent layers", ("N/D", *NAMES, "Procrustes", "chance of mean squared CCA"), rows)
+            PageTable("Independent layers", ("N/D", *NAMES, "Procrustes", "chance of mean squared CCA"), rows)
         ],
         notes=["So every page of layers shows N/D and the chance level, and refuses CCA below N = D."],
         result={str(r): c.to_dict() for r, c in found.items()},

@@ -7,7 +7,7 @@ import numpy as np
 from anyshot_analysis.backbones import make_backbone
 from anyshot_analysis.diversity.coefficient import Interval, diversity, noise_floor
 from anyshot_analysis.diversity.pool import measure_pool
-from anyshot_analysis.pages import Listing, Report
+from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars
@@ -17,7 +17,7 @@ PROTOCOL = FixedWaysShots(ways=Range(5, 5), shots=Range(10, 10), query=10)
 TASKS, FLOOR = 30, 6
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Two probes, three sets."""
     probes = {"random Conv-4": make_backbone("conv4-48", 32), "Conv-4 trained on Set-0": material.backbone}
     found: dict[tuple[str, str], tuple[Interval, Interval]] = {}
@@ -31,7 +31,7 @@ def make(material: Material) -> Report:
         for (p, s), (d, _) in found.items()
     ]
     above = all(d.mean > f.mean for d, f in found.values())
-    return Report(
+    return ReportPage(
         name="reproduce-task2vec",
         title="Task2Vec diversity of real sets",
         finding=(
@@ -41,7 +41,7 @@ def make(material: Material) -> Report:
         ),
         population="other 5-way tasks of these datasets; unit of resampling: the task.",
         charts=[draw_bars(bars, "Diversity by probe and set", "Mean distance")],
-        listings=[Listing("Sets", ("probe", "set", "diversity", "half width", "floor"), rows)],
+        listings=[PageTable("Sets", ("probe", "set", "diversity", "half width", "floor"), rows)],
         notes=[
             WORDS,
             f"{TASKS} tasks a set (500 published), 20 images a class, {FLOOR} pairs for the floor.",

@@ -9,8 +9,8 @@ import numpy as np
 from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.features import Features
 from anyshot_analysis.gaussian.head import train_head
-from anyshot_analysis.heads import HEADS, R2D2, Head, Problem, ProtoNet, compact, problem_of
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.heads import HEADS, R2D2, FittingProblem, Head, ProtoNet, compact, problem_of
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.task_level.baseline_cv import baseline_cv
 from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select
@@ -30,14 +30,14 @@ PUBLISHED = {
 }
 
 
-def draw(features: Features, ways: int, shots: int, tasks: int = TASKS) -> tuple[Problem, np.ndarray]:
+def draw(features: Features, ways: int, shots: int, tasks: int = TASKS) -> tuple[FittingProblem, np.ndarray]:
     """Tasks within datasets, and the queries' labels."""
     episodes = draw_within_datasets(features, ways, shots, QUERY, tasks, seed=ways * 100 + shots)
     return compact(problem_of(features.values, episodes)), np.repeat(np.arange(ways), QUERY)
 
 
 def error_of(
-    head: Head, problem: Problem, truth: np.ndarray, evaluator: str, folds: int | None = None
+    head: Head, problem: FittingProblem, truth: np.ndarray, evaluator: str, folds: int | None = None
 ) -> float:
     """Mean absolute error; NaN where nothing is estimable."""
     found = evaluator_error(
@@ -84,7 +84,10 @@ def measure(material: Material, trained: int, test_set: int) -> Fold:
     episodes = draw_within_datasets(features, 5, 5, QUERY, TASKS, seed=505)
     whole = problem_of(features.values, episodes)
     maml = train_head(material.features(trained, trained=trained), iterations=MAML_ITERATIONS)
-    models: list[tuple[Head, Problem]] = [*((kind(), problem) for kind in HEADS.values()), (maml, whole)]
+    models: list[tuple[Head, FittingProblem]] = [
+        *((kind(), problem) for kind in HEADS.values()),
+        (maml, whole),
+    ]
     estimates = {
         evaluator: np.array(
             [[require(v, evaluator) for v in estimate(head, own, evaluator)] for head, own in models]
@@ -95,7 +98,7 @@ def measure(material: Material, trained: int, test_set: int) -> Fold:
     return Fold(test_set, estimates, right, float(baseline_cv(problem, truth).accuracies.mean()))
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Each set once as meta-train and once as meta-test; errors along the three axes with quick heads."""
     folds = [measure(material, trained, (trained + 2) % 3) for trained in range(3)]
     names = [*HEADS, "maml"]
@@ -115,7 +118,7 @@ def make(material: Material) -> Report:
     ways = [(w, w, 24 // w) for w in (2, 3, 4, 6)]
     best_single = float(np.mean([found.best_single for found in chosen[chooser]]))
     tuned = float(np.mean([fold.tuned for fold in folds]))
-    return Report(
+    return ReportPage(
         name="reproduce-task-level",
         title="Evaluating the evaluators on real data",
         finding=(
@@ -147,10 +150,10 @@ def make(material: Material) -> Report:
             ),
         ],
         listings=[
-            Listing(
+            PageTable(
                 "Errors (points)", ("evaluator", "published", *names, "Spearman", "gain of choosing"), rows
             ),
-            Listing("Accuracy (points)", tuple(accuracy), [[points(v) for v in accuracy.values()]]),
+            PageTable("Accuracy (points)", tuple(accuracy), [[points(v) for v in accuracy.values()]]),
         ],
         notes=[
             "Each of the three sets is meta-train once and meta-test once (0 to 2, 1 to 0, 2 to 1); the backbone, a "

@@ -6,7 +6,7 @@ import numpy as np
 
 from anyshot_analysis.fixml import EpisodicSettings, embedded, train_arm
 from anyshot_analysis.heads import ProtoNet
-from anyshot_analysis.pages import Listing, Report, points
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import (
     Snapshots,
     choose_snapshots,
@@ -23,7 +23,7 @@ RATES = (3e-4, 3e-3)
 SEEDS, EPISODES, TASKS = 3, 300, 200
 
 
-def make(material: Material) -> Report:
+def make(material: Material) -> ReportPage:
     """Embeddings on 12 x 12 pixels of Set-0; tested on 5-way 3-shot tasks."""
     sides, head = split_sides(material.pixel_features(0)), ProtoNet()
     rows, choices = [], []
@@ -71,7 +71,7 @@ def make(material: Material) -> Report:
     best = {key: max(cells, key=lambda c, key=key: mean(key, *c)) for key in ("base", "novel")}
     rules = list(dict.fromkeys(c.rule for c in choices))
     lost = {rule: float(np.mean([c.novel_lost for c in choices if c.rule == rule])) for rule in rules}
-    return Report(
+    return ReportPage(
         name="reproduce-trade-off",
         title="Training ways and learning rate between BaseGen and NovelGen",
         finding=(
@@ -84,12 +84,12 @@ def make(material: Material) -> Report:
         population=f"other tasks of these classes; {SEEDS} seeds: an indication only.",
         charts=[draw_curves(series, "Accuracy by training ways", "training ways", "Accuracy")],
         listings=[
-            Listing(
+            PageTable(
                 "Novel lost by snapshot rule (points)",
                 ("rule", "novel lost"),
                 [[r, points(v)] for r, v in lost.items()],
             ),
-            Listing(
+            PageTable(
                 "Runs (points)",
                 ("ways", "rate", "seed", "BaseGen", "NovelGen", "tau-b of snapshots"),
                 [[w, r, s, points(b), points(n), t] for w, r, s, b, n, t in rows],

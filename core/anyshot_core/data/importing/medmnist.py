@@ -33,7 +33,7 @@ _ORGANS = (
 
 
 @dataclass(frozen=True)
-class Kind:
+class MedMnistKind:
     """One of the datasets of MedMNIST."""
 
     content: str
@@ -42,7 +42,7 @@ class Kind:
 
 
 KINDS = {
-    "pathmnist": Kind(
+    "pathmnist": MedMnistKind(
         "Tissue of colorectal cancer, haematoxylin and eosin",
         (
             "adipose",
@@ -56,7 +56,7 @@ KINDS = {
             "colorectal adenocarcinoma epithelium",
         ),
     ),
-    "dermamnist": Kind(
+    "dermamnist": MedMnistKind(
         "Pigmented skin lesions, dermatoscopy",
         (
             "actinic keratoses and intraepithelial carcinoma",
@@ -69,16 +69,16 @@ KINDS = {
         ),
         "CC BY-NC 4.0",
     ),
-    "octmnist": Kind(
+    "octmnist": MedMnistKind(
         "Diseases of the retina, optical coherence tomography",
         ("choroidal neovascularization", "diabetic macular edema", "drusen", "normal"),
     ),
-    "pneumoniamnist": Kind("Chest X-rays of children", ("normal", "pneumonia")),
-    "retinamnist": Kind(
+    "pneumoniamnist": MedMnistKind("Chest X-rays of children", ("normal", "pneumonia")),
+    "retinamnist": MedMnistKind(
         "Grades of diabetic retinopathy, fundus images", tuple(f"grade {grade}" for grade in range(5))
     ),
-    "breastmnist": Kind("Breast ultrasound", ("malignant", "normal, benign")),
-    "bloodmnist": Kind(
+    "breastmnist": MedMnistKind("Breast ultrasound", ("malignant", "normal, benign")),
+    "bloodmnist": MedMnistKind(
         "Blood cells under the microscope",
         (
             "basophil",
@@ -91,7 +91,7 @@ KINDS = {
             "platelet",
         ),
     ),
-    "tissuemnist": Kind(
+    "tissuemnist": MedMnistKind(
         "Cells of the kidney cortex, fluorescence microscopy",
         (
             "Collecting Duct, Connecting Tubule",
@@ -104,9 +104,9 @@ KINDS = {
             "Thick Ascending Limb",
         ),
     ),
-    "organamnist": Kind("Organs in CT, axial", _ORGANS),
-    "organcmnist": Kind("Organs in CT, coronal", _ORGANS),
-    "organsmnist": Kind("Organs in CT, sagittal", _ORGANS),
+    "organamnist": MedMnistKind("Organs in CT, axial", _ORGANS),
+    "organcmnist": MedMnistKind("Organs in CT, coronal", _ORGANS),
+    "organsmnist": MedMnistKind("Organs in CT, sagittal", _ORGANS),
 }
 _SPLITS = ("train", "val", "test")
 
@@ -159,6 +159,6 @@ def _arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return images, labels[:, 0].astype(np.int64)
 
 
-def _images(images: np.ndarray, labels: np.ndarray, kind: Kind) -> Iterator[SourceImage]:
+def _images(images: np.ndarray, labels: np.ndarray, kind: MedMnistKind) -> Iterator[SourceImage]:
     for row, (pixels, label) in enumerate(zip(images, labels, strict=True)):
         yield SourceImage(Image.fromarray(pixels), kind.classes[int(label)], f"image {row}")

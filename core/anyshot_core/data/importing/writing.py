@@ -34,7 +34,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ImportChoice:
     """Which images are taken, and how they are written."""
 
     least: int = 1  # images that a class needs to be taken
@@ -46,7 +46,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedData:
     """What was written, and what was left out."""
 
     folder: Path
@@ -70,16 +70,16 @@ def write_dataset(
     source: Source,
     target: Path,
     about: About,
-    choice: Choice | None = None,
+    choice: ImportChoice | None = None,
     on_image: Callable[[int], object] = lambda done: None,
-) -> Imported:
+) -> ImportedData:
     """Write the images of a source as `target/NAME`; file names and the order of rows tell no class.
 
     Raises:
         CannotImport: the name is no name, the folder is there already, an image cannot be read, no class is left, or a
             class is in two super-classes.
     """
-    chosen = choice or Choice()
+    chosen = choice or ImportChoice()
     folder = _free_folder(target, about.name)
     unfinished = folder.with_name(f".{folder.name}{_UNFINISHED}")
     shutil.rmtree(unfinished, ignore_errors=True)
@@ -94,7 +94,7 @@ def write_dataset(
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-    return Imported(
+    return ImportedData(
         folder=folder,
         images=len(kept),
         classes=len({row.category for row in kept}),
@@ -117,7 +117,7 @@ def _free_folder(target: Path, name: str) -> Path:
 
 
 def _store(
-    source: Source, images: Path, choice: Choice, on_image: Callable[[int], object]
+    source: Source, images: Path, choice: ImportChoice, on_image: Callable[[int], object]
 ) -> tuple[dict[str, list[_Row]], Counter[str], list[tuple[str, str]]]:
     """Write the images that are drawn; returns them by class, how many each class has, and which cannot be read.
 
@@ -156,21 +156,21 @@ def _store(
     return seats, seen, bad
 
 
-def _row(found: SourceImage, number: int, choice: Choice) -> _Row:
+def _row(found: SourceImage, number: int, choice: ImportChoice) -> _Row:
     above = choice.super_classes.get(found.category, found.super_category)
     return _Row(number, found.category, above)
 
 
-def _ending(choice: Choice) -> str:
+def _ending(choice: ImportChoice) -> str:
     return "png" if choice.lossless else "jpg"
 
 
-def _options(choice: Choice) -> dict[str, Any]:
+def _options(choice: ImportChoice) -> dict[str, Any]:
     return {} if choice.lossless else {"quality": 95, "subsampling": 0}
 
 
 def _shuffle(
-    seats: Mapping[str, list[_Row]], seen: Counter[str], choice: Choice
+    seats: Mapping[str, list[_Row]], seen: Counter[str], choice: ImportChoice
 ) -> tuple[list[_Row], dict[str, int]]:
     """The rows of the classes with enough images, in an order that tells no class; and the classes with too few."""
     small = {name: count for name, count in seen.items() if count < choice.least}
@@ -192,7 +192,7 @@ def _require_super_classes(kept: list[_Row]) -> None:
 
 
 def _name_files(
-    images: Path, seats: Mapping[str, list[_Row]], kept: list[_Row], name: str, choice: Choice
+    images: Path, seats: Mapping[str, list[_Row]], kept: list[_Row], name: str, choice: ImportChoice
 ) -> None:
     """Give the kept files their names, which tell no class, and remove the others."""
     ending = _ending(choice)
@@ -202,7 +202,7 @@ def _name_files(
         (images / f"{row.number}.{ending}").unlink(missing_ok=True)
 
 
-def _write_tables(folder: Path, source: Source, about: About, kept: list[_Row], choice: Choice) -> None:
+def _write_tables(folder: Path, source: Source, about: About, kept: list[_Row], choice: ImportChoice) -> None:
     counts = Counter(row.category for row in kept).values()
     super_classes = {row.super_category for row in kept} - {""}
     with (folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:

@@ -7,7 +7,13 @@ from starlette.responses import Response
 
 from anyshot_platform.announcements import organizing
 from anyshot_platform.errors import Invalid
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
 
@@ -31,24 +37,24 @@ def show_announcements(request: Request, access: AsReviewer, session: SessionDep
 @router.post("")
 def announce(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Tell all participants something."""
-    deed = lambda: organizing.announce(  # noqa: E731
+    change = lambda: organizing.announce(  # noqa: E731
         session, access.competition, form.text("title"), form.text("body"), access.viewer.id
     )
-    return act(session, manage_path(access, "/announcements"), "Announced on the page and by e-mail.", deed)
+    return carry_out_change(
+        session, manage_path(access, "/announcements"), "Announced on the page and by e-mail.", change
+    )
 
 
-@router.post("/{announcement_id}/{deed}")
-def act_on_announcement(
-    access: AsOrganizer, session: SessionDep, announcement_id: str, deed: str
-) -> Response:
+@router.post("/{announcement_id}/{act}")
+def act_on_announcement(access: AsOrganizer, session: SessionDep, announcement_id: str, act: str) -> Response:
     """Remove or restore."""
     found = organizing.find_announcement(session, access.competition, announcement_id)
-    if deed not in ("remove", "restore"):
+    if act not in ("remove", "restore"):
         raise Invalid("There is no such act.")
-    work = organizing.remove if deed == "remove" else organizing.restore
-    return act(
+    change = organizing.remove if act == "remove" else organizing.restore
+    return carry_out_change(
         session,
         manage_path(access, "/announcements"),
         "Done.",
-        lambda: work(session, found, access.viewer.id),
+        lambda: change(session, found, access.viewer.id),
     )

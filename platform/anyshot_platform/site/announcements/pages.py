@@ -13,7 +13,7 @@ from starlette.responses import Response
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.announcements.feed import MEDIA_TYPE, as_atom
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -30,7 +30,7 @@ def show_announcements(
         request,
         "competitions/announcements.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="announcements",
         notes=_newest(session, access),
     )

@@ -19,7 +19,7 @@ router = APIRouter(tags=["organizing: audit log"])
 Word = Annotated[str, Query(max_length=64)]
 
 
-class EntryOut(BaseModel):
+class AuditEntryOut(BaseModel):
     """Who did what to which object; `who` is null for the platform itself."""
 
     id: int
@@ -33,33 +33,33 @@ class EntryOut(BaseModel):
     after: dict[str, Any]
 
 
-class EntryPage(BaseModel):
+class AuditPage(BaseModel):
     """One page of the log, newest first, 50 entries each."""
 
     total: int
     page: int
     pages: int
-    items: list[EntryOut]
+    items: list[AuditEntryOut]
 
 
 @router.get("/api/v1/competitions/{slug}/manage/audit")
 def read_competition_log(
     access: AsReviewer, session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1
-) -> EntryPage:
+) -> AuditPage:
     """Every act of an organizer in the competition; of one action, or of one user."""
     return _show(session, access.competition.id, action, who, page)
 
 
 @router.get("/api/v1/admin/audit", dependencies=[Depends(site_admin)])
-def read_site_log(session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1) -> EntryPage:
+def read_site_log(session: SessionDep, action: Word = "", who: Word = "", page: PageParam = 1) -> AuditPage:
     """Every act on the site."""
     return _show(session, None, action, who, page)
 
 
-def _show(session: Session, competition_id: str | None, action: str, who: str, number: int) -> EntryPage:
+def _show(session: Session, competition_id: str | None, action: str, who: str, number: int) -> AuditPage:
     rows, page = read_entries(session, competition_id=competition_id, action=action, who=who, number=number)
     items = [
-        EntryOut(
+        AuditEntryOut(
             id=row.id,
             at=row.at,
             who=name,
@@ -72,4 +72,4 @@ def _show(session: Session, competition_id: str | None, action: str, who: str, n
         )
         for row, name in rows
     ]
-    return EntryPage(total=page.total, page=page.number, pages=page.pages, items=items)
+    return AuditPage(total=page.total, page=page.number, pages=page.pages, items=items)

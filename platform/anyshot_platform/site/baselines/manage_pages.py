@@ -12,7 +12,13 @@ from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.phases.service import find_phase, list_phases
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
@@ -50,7 +56,7 @@ def show_baselines(
 def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
     """Keep a zip as a baseline."""
 
-    def deed() -> None:
+    def change() -> None:
         uploaded = form.file("file")
         if uploaded is None:
             raise Invalid("Choose the baseline's zip.", field="file")
@@ -64,39 +70,39 @@ def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep
             actor_id=access.viewer.id,
         )
 
-    return act(session, manage_path(access, "/baselines"), "The baseline is kept.", deed)
+    return carry_out_change(session, manage_path(access, "/baselines"), "The baseline is kept.", change)
 
 
 @router.post("/gates")
 def set_gate(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Set or remove a gate."""
 
-    def deed() -> None:
+    def change() -> None:
         phase = find_phase(session, access.competition, form.text("phase"))
         league = find_league(session, access.competition, form.text("league"))
         gates.set_gate(session, phase, league, form.decimal("score"), form.text("note"), access.viewer.id)
 
-    return act(session, manage_path(access, "/baselines#gates"), "The gate is set.", deed)
+    return carry_out_change(session, manage_path(access, "/baselines#gates"), "The gate is set.", change)
 
 
-@router.post("/{baseline}/{deed}")
+@router.post("/{baseline}/{act}")
 def act_on_baseline(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline: str, deed: str, form: FormDep
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline: str, act: str, form: FormDep
 ) -> Response:
     """Run a baseline in a phase, measure a gate with it, or remove it."""
     row = service.find_baseline(session, access.competition, baseline)
 
-    def work() -> str:
-        if deed == "remove":
+    def change() -> str:
+        if act == "remove":
             service.remove_baseline(session, row, access.viewer.id)
             return f"{row.name} is removed."
         phase = find_phase(session, access.competition, form.text("phase"))
-        if deed == "run":
+        if act == "run":
             service.run_baseline(session, services, phase, row, access.viewer.id)
             return f"{row.name} is queued in {phase.name}."
-        if deed == "measure":
+        if act == "measure":
             gates.measure_gate(session, services, phase, row, access.viewer.id)
             return f"{GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
         raise Invalid("There is no such act.")
 
-    return act(session, manage_path(access, "/baselines"), "", work)
+    return carry_out_change(session, manage_path(access, "/baselines"), "", change)

@@ -45,8 +45,8 @@ SPENDING: dict[str, tuple[str, ...]] = {
     f"POST {_IN}/team/invite": ("invitations",),
     f"POST {_IN}/discussion/new": ("posts",),
     f"POST {_IN}/discussion/{{thread_id}}/reply": ("posts",),
-    f"POST {_API}{_IN}/manage/webhooks/{{webhook_id}}/acts/{{deed}}": ("webhook_tests",),
-    f"POST {_IN}/manage/webhooks/{{webhook_id}}/{{deed}}": ("webhook_tests",),
+    f"POST {_API}{_IN}/manage/webhooks/{{webhook_id}}/acts/{{act}}": ("webhook_tests",),
+    f"POST {_IN}/manage/webhooks/{{webhook_id}}/{{act}}": ("webhook_tests",),
     f"POST {_API}/tokens": ("tokens",),
     "POST /account/tokens": ("tokens",),
 }

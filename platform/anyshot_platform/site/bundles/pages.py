@@ -10,20 +10,24 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.naming import key_from
-from anyshot_platform.bundles.reading import Bundle, BundleInvalid
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.bundles.reporting import read_report
-from anyshot_platform.desk.bundles.service import clone_competition, export_competition, import_competition
-from anyshot_platform.desk.competitions.acts import TAKE_SECRETS
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.organizers.bundles.service import (
+    clone_competition,
+    export_competition,
+    import_competition,
+)
+from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -117,7 +121,7 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     )
 
 
-def _read(form: SentForm) -> Bundle:
+def _read(form: SentForm) -> CompetitionFile:
     name = form.text("ready")
     if name:
         try:
@@ -189,7 +193,7 @@ def download_bundle(access: AsOrganizer, session: SessionDep, services: Services
 @router.get("/competitions/{slug}/manage/bundle-with-seeds")
 def ask_for_secrets(request: Request, access: AsOwner, session: SessionDep) -> Response:
     """What it means to take the secrets, and the field for the name."""
-    shown = preview(session, TAKE_SECRETS, access.competition, Deed(access.viewer.id))
+    shown = preview(session, TAKE_SECRETS, access.competition, ActRequest(access.viewer.id))
     return show_preview(request, shown, manage_path(access, "/exports"))
 
 
@@ -198,7 +202,7 @@ def download_whole_bundle(
     request: Request, access: AsOwner, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """The competition as a bundle with its keys and seeds, for owners who type its name."""
-    wish, consent = Deed(access.viewer.id, form.text("reason")), consent_of(form)
+    wish, consent = ActRequest(access.viewer.id, form.text("reason")), consent_of(form)
     try:
         carry_out(session, TAKE_SECRETS, access.competition, wish, consent)
     except NeedsConsent as error:

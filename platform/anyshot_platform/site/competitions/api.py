@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.desk.competitions.invitations import answer_invitation
 from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.competitions.invitations import answer_invitation
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.runs.secrets import committed

@@ -12,14 +12,14 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.sight.standing import kept
-from anyshot_platform.site.shell.heads import join_state, open_for_uploads
+from anyshot_platform.site.shell.page_header import join_state, open_for_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.users.models import ApiToken
 
 
 @dataclass(frozen=True)
-class Step:
+class FirstStep:
     """One step; `command` is what does it from a shell."""
 
     title: str
@@ -28,7 +28,7 @@ class Step:
     command: str = ""
 
 
-def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequence[Phase]) -> list[Step]:
+def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequence[Phase]) -> list[FirstStep]:
     """The steps of a participant without a score; nothing for others, and while no phase takes submissions."""
     phase = open_for_uploads(phases)
     membership = access.membership
@@ -48,14 +48,14 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
     token = session.scalar(select(ApiToken.id).where(ApiToken.user_id == membership.user_id).limit(1))
     guide = "/docs/participants/first-submission/"
     steps = [
-        Step("Join the competition", True, f"/competitions/{access.competition.slug}/join"),
-        Step("Install the starting kit and log in", token is not None, guide, "anyshot login"),
-        Step("Start from the template and try it at home", bool(own), guide, "anyshot init my-method"),
+        FirstStep("Join the competition", True, f"/competitions/{access.competition.slug}/join"),
+        FirstStep("Install the starting kit and log in", token is not None, guide, "anyshot login"),
+        FirstStep("Start from the template and try it at home", bool(own), guide, "anyshot init my-method"),
     ]
     if smoke_pool(session, phase) is not None:
         through = (SubmissionKind.SMOKE, SubmissionStatus.FINISHED) in {tuple(row) for row in own}
         command = f"anyshot submit my-method --to {target} --smoke --follow"
-        steps.append(Step("Pass a smoke test", through, submit, command))
+        steps.append(FirstStep("Pass a smoke test", through, submit, command))
     entered = any(row.kind == SubmissionKind.ENTRY for row in own)
     command = f"anyshot submit my-method --to {target} --follow"
-    return [*steps, Step("Submit for scoring", entered, submit, command)]
+    return [*steps, FirstStep("Submit for scoring", entered, submit, command)]

@@ -13,12 +13,12 @@ from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.files import is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.desk.bundles.reporting import read_report
-from anyshot_platform.desk.competitions import acts, organizing
-from anyshot_platform.desk.competitions.texts import values_now
-from anyshot_platform.desk.phases.acts import ACTS as PHASE_ACTS
-from anyshot_platform.desk.phases.organizing import count_submissions
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import Invalid
+from anyshot_platform.organizers.competitions import acts, organizing
+from anyshot_platform.organizers.competitions.texts import values_now
+from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS
+from anyshot_platform.organizers.phases.organizing import count_submissions
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.sight.access import CompetitionAccess
@@ -27,7 +27,7 @@ from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
     AsReviewer,
-    act,
+    carry_out_change,
     manage_path,
     render_manage,
 )
@@ -81,13 +81,13 @@ def change_state(request: Request, access: AsOwner, session: SessionDep, form: F
     return act_on_competition(request, access, session, name, form)
 
 
-@router.post("/acts/{deed}")
+@router.post("/acts/{act}")
 def act_on_competition(
-    request: Request, access: AsOwner, session: SessionDep, deed: str, form: FormDep
+    request: Request, access: AsOwner, session: SessionDep, act: str, form: FormDep
 ) -> Response:
     """Do one of the acts on the competition."""
     return perform_named(
-        request, session, form, acts.ACTS, deed, access.competition, access, manage_path(access)
+        request, session, form, acts.ACTS, act, access.competition, access, manage_path(access)
     )
 
 
@@ -134,7 +134,7 @@ def save_settings(
     """Save what was changed; where somebody changed the same meanwhile, show both."""
     competition = access.competition
 
-    def deed() -> None:
+    def change() -> None:
         sent = _settings(form, competition)
         mine = changes(
             session,
@@ -152,7 +152,7 @@ def save_settings(
 
     back = manage_path(access, "/settings")
     try:
-        return act(session, back, "Saved.", deed)
+        return carry_out_change(session, back, "Saved.", change)
     except Stale as error:
         return ask_which(request, form, error, back)
 
@@ -198,7 +198,7 @@ def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | No
 def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep) -> Response:
     """Keep a file for the pages, under its own name or another."""
 
-    def deed() -> str:
+    def change() -> str:
         sent = form.file("file")
         if sent is None:
             raise Invalid("Choose a file first.", field="file")
@@ -206,17 +206,17 @@ def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, fo
         organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
         return f"Write files/{name} where a page shall show it."
 
-    return act(session, manage_path(access, "/settings#files"), "", deed)
+    return carry_out_change(session, manage_path(access, "/settings#files"), "", change)
 
 
 @router.post("/files/{name}/remove")
 def remove_file(access: AsOrganizer, session: SessionDep, name: str) -> Response:
     """Take a file away."""
 
-    def deed() -> None:
+    def change() -> None:
         organizing.remove_file(session, access.competition, name, access.viewer.id)
 
-    return act(session, manage_path(access, "/settings#files"), f"{name} is gone.", deed)
+    return carry_out_change(session, manage_path(access, "/settings#files"), f"{name} is gone.", change)
 
 
 @router.post("/pages")
@@ -224,7 +224,7 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
     """Add or change a page of text; where somebody changed the same meanwhile, show both."""
     competition = access.competition
 
-    def deed() -> None:
+    def change() -> None:
         page_id = form.text("page_id") or None
         fields = {"title": form.text("title"), "body": form.text("body")}
         if page_id:
@@ -235,7 +235,7 @@ def save_page(request: Request, access: AsOrganizer, session: SessionDep, form: 
 
     back = manage_path(access, "/settings#pages")
     try:
-        return act(session, back, "The page is saved.", deed)
+        return carry_out_change(session, back, "The page is saved.", change)
     except Stale as error:
         return ask_which(request, form, error, back)
 
@@ -254,17 +254,17 @@ def preview_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> JSO
 def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
     """Move a page up or down."""
     by = -1 if form.text("by") == "-1" else 1
-    deed = lambda: organizing.move_page(session, access.competition, page_id, by)  # noqa: E731
-    return act(session, manage_path(access, "/settings#pages"), "", deed)
+    change = lambda: organizing.move_page(session, access.competition, page_id, by)  # noqa: E731
+    return carry_out_change(session, manage_path(access, "/settings#pages"), "", change)
 
 
 @router.post("/pages/{page_id}/delete")
 def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
     """Remove a page."""
-    deed = lambda: organizing.delete_page(session, access.competition, page_id, access.viewer.id)  # noqa: E731
-    return act(
+    change = lambda: organizing.delete_page(session, access.competition, page_id, access.viewer.id)  # noqa: E731
+    return carry_out_change(
         session,
         manage_path(access, "/settings#pages"),
         "The page is removed; its text is in the audit log.",
-        deed,
+        change,
     )

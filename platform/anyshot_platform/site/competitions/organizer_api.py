@@ -8,18 +8,18 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import Outcome, carry_out
+from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.desk.bundles.reporting import read_report
-from anyshot_platform.desk.bundles.service import clone_competition
-from anyshot_platform.desk.competitions import acts, organizing
-from anyshot_platform.desk.competitions.texts import values_now
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import NotFound
+from anyshot_platform.organizers.bundles.service import clone_competition
+from anyshot_platform.organizers.competitions import acts, organizing
+from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
@@ -35,7 +35,7 @@ Line = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=1_000_000)]
 
 
-class Settings(BaseModel):
+class CompetitionSettings(BaseModel):
     """What belongs to a competition as a whole. New terms are shown to everybody again."""
 
     model_config = ConfigDict(extra="forbid")
@@ -150,7 +150,7 @@ class StateOut(BaseModel):
 
 
 @router.get("/settings")
-def show_settings(access: AsReviewer, response: Response) -> Settings:
+def show_settings(access: AsReviewer, response: Response) -> CompetitionSettings:
     """The settings of the competition; their ETag belongs into the `If-Match` of a change."""
     response.headers["etag"] = tag_of(organizing.settings_of(access.competition))
     return _settings(access.competition)
@@ -158,8 +158,12 @@ def show_settings(access: AsReviewer, response: Response) -> Settings:
 
 @router.put("/settings")
 def change_settings(
-    access: AsOrganizer, session: SessionDep, body: Settings, response: Response, if_match: IfMatch = None
-) -> Settings:
+    access: AsOrganizer,
+    session: SessionDep,
+    body: CompetitionSettings,
+    response: Response,
+    if_match: IfMatch = None,
+) -> CompetitionSettings:
     """Replace the settings; what is left out gets its default."""
     values = {**body.model_dump(), "fact_sheet": [question.model_dump() for question in body.fact_sheet]}
     current = organizing.settings_of(access.competition)
@@ -283,13 +287,13 @@ def show_state(access: AsReviewer, session: SessionDep) -> StateOut:
 @router.put("/state")
 def set_state(access: AsOwner, session: SessionDep, body: StateIn) -> StateOut:
     """Publish, take back to draft, archive, bring back."""
-    deed = Deed(access.viewer.id, body.reason)
-    carry_out(session, acts.STATES[body.state], access.competition, deed, body.consent())
+    asked = ActRequest(access.viewer.id, body.reason)
+    carry_out(session, acts.STATES[body.state], access.competition, asked, body.consent())
     return _state(session, access.competition)
 
 
 def _after(
-    session: Session, access: CompetitionAccess, competition: Competition, outcome: Outcome
+    session: Session, access: CompetitionAccess, competition: Competition, outcome: ActOutcome
 ) -> StateOut:
     return _state(session, competition)
 
@@ -301,8 +305,8 @@ def _find(session: Session, competition: Competition) -> Competition:
 add_acts(router, acts.ACTS, _find, _after)
 
 
-def _settings(row: Competition) -> Settings:
-    return Settings(
+def _settings(row: Competition) -> CompetitionSettings:
+    return CompetitionSettings(
         title=row.title,
         summary=row.summary,
         contact_email=row.contact_email,

@@ -12,18 +12,18 @@ from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.competitions.states import MemberStatus, Registration
-from anyshot_platform.desk.competitions.texts import filled
 from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
+from anyshot_platform.organizers.competitions.texts import filled
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.results.awards import prizes_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.competitions.calendar import MEDIA_TYPE, as_calendar
 from anyshot_platform.site.competitions.first_steps import read_first_steps
 from anyshot_platform.site.competitions.listing import Filter, find_competitions
-from anyshot_platform.site.shell.heads import TONES, join_state, read_cards, read_head
+from anyshot_platform.site.shell.page_header import TONES, join_state, read_cards, read_header
 from anyshot_platform.site.submissions.rows import recent_rows
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
@@ -133,7 +133,7 @@ def _show_text(
         request,
         "competitions/overview.html",
         section="competitions",
-        head=read_head(session, access, every),
+        head=read_header(session, access, every),
         tab="overview",
         announcements=announcements,
         pages=competition.pages,
@@ -222,7 +222,7 @@ def _show_join(
         "competitions/join.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="terms",
         terms=access.competition.terms,
         terms_version=access.competition.terms_version if access.competition.terms else "",

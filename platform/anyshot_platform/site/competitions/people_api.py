@@ -9,15 +9,15 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
-from anyshot_platform.acts.service import Outcome, carry_out
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.competitions import member_acts, people
-from anyshot_platform.desk.competitions.member_acts import Invitation
-from anyshot_platform.desk.competitions.moving import ACTS
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.organizers.competitions import member_acts, people
+from anyshot_platform.organizers.competitions.member_acts import Invitation
+from anyshot_platform.organizers.competitions.moving import ACTS
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.act_routes import add_acts
@@ -114,7 +114,7 @@ def list_people(
 def invite(access: AsOwner, session: SessionDep, body: InviteIn) -> MemberOut:
     """Invite a user as organizer, reviewer or participant, by name; a member gets the role at once."""
     user = people.find_user(session, body.username)
-    wish = Deed(access.viewer.id, body.reason, {"role": body.role})
+    wish = ActRequest(access.viewer.id, body.reason, {"role": body.role})
     carry_out(session, member_acts.INVITE, Invitation(access.competition, user), wish, body.consent())
     membership = find_membership(session, access.competition.id, user.id)
     assert membership is not None
@@ -126,7 +126,7 @@ def _find(session: Session, competition: Competition, membership_id: MemberParam
 
 
 def _after(
-    session: Session, access: CompetitionAccess, membership: Membership, outcome: Outcome
+    session: Session, access: CompetitionAccess, membership: Membership, outcome: ActOutcome
 ) -> MemberOut:
     return _show_member(access, session, membership)
 

@@ -7,17 +7,17 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.competitions import member_acts, people
-from anyshot_platform.desk.competitions.member_acts import Invitation
-from anyshot_platform.desk.competitions.moving import ACTS
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.organizers.competitions import member_acts, people
+from anyshot_platform.organizers.competitions.member_acts import Invitation
+from anyshot_platform.organizers.competitions.moving import ACTS
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
     AsReviewer,
-    act,
+    carry_out_change,
     manage_path,
     render_manage,
 )
@@ -69,15 +69,15 @@ def add_member(request: Request, access: AsOwner, session: SessionDep, form: For
     return perform_named(request, session, form, by_name(member_acts.INVITE), "add", invitation, access, back)
 
 
-@router.post("/{membership_id}/{deed}")
+@router.post("/{membership_id}/{act}")
 def act_on_member(
-    request: Request, access: AsOrganizer, session: SessionDep, membership_id: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, membership_id: str, act: str, form: FormDep
 ) -> Response:
     """Approve, reject, ban, lift a ban, move, note, give a role or quota."""
     membership = people.find_member(session, access.competition, membership_id)
     actor, reason, back = access.viewer.id, form.text("reason"), manage_path(access, "/people")
-    if deed in ACTS:
-        return perform_named(request, session, form, ACTS, deed, membership, access, back)
+    if act in ACTS:
+        return perform_named(request, session, form, ACTS, act, membership, access, back)
 
     def quota() -> None:
         team = people.find_team(session, access.competition, membership.team_id or "")
@@ -91,11 +91,11 @@ def act_on_member(
             actor_id=actor,
         )
 
-    deeds = {
+    changes = {
         "note": (lambda: people.note(session, membership, form.text("note"), actor), "The note is kept."),
         "quota": (quota, "The team's quota is changed."),
     }
-    if deed not in deeds:
+    if act not in changes:
         raise Invalid("There is no such act.")
-    work, message = deeds[deed]
-    return act(session, back, message, work)
+    change, message = changes[act]
+    return carry_out_change(session, back, message, change)

@@ -12,7 +12,7 @@ from anyshot_platform.discussion import service
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
@@ -34,7 +34,7 @@ def show_threads(request: Request, access: Visible, session: SessionDep, page: P
         request,
         "discussion/list.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="discussion",
         threads=service.list_threads(session, access.competition, offset=place.offset, limit=PAGE_SIZE),
         page=place,
@@ -61,7 +61,7 @@ def _show_new(
         "discussion/new.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="discussion",
         errors={str(problem.details.get("field", "")): problem.message} if problem else {},
         values=values,
@@ -102,7 +102,7 @@ def _show_thread(
         "discussion/show.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="discussion",
         thread=thread,
         posts=service.read_posts(session, thread, access.viewer.user_id),

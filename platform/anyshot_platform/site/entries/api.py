@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.entries import acts
 from anyshot_platform.leagues.service import find_league
+from anyshot_platform.organizers.entries import acts
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.shown import EntryOut, show_entries

@@ -8,14 +8,20 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from anyshot_platform.desk.entries import moderating
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.organizers.entries import moderating
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.site.entries.shown import show_change
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
 
@@ -35,7 +41,7 @@ def show_entries(
     page: PageParam = 1,
 ) -> Response:
     """All entries by phase, league and team, with their history."""
-    wanted = moderating.Wanted(phase, league, state, q.strip())
+    wanted = moderating.EntryFilter(phase, league, state, q.strip())
     rows, place = moderating.find_entries(session, access.competition, wanted, page)
     kept = {"phase": phase, "league": league, "state": state, "q": q}
     return render_manage(
@@ -61,17 +67,17 @@ def show_entries(
 def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit, refuse, disqualify the ticked entries, or undo a disqualification."""
 
-    def deed() -> str:
+    def change() -> str:
         chosen = form.all("entry")
         if not chosen:
             raise Invalid("Tick the entries first.")
-        if form.text("deed") not in set(moderating.Deed):
+        if form.text("act") not in set(moderating.EntryAct):
             raise Invalid("There is no such act.")
         found = moderating.act_on(
             session,
             access.competition,
             chosen,
-            moderating.Deed(form.text("deed")),
+            moderating.EntryAct(form.text("act")),
             access.viewer.id,
             form.text("reason"),
         )
@@ -80,4 +86,4 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             f" Not: {skipped}." if skipped else ""
         )
 
-    return act(session, manage_path(access, "/entries"), "", deed)
+    return carry_out_change(session, manage_path(access, "/entries"), "", change)

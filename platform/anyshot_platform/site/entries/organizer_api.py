@@ -6,19 +6,19 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from anyshot_platform.desk.entries import moderating
-from anyshot_platform.desk.entries.moderating import Deed, EntryRow, Wanted
 from anyshot_platform.entries.states import Choice, EntryState
-from anyshot_platform.site.entries.shown import ChangeOut, show_change
+from anyshot_platform.organizers.entries import moderating
+from anyshot_platform.organizers.entries.moderating import EntryAct, EntryFilter, EntryRow
+from anyshot_platform.site.entries.shown import EntryChangeOut, show_change
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/entries", tags=["organizing: leagues"])
 
 
-class FilterIn(BaseModel):
+class EntryFilterIn(BaseModel):
     """Which entries: short names, a state, a part of the team's name."""
 
     model_config = ConfigDict(extra="forbid")
@@ -45,7 +45,7 @@ class ManagedEntryOut(BaseModel):
     choice: Choice
     reason: str
     updated_at: datetime
-    history: list[ChangeOut]
+    history: list[EntryChangeOut]
 
 
 class EntryPage(BaseModel):
@@ -57,12 +57,12 @@ class EntryPage(BaseModel):
     items: list[ManagedEntryOut]
 
 
-class DeedIn(BaseModel):
+class EntryActIn(BaseModel):
     """What is done to these entries."""
 
     model_config = ConfigDict(extra="forbid")
 
-    deed: Deed
+    act: EntryAct = Field(validation_alias=AliasChoices("act", "deed"))  # `deed` in the releases before
     ids: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
     reason: str = Field(default="", max_length=2000, description="a refusal or disqualification needs one")
 
@@ -75,17 +75,19 @@ class DoneOut(BaseModel):
 
 
 @router.get("")
-def list_entries(access: AsReviewer, session: SessionDep, wanted: Annotated[FilterIn, Query()]) -> EntryPage:
+def list_entries(
+    access: AsReviewer, session: SessionDep, wanted: Annotated[EntryFilterIn, Query()]
+) -> EntryPage:
     """All entries by phase, league and team, 50 a page."""
-    chosen = Wanted(wanted.phase, wanted.league, wanted.state or "", wanted.text)
+    chosen = EntryFilter(wanted.phase, wanted.league, wanted.state or "", wanted.text)
     rows, page = moderating.find_entries(session, access.competition, chosen, wanted.page)
     return EntryPage(total=page.total, page=page.number, pages=page.pages, items=[_show(row) for row in rows])
 
 
 @router.post("/acts")
-def act_on_entries(access: AsOrganizer, session: SessionDep, body: DeedIn) -> DoneOut:
+def act_on_entries(access: AsOrganizer, session: SessionDep, body: EntryActIn) -> DoneOut:
     """Admit, refuse, disqualify, or undo a disqualification."""
-    found = moderating.act_on(session, access.competition, body.ids, body.deed, access.viewer.id, body.reason)
+    found = moderating.act_on(session, access.competition, body.ids, body.act, access.viewer.id, body.reason)
     return DoneOut(done=list(found.done), skipped=found.skipped)
 
 

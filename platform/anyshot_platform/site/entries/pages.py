@@ -9,15 +9,15 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.entries import acts
 from anyshot_platform.entries import eligibility
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.leagues.service import find_league
+from anyshot_platform.organizers.entries import acts
 from anyshot_platform.phases.service import find_phase, list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.shown import show_entries
 from anyshot_platform.site.entries.views import show_leagues
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
@@ -50,7 +50,7 @@ def _show(
         "competitions/leagues.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="leagues",
         leagues=show_leagues(session, access.competition, membership),
         phases=[row for row in phases if row["entries"]],

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.models import Membership
-from anyshot_platform.entries.choosing import Candidate, choices_of, may_choose
+from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.leaderboards.reading import read_rank
@@ -28,7 +28,7 @@ _UPLOAD_WORDS = {
 _REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)
 
 
-class ChangeOut(BaseModel):
+class EntryChangeOut(BaseModel):
     """One step in the history of an entry, the newest first; `submission` replaced `replaced`."""
 
     submission: str
@@ -71,7 +71,7 @@ class EntryOut(BaseModel):
     reason: str
     updated_at: datetime
     choices: list[ChoiceOut] = Field(description="what the team may choose instead; empty where it may not")
-    history: list[ChangeOut]
+    history: list[EntryChangeOut]
 
     @property
     def words(self) -> str:
@@ -97,7 +97,7 @@ def show_entries(session: Session, phase: Phase, membership: Membership, sight: 
 
 
 def _show(
-    session: Session, phase: Phase, row: TeamEntry, sight: PhaseSight, choices: list[Candidate]
+    session: Session, phase: Phase, row: TeamEntry, sight: PhaseSight, choices: list[EntryCandidate]
 ) -> EntryOut:
     entry = row.entry
     stands = entry.state == EntryState.STANDING
@@ -130,7 +130,7 @@ def _what_an_upload_does(phase: Phase, choice: Choice) -> str:
     return _UPLOAD_WORDS[phase.board_shows]
 
 
-def _show_choice(candidate: Candidate, sight: PhaseSight) -> ChoiceOut:
+def _show_choice(candidate: EntryCandidate, sight: PhaseSight) -> ChoiceOut:
     return ChoiceOut(
         submission=candidate.submission.id,
         number=candidate.submission.number,
@@ -139,9 +139,9 @@ def _show_choice(candidate: Candidate, sight: PhaseSight) -> ChoiceOut:
     )
 
 
-def show_change(one: Change) -> ChangeOut:
+def show_change(one: Change) -> EntryChangeOut:
     """A step in an entry's history."""
-    return ChangeOut(
+    return EntryChangeOut(
         submission=one.change.submission_id,
         number=one.number,
         replaced=one.change.replaced_id,

@@ -26,7 +26,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
 
-class MemberOut(BaseModel):
+class TeamMemberOut(BaseModel):
     """A member of one's team, and their answers where one may see them."""
 
     username: str
@@ -47,7 +47,7 @@ class EligibilityOut(BaseModel):
     reason: str
     takes_part: bool = Field(description="whether the team entered, answered or was decided on")
     mine: dict[str, Any] | None
-    members: list[MemberOut]
+    members: list[TeamMemberOut]
 
 
 def show_leagues(session: Session, competition: Competition, membership: Membership) -> list[EligibilityOut]:
@@ -88,7 +88,7 @@ def _show_league(
         or any(row.answers is not None for row in found.members),
         mine=mine,
         members=[
-            MemberOut(
+            TeamMemberOut(
                 username=row.user.username,
                 answered=row.answers is not None,
                 answers=_for_team(league, row.answers),

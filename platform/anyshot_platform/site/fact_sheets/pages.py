@@ -13,7 +13,7 @@ from anyshot_platform.errors import PlatformError
 from anyshot_platform.fact_sheets import service
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.fact_sheets.api import show_sheet
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.teams.models import Team
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.forms import FormDep
@@ -43,7 +43,7 @@ def _show(
         "competitions/fact_sheet.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="team",
         sheet=show_sheet(access.competition, service.sheet_of(session, access.competition, team)),
         sent=sent,

@@ -18,7 +18,7 @@ from anyshot_platform.errors import Forbidden, NotFound
 from anyshot_platform.judging.pairs import Statement
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import read_state
-from anyshot_platform.leaderboards.reading import Place, read_board, read_history, read_rank
+from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.trust import recall_against_above
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
@@ -148,7 +148,7 @@ def find_league(session: Session, competition: Competition, slug: str | None) ->
 
 
 def _show_row(
-    place: Place, names: DatasetNames, extra: Sequence[ExtraColumn], said: Mapping[str, Statement]
+    place: BoardPlace, names: DatasetNames, extra: Sequence[ExtraColumn], said: Mapping[str, Statement]
 ) -> RowOut:
     row = place.row
     against = said.get(row.row_key) if place.rank is not None else None

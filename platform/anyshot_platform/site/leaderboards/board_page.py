@@ -18,7 +18,7 @@ from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import read_extra_columns
 from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
-from anyshot_platform.leaderboards.reading import Place, TopValue, read_board, read_history, read_rank
+from anyshot_platform.leaderboards.reading import BoardPlace, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_platform.leagues.models import Gate, League
@@ -29,7 +29,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.site.leaderboards.board_shape import BoardView, HistoryRow, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
-from anyshot_platform.site.shell.heads import Tab
+from anyshot_platform.site.shell.page_header import Tab
 
 PAGE_SIZE = 50
 
@@ -132,7 +132,7 @@ def _read(
     sort: str,
     text: str,
     number: int,
-) -> tuple[list[Place], Page]:
+) -> tuple[list[BoardPlace], Page]:
     """The places of a page; in rank order, unranked rows come on top of the page's size."""
     if sort == "rank" and not text:
         first = read_board(
@@ -176,7 +176,7 @@ def _phase_choices(
     )
 
 
-def _hrefs(places: list[Place], access: CompetitionAccess, team_id: str | None) -> dict[str, str]:
+def _hrefs(places: list[BoardPlace], access: CompetitionAccess, team_id: str | None) -> dict[str, str]:
     """Links to the submissions that the viewer may open."""
     sees_all = access.may(Role.REVIEWER)
     return {

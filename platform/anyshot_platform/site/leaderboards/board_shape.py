@@ -10,8 +10,8 @@ from markupsafe import Markup
 from anyshot_platform.kernel.paging import Page
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn
 from anyshot_platform.leaderboards.trust import Neighbour
-from anyshot_platform.site.leaderboards.board_view import Column, RowView
-from anyshot_platform.site.shell.heads import Tab
+from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
+from anyshot_platform.site.shell.page_header import Tab
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class BoardView:
     note: str
     hidden: str
     rows: tuple[RowView, ...]
-    datasets: tuple[Column, ...]
+    datasets: tuple[BoardColumn, ...]
     extra: tuple[ExtraColumn, ...]
     low: float
     high: float

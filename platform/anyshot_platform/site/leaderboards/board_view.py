@@ -8,13 +8,13 @@ from datetime import datetime
 from itertools import pairwise
 
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.leaderboards.reading import Place
+from anyshot_platform.leaderboards.reading import BoardPlace
 from anyshot_platform.sight.names import DatasetNames, natural
 from anyshot_scoring.rankings import passes_gate
 
 
 @dataclass(frozen=True)
-class Column:
+class BoardColumn:
     """A dataset's column; `key` and `title` are what the viewer may see, `name` never leaves the platform."""
 
     key: str
@@ -24,7 +24,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BoardCell:
     """A score on one dataset; `heat` is its place in the column, 0 (lowest) to 4."""
 
     value: float | None
@@ -47,7 +47,7 @@ class RowView:
     x: float
     x_low: float
     x_high: float
-    datasets: tuple[Cell, ...]
+    datasets: tuple[BoardCell, ...]
     seconds: float
     submitted_at: datetime
     bracket: str
@@ -71,7 +71,7 @@ class Scale:
         return round(min(max(100 * share, 0.0), 100.0), 2)
 
 
-def make_scale(places: Sequence[Place], gate: float | None) -> Scale:
+def make_scale(places: Sequence[BoardPlace], gate: float | None) -> Scale:
     """A scale on which the intervals of all ranked rows fit, and the gate where it is near."""
     shown = [place for place in places if place.rank is not None] or list(places)
     lows = [place.row.value - (place.row.half_width or 0.0) for place in shown]
@@ -83,16 +83,16 @@ def make_scale(places: Sequence[Place], gate: float | None) -> Scale:
     return Scale(low - margin, high + margin)
 
 
-def make_columns(places: Sequence[Place], names: DatasetNames) -> tuple[Column, ...]:
+def make_columns(places: Sequence[BoardPlace], names: DatasetNames) -> tuple[BoardColumn, ...]:
     """A column for each dataset that any row has, under the names that the viewer may see."""
     keys = {key for place in places for key in place.row.by_dataset}
     titled = sorted(((names.label(key), key) for key in keys), key=lambda pair: natural(pair[0]))
-    return tuple(Column(title, title.replace("Hidden ", "H"), title, name) for title, name in titled)
+    return tuple(BoardColumn(title, title.replace("Hidden ", "H"), title, name) for title, name in titled)
 
 
 def make_rows(
-    places: Sequence[Place],
-    columns: Sequence[Column],
+    places: Sequence[BoardPlace],
+    columns: Sequence[BoardColumn],
     scale: Scale,
     *,
     own_team: str | None,
@@ -130,20 +130,20 @@ def make_rows(
     )
 
 
-def _span(places: Sequence[Place], key: str) -> tuple[float, float]:
+def _span(places: Sequence[BoardPlace], key: str) -> tuple[float, float]:
     shown = [place for place in places if place.rank is not None] or places
     values = [place.row.by_dataset[key] for place in shown if place.row.by_dataset.get(key) is not None]
     return min(values, default=0.0), max(values, default=1.0)
 
 
-def _cell(value: float | None, span: tuple[float, float]) -> Cell:
+def _cell(value: float | None, span: tuple[float, float]) -> BoardCell:
     low, high = span
     if value is None or high <= low:
-        return Cell(value, 0)
-    return Cell(value, min(max(int(5 * (value - low) / (high - low)), 0), 4))
+        return BoardCell(value, 0)
+    return BoardCell(value, min(max(int(5 * (value - low) / (high - low)), 0), 4))
 
 
-def find_brackets(places: Sequence[Place], against_above: Mapping[str, Statement]) -> list[str]:
+def find_brackets(places: Sequence[BoardPlace], against_above: Mapping[str, Statement]) -> list[str]:
     """For each row `start`, `middle` or `end` of a bracket, or nothing.
 
     A bracket joins each ranked row with the ranked one above it if the two cannot be told apart; rows out of the

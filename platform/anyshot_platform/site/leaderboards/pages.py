@@ -16,7 +16,7 @@ from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.leaderboards.board_page import read_board_view
-from anyshot_platform.site.shell.heads import open_for_uploads, read_head
+from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -50,7 +50,7 @@ def show_board(
         "leaderboards/show.html",
         section="competitions",
         page_class="page--wide" if len(board.datasets) > 4 else "",
-        head=read_head(session, access, phases),
+        head=read_header(session, access, phases),
         tab="leaderboard",
         board=board,
         not_run="" if board.hidden else not_run_in(session, services, access.competition, board.league_key),

@@ -6,15 +6,21 @@ from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from anyshot_platform.desk.entries import acts
-from anyshot_platform.desk.leagues import organizing
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.services import SessionDep
 
@@ -74,37 +80,39 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
 def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add or change a league."""
 
-    def deed() -> None:
+    def change() -> None:
         known = form.text("league")
         league = find_league(session, access.competition, known) if known else None
         spec = _read(form, league.slug if league else form.text("key"))
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
-    return act(session, manage_path(access, "/leagues"), "The league is saved.", deed)
+    return carry_out_change(session, manage_path(access, "/leagues"), "The league is saved.", change)
 
 
 @router.post("/{league_slug}/delete")
 def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
     """Hide a league."""
     league = find_league(session, access.competition, league_slug)
-    deed = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", deed)
+    change = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
+    return carry_out_change(
+        session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", change
+    )
 
 
 @router.post("/{league_slug}/restore")
 def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
     """Undo a deletion."""
     league = find_league(session, access.competition, league_slug)
-    deed = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access, "/leagues"), f"{league.name} is back.", deed)
+    change = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
+    return carry_out_change(session, manage_path(access, "/leagues"), f"{league.name} is back.", change)
 
 
 @router.post("/teams/decide")
 def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked teams."""
 
-    def deed() -> str:
-        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+    def change() -> str:
+        status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [entry.partition(":") for entry in form.all("team")]
         if not chosen:
             raise Invalid("Tick the teams first.")
@@ -122,15 +130,15 @@ def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Res
         )
         return f"{changed} of {len(chosen)} decisions changed: {status.value}."
 
-    return act(session, manage_path(access, "/leagues"), "", deed)
+    return carry_out_change(session, manage_path(access, "/leagues"), "", change)
 
 
 @router.post("/decide")
 def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked entries."""
 
-    def deed() -> str:
-        status = EntryStatus.ADMITTED if form.text("deed") == "admit" else EntryStatus.REFUSED
+    def change() -> str:
+        status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
         if not chosen:
             raise Invalid("Tick the entries first.")
@@ -139,4 +147,4 @@ def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
         )
         return f"{changed} of {len(chosen)} entries {status.value}."
 
-    return act(session, manage_path(access, "/leagues"), "", deed)
+    return carry_out_change(session, manage_path(access, "/leagues"), "", change)

@@ -8,13 +8,13 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.desk.entries import acts
-from anyshot_platform.desk.leagues import organizing
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import service
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
@@ -30,7 +30,7 @@ class LeagueState(BaseModel):
     settings: LeagueSpec
 
 
-class EntryOut(BaseModel):
+class LeagueEntryOut(BaseModel):
     """A submission in a league that does not admit everybody, with the evidence."""
 
     submission: str
@@ -110,10 +110,10 @@ def restore_league(access: AsOrganizer, session: SessionDep, league_slug: League
 @router.get("/entries")
 def list_entries(
     access: AsReviewer, session: SessionDep, status: EntryStatus | None = None
-) -> list[EntryOut]:
+) -> list[LeagueEntryOut]:
     """Entries of the leagues that do not admit everybody, those that wait first."""
     return [
-        EntryOut(
+        LeagueEntryOut(
             submission=row.submission.id,
             league=row.league.slug,
             team=row.team,

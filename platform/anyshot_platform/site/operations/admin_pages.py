@@ -22,7 +22,7 @@ from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_a
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import read_loops
 from anyshot_platform.sight.access import find_competition
-from anyshot_platform.site.shell.manage_frame import act
+from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep
@@ -58,13 +58,17 @@ def show_operations(request: Request, viewer: Admin, session: SessionDep, servic
 @router.post("/set-aside")
 def retry_everything(viewer: Admin, session: SessionDep) -> Response:
     """Try everything again that is set aside."""
-    return act(session, "/admin", "All of it is tried again.", lambda: retry_all(session, viewer.id) and None)
+    return carry_out_change(
+        session, "/admin", "All of it is tried again.", lambda: retry_all(session, viewer.id) and None
+    )
 
 
 @router.post("/set-aside/{kind}/{identity}")
 def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> Response:
     """Try one thing again that is set aside."""
-    return act(session, "/admin", "It is tried again.", lambda: retry(session, kind, identity, viewer.id))
+    return carry_out_change(
+        session, "/admin", "It is tried again.", lambda: retry(session, kind, identity, viewer.id)
+    )
 
 
 @router.get("/users")
@@ -85,11 +89,11 @@ def show_users(
     )
 
 
-@router.post("/users/{user_id}/{deed}")
-def change_user(viewer: Admin, session: SessionDep, user_id: str, deed: str) -> Response:
+@router.post("/users/{user_id}/{act}")
+def change_user(viewer: Admin, session: SessionDep, user_id: str, act: str) -> Response:
     """Block, unblock, promote, demote, sign out."""
-    work = lambda: administration.change_user(session, user_id, deed, viewer.id) and None  # noqa: E731
-    return act(session, "/admin/users", "Done.", work)
+    change = lambda: administration.change_user(session, user_id, act, viewer.id) and None  # noqa: E731
+    return carry_out_change(session, "/admin/users", "Done.", change)
 
 
 @router.get("/competitions")
@@ -142,7 +146,7 @@ def make_token(request: Request, viewer: Admin, session: SessionDep, form: FormD
 def revoke_token(viewer: Admin, session: SessionDep, token_id: str) -> Response:
     """Make a token worthless."""
 
-    def work() -> None:
+    def change() -> None:
         revoke_worker_token(session, token_id)
         audit.record(
             session,
@@ -152,32 +156,35 @@ def revoke_token(viewer: Admin, session: SessionDep, token_id: str) -> Response:
             object_id=token_id,
         )
 
-    return act(
-        session, "/admin/workers", "The token is revoked; what its workers hold goes back to the queue.", work
+    return carry_out_change(
+        session,
+        "/admin/workers",
+        "The token is revoked; what its workers hold goes back to the queue.",
+        change,
     )
 
 
-@router.post("/workers/{worker_id}/{deed}")
-def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, deed: str) -> Response:
+@router.post("/workers/{worker_id}/{act}")
+def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -> Response:
     """Give a worker nothing more, or work again."""
     worker = session.get(Worker, worker_id)
-    if worker is None or deed not in ("pause", "resume"):
+    if worker is None or act not in ("pause", "resume"):
         raise NotFound("There is no such worker.")
 
-    def work() -> None:
-        worker.paused_at = now() if deed == "pause" else None
+    def change() -> None:
+        worker.paused_at = now() if act == "pause" else None
         audit.record(
-            session, actor_id=viewer.id, action=f"worker.{deed}", object_type="worker", object_id=worker.id
+            session, actor_id=viewer.id, action=f"worker.{act}", object_type="worker", object_id=worker.id
         )
 
-    return act(session, "/admin/workers", "Done.", work)
+    return carry_out_change(session, "/admin/workers", "Done.", change)
 
 
 @router.post("/images")
 def save_image(viewer: Admin, session: SessionDep, form: FormDep) -> Response:
     """Offer a sandbox image, or switch one off."""
 
-    def work() -> None:
+    def change() -> None:
         name = form.text("name", 64)
         if not name:
             raise Invalid("An image needs a name.", field="name")
@@ -188,7 +195,7 @@ def save_image(viewer: Admin, session: SessionDep, form: FormDep) -> Response:
         session.add(image)
         audit.record(session, actor_id=viewer.id, action="image.save", object_type="image", object_id=name)
 
-    return act(session, "/admin/workers", "Saved.", work)
+    return carry_out_change(session, "/admin/workers", "Saved.", change)
 
 
 @router.get("/storage")

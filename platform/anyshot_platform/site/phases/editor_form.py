@@ -8,8 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
-from anyshot_platform.desk.phases.checks import problems_of, usable_pools, words_on_zone
 from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.organizers.phases.checks import problems_of, usable_pools, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import by_name
-from anyshot_platform.acts.service import Outcome
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
+from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.results.states import IdentityCheck
@@ -117,7 +117,7 @@ def show_failed(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam)
     return [_show_failed(row) for row in repeats.find_failed(session, phase)]
 
 
-def _show_failed(row: repeats.Failed) -> FailedOut:
+def _show_failed(row: repeats.FailedEntry) -> FailedOut:
     return FailedOut(
         team=row.submission.team.name,
         submission=row.submission.id,
@@ -171,21 +171,25 @@ def _find_checked(
     return winner_acts.find_checked(session, find_phase(session, competition, phase_slug), username)
 
 
-def _launched(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> EntriesOut:
+def _launched(session: Session, access: CompetitionAccess, phase: Phase, outcome: ActOutcome) -> EntriesOut:
     return EntriesOut(submissions=[submission.id for submission in outcome.result or []])
 
 
-def _repeated(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> list[FailedOut]:
+def _repeated(
+    session: Session, access: CompetitionAccess, phase: Phase, outcome: ActOutcome
+) -> list[FailedOut]:
     return [_show_failed(row) for row in outcome.result or []]
 
 
-def _published(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> PublishedOut:
+def _published(
+    session: Session, access: CompetitionAccess, phase: Phase, outcome: ActOutcome
+) -> PublishedOut:
     code = [submission.id for submission in outcome.result or []]
     return PublishedOut(published_at=publication_of(phase).published, code_of=code)
 
 
 def _checked(
-    session: Session, access: CompetitionAccess, checked: winner_acts.Checked, outcome: Outcome
+    session: Session, access: CompetitionAccess, checked: winner_acts.Checked, outcome: ActOutcome
 ) -> list[WinnerOut]:
     return [_show_winner(winner) for winner in winner_acts.winners_of(session, checked.phase)]
 

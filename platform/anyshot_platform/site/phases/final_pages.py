@@ -7,10 +7,10 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.phases import final_acts, finals, repeats, winner_acts
-from anyshot_platform.desk.submissions.code_acts import list_teams
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
+from anyshot_platform.organizers.submissions.code_acts import list_teams
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, live_version
 from anyshot_platform.sight.standing import kept
@@ -67,11 +67,11 @@ def check_winner(
     return perform_named(request, session, form, winner_acts.ACTS, "check", checked, access, back)
 
 
-@router.post("/{phase_slug}/{deed}")
+@router.post("/{phase_slug}/{act}")
 def act_on_final(
-    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, act: str, form: FormDep
 ) -> Response:
     """Launch, repeat what failed, publish, take a publication back."""
     phase = find_phase(session, access.competition, phase_slug)
     back = manage_path(access, f"/final?phase={phase.slug}")
-    return perform_named(request, session, form, final_acts.ACTS, deed, phase, access, back)
+    return perform_named(request, session, form, final_acts.ACTS, act, phase, access, back)

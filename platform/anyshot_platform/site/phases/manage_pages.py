@@ -11,22 +11,22 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from anyshot_core.protocols import ProtocolError
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
-from anyshot_platform.desk.phases import organizing, versions
-from anyshot_platform.desk.phases.acts import ACTS
-from anyshot_platform.desk.phases.checks import foreign_pools, open_protocol
-from anyshot_platform.desk.phases.differences import (
+from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.organizers.phases import organizing, versions
+from anyshot_platform.organizers.phases.acts import ACTS
+from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
+from anyshot_platform.organizers.phases.differences import (
     flatten,
     keep_seconds,
     keep_secrets,
     secret_fields,
     with_fields,
 )
-from anyshot_platform.desk.phases.readiness import odd_in
-from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.organizers.phases.readiness import odd_in
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
@@ -131,7 +131,7 @@ def change_phase(
     target = manage_path(access, f"/phases/{phase.slug}")
     try:
         spec = _merged(session, phase, form, spec, old)
-        if form.text("deed") == "version":
+        if form.text("act") == "version":
             drafted = versions.draft_version(
                 session, phase, spec, form.text("reason"), access.viewer.id, new_key=form.flag("new_key")
             )
@@ -219,14 +219,14 @@ def remarks_on_rule(session: Session, phase: Phase) -> list[str]:
     return [entry.reason for entry in noted if entry.after.get("version") == phase.live_version]
 
 
-@router.post("/{phase_slug}/{deed}")
+@router.post("/{phase_slug}/{act}")
 def act_on_phase(
-    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, deed: str, form: FormDep
+    request: Request, access: AsOrganizer, session: SessionDep, phase_slug: str, act: str, form: FormDep
 ) -> Response:
     """Do one of the acts on a phase."""
     phase = find_phase(session, access.competition, phase_slug)
-    back = manage_path(access, "/phases" if deed == "delete" else f"/phases/{phase.slug}")
-    return perform_named(request, session, form, ACTS, deed, phase, access, back)
+    back = manage_path(access, "/phases" if act == "delete" else f"/phases/{phase.slug}")
+    return perform_named(request, session, form, ACTS, act, phase, access, back)
 
 
 @router.post("/{phase_id}/restore/deleted")
@@ -238,4 +238,4 @@ def restore_phase(
     if phase is None or phase.competition_id != access.competition.id:
         raise Invalid("There is no such phase.")
     back = manage_path(access, "/phases")
-    return perform(request, session, form, ACTS["restore"], phase, Deed(access.viewer.id), back)
+    return perform(request, session, form, ACTS["restore"], phase, ActRequest(access.viewer.id), back)

@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.acts.merging import require_tag, tag_of
-from anyshot_platform.acts.service import Outcome
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.phases import organizing
-from anyshot_platform.desk.phases.acts import ACTS
-from anyshot_platform.desk.phases.checks import open_protocol, require_sound
-from anyshot_platform.desk.phases.differences import flatten, keep_secrets
 from anyshot_platform.errors import NotFound
+from anyshot_platform.organizers.phases import organizing
+from anyshot_platform.organizers.phases.acts import ACTS
+from anyshot_platform.organizers.phases.checks import open_protocol, require_sound
+from anyshot_platform.organizers.phases.differences import flatten, keep_secrets
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.rows import describe_phase
@@ -109,7 +109,7 @@ def _find_deleted(session: Session, competition: Competition, phase_slug: PhaseP
     return phase
 
 
-def _after(session: Session, access: CompetitionAccess, phase: Phase, outcome: Outcome) -> PhaseState:
+def _after(session: Session, access: CompetitionAccess, phase: Phase, outcome: ActOutcome) -> PhaseState:
     return show(session, phase)
 
 

@@ -17,7 +17,7 @@ from anyshot_platform.runs.secrets import committed, weaknesses
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.logs import shown_logs
 from anyshot_platform.sight.phases import look_at_phase
-from anyshot_platform.site.shell.heads import TONES, read_head
+from anyshot_platform.site.shell.page_header import TONES, read_header
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
@@ -45,7 +45,7 @@ def show_phase(
     except NotFound:
         version = None
     status = status_of(phase)
-    head = read_head(session, access)
+    head = read_header(session, access)
     base = f"/competitions/{access.competition.slug}"
     member = head.join_state == "member"
     return render(

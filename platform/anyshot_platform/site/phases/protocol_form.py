@@ -27,9 +27,9 @@ from anyshot_core.protocols import (
     protocol_from_dict,
 )
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_platform.desk.phases.checks import open_protocol
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.images import opened

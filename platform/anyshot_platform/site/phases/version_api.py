@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import Outcome
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.phases import side_by_side, version_acts, versions
-from anyshot_platform.desk.phases.checks import require_sound
 from anyshot_platform.judging.joining import not_queued
+from anyshot_platform.organizers.phases import side_by_side, version_acts, versions
+from anyshot_platform.organizers.phases.checks import require_sound
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
@@ -31,7 +31,7 @@ PhaseParam = Annotated[str, Path(max_length=64)]
 NumberParam = Annotated[int, Path(ge=1, le=1_000_000)]
 
 
-class VersionIn(BaseModel):
+class PhaseVersionIn(BaseModel):
     """A draft: the whole description of the phase, as it shall be."""
 
     model_config = ConfigDict(extra="forbid")
@@ -41,7 +41,7 @@ class VersionIn(BaseModel):
     new_key: bool = Field(default=False, description="draw a new key: tasks and splits are others")
 
 
-class VersionOut(BaseModel):
+class PhaseVersionOut(BaseModel):
     """A version, and how far its re-scoring is."""
 
     number: int
@@ -66,7 +66,7 @@ class ComparedOut(BaseModel):
     new_rank: int | None
 
 
-class VersionDetail(VersionOut):
+class VersionDetail(PhaseVersionOut):
     """A version beside the live one; `ways` says for each way of re-scoring why it cannot be taken, or null.
 
     `missing` counts the scored submissions that nobody has scored under it.
@@ -78,7 +78,7 @@ class VersionDetail(VersionOut):
 
 
 @router.get("")
-def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[VersionOut]:
+def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhaseParam) -> list[PhaseVersionOut]:
     """All versions, oldest first."""
     phase = find_phase(session, access.competition, phase_slug)
     return [_show(session, phase, version) for version in phase.versions]
@@ -86,7 +86,7 @@ def list_versions(access: AsReviewer, session: SessionDep, phase_slug: PhasePara
 
 @router.post("", status_code=201)
 def draft_version(
-    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: VersionIn
+    access: AsOrganizer, session: SessionDep, phase_slug: PhaseParam, body: PhaseVersionIn
 ) -> VersionDetail:
     """Draft a version; it counts nothing until it is made live."""
     phase = find_phase(session, access.competition, phase_slug)
@@ -115,7 +115,7 @@ def _find(
 
 
 def _after(
-    session: Session, access: CompetitionAccess, version: PhaseVersion, outcome: Outcome
+    session: Session, access: CompetitionAccess, version: PhaseVersion, outcome: ActOutcome
 ) -> VersionDetail:
     return _show_detail(session, version.phase, version)
 
@@ -123,9 +123,9 @@ def _after(
 add_acts(router, version_acts.ACTS, _find, _after, at="/{number}")
 
 
-def _show(session: Session, phase: Phase, version: PhaseVersion) -> VersionOut:
+def _show(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersionOut:
     progress = side_by_side.progress_of(session, version)
-    return VersionOut(
+    return PhaseVersionOut(
         number=version.number,
         state=version.state,
         live=version.number == phase.live_version,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from anyshot_platform.desk.phases import side_by_side, versions
-from anyshot_platform.desk.phases.checks import open_protocol
-from anyshot_platform.desk.phases.version_acts import ACTS
 from anyshot_platform.judging.joining import not_queued
+from anyshot_platform.organizers.phases import side_by_side, versions
+from anyshot_platform.organizers.phases.checks import open_protocol
+from anyshot_platform.organizers.phases.version_acts import ACTS
 from anyshot_platform.phases.service import find_phase, live_version
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -46,18 +46,18 @@ def show_version(
     )
 
 
-@router.post("/{phase_slug}/versions/{number}/{deed}")
+@router.post("/{phase_slug}/versions/{number}/{act}")
 def act_on_version(
     request: Request,
     access: AsOrganizer,
     session: SessionDep,
     phase_slug: str,
     number: int,
-    deed: str,
+    act: str,
     form: FormDep,
 ) -> Response:
     """Score again, make live, discard."""
     phase = find_phase(session, access.competition, phase_slug)
     version = versions.find_version(session, phase, number)
     back = manage_path(access, f"/phases/{phase.slug}/versions/{number}")
-    return perform_named(request, session, form, ACTS, deed, version, access, back)
+    return perform_named(request, session, form, ACTS, act, version, access, back)

@@ -12,14 +12,14 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.pools import acts, organizing
-from anyshot_platform.desk.pools.overlaps import compare_pool
-from anyshot_platform.desk.pools.uses import owner_of
 from anyshot_platform.errors import Invalid
+from anyshot_platform.organizers.pools import acts, organizing
+from anyshot_platform.organizers.pools.overlaps import compare_pool
+from anyshot_platform.organizers.pools.uses import owner_of
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
@@ -28,7 +28,7 @@ from anyshot_platform.sight.pools import find_packs
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
 from anyshot_platform.submissions import uploads
-from anyshot_platform.submissions.states import Purpose
+from anyshot_platform.submissions.states import UploadPurpose
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -52,7 +52,7 @@ class PackOut(BaseModel):
     classes: int
 
 
-class VersionOut(BaseModel):
+class PoolVersionOut(BaseModel):
     """One state of a pool; phases refer to it, so it never changes."""
 
     number: int
@@ -78,7 +78,7 @@ class PoolOut(BaseModel):
 class PoolDetail(PoolOut):
     """A pool with its versions, newest first."""
 
-    versions: list[VersionOut]
+    versions: list[PoolVersionOut]
 
 
 class SharedOut(BaseModel):
@@ -118,7 +118,7 @@ class PoolIn(BaseModel):
     )
 
 
-class VersionIn(BaseModel):
+class PoolVersionIn(BaseModel):
     """Packs by digest, uploaded before, in their order."""
 
     model_config = ConfigDict(extra="forbid")
@@ -232,7 +232,7 @@ def finish_upload(
 ) -> PackOut:
     """Check a complete upload and keep it; the pack belongs to no version yet."""
     _require_own(services, viewer, pool_slug)
-    with uploads.sealed_upload(services, viewer.id, upload_id, Purpose.PACK) as (_, path, _digest):
+    with uploads.sealed_upload(services, viewer.id, upload_id, UploadPurpose.PACK) as (_, path, _digest):
         pack = add_pack(services, path, viewer.id)
     with services.database.writing() as session:
         uploads.use_up(session, upload_id)
@@ -270,8 +270,8 @@ def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Gi
     """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     receiver = _own_competition(session, viewer, body.competition)
-    deed = Deed(viewer.id, body.reason, {"competition_id": receiver.id})
-    carry_out(session, acts.GIVE, pool, deed, body.consent())
+    asked = ActRequest(viewer.id, body.reason, {"competition_id": receiver.id})
+    carry_out(session, acts.GIVE, pool, asked, body.consent())
     return _show(session, pool, viewer)
 
 
@@ -281,7 +281,7 @@ def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
 
 
 @router.post("/{pool_slug}/versions", status_code=201)
-def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: VersionIn) -> PoolDetail:
+def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: PoolVersionIn) -> PoolDetail:
     """Make a version of packs that the viewer uploaded before, or finds in a pool of their own or a public one.
 
     422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
@@ -307,7 +307,7 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     if body.published != (pool.published_at is not None):
         act = acts.PUBLISH if body.published else acts.HIDE
-        carry_out(session, act, pool, Deed(viewer.id, body.reason), body.consent())
+        carry_out(session, act, pool, ActRequest(viewer.id, body.reason), body.consent())
     if body.when_over != pool.publish_when_over:
         organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
     return _show(session, pool, viewer)
@@ -328,7 +328,7 @@ def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> C
 def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
     """Hide a pool that no phase uses; `restore` undoes it."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    carry_out(session, acts.DELETE, pool, Deed(viewer.id))
+    carry_out(session, acts.DELETE, pool, ActRequest(viewer.id))
     return _show(session, pool, viewer)
 
 
@@ -361,8 +361,8 @@ def _show_detail(session: Session, pool: Pool, viewer: Viewer) -> PoolDetail:
     )
 
 
-def _show_version(version: PoolVersion) -> VersionOut:
-    return VersionOut(
+def _show_version(version: PoolVersion) -> PoolVersionOut:
+    return PoolVersionOut(
         number=version.number,
         digest=version.digest,
         note=version.note,

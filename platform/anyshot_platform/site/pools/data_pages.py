@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.pools.organizing import contact_sheet
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.organizers.pools.organizing import contact_sheet
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.pools.data_view import data_of, find_public_pack
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -33,7 +33,7 @@ def show_data(request: Request, access: Visible, session: SessionDep) -> Respons
         request,
         "competitions/data.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="data",
         public=[pool for pool in pools if pool.public],
         hidden=[pool for pool in pools if not pool.public],

@@ -13,23 +13,23 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.data.problems import BadPack
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.pools import acts, organizing
-from anyshot_platform.desk.pools.overlaps import compare_pool
-from anyshot_platform.desk.pools.uses import competitions_using, owner_of, uses_of
-from anyshot_platform.desk.reports.catalogue import find_kind
-from anyshot_platform.desk.reports.service import list_pool_reports
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.kernel.filters import count
+from anyshot_platform.organizers.pools import acts, organizing
+from anyshot_platform.organizers.pools.overlaps import compare_pool
+from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
+from anyshot_platform.organizers.reports.catalogue import find_kind
+from anyshot_platform.organizers.reports.service import list_pool_reports
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access, find_competition, organized, require_role
 from anyshot_platform.sight.pools import find_packs, may_change
 from anyshot_platform.site.shell.act_frame import perform
-from anyshot_platform.site.shell.manage_frame import act
+from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
 from anyshot_platform.web.files import send_stored
@@ -69,7 +69,7 @@ def add_pool(
     """A new pool, without packs."""
     slug = form.text("slug")
 
-    def deed() -> None:
+    def change() -> None:
         create_pool(
             session,
             slug=slug,
@@ -78,7 +78,7 @@ def add_pool(
             description=form.text("description"),
         )
 
-    return act(session, "/organize/pools", f"The pool {slug} is there; put packs in.", deed)
+    return carry_out_change(session, "/organize/pools", f"The pool {slug} is there; put packs in.", change)
 
 
 @router.get("/{slug}")
@@ -161,8 +161,8 @@ def give_pool(request: Request, session: SessionDep, viewer: Owner, slug: str, f
     pool = organizing.find_pool(session, viewer, slug, to_change=True)
     access = find_access(session, viewer, find_competition(session, form.text("competition")))
     require_role(access, Role.ORGANIZER)
-    deed = Deed(viewer.id, form.text("reason"), {"competition_id": access.competition.id})
-    return perform(request, session, form, acts.GIVE, pool, deed, f"/organize/pools/{slug}")
+    asked = ActRequest(viewer.id, form.text("reason"), {"competition_id": access.competition.id})
+    return perform(request, session, form, acts.GIVE, pool, asked, f"/organize/pools/{slug}")
 
 
 @router.post("/{slug}/datasets/{name}/remove")
@@ -170,31 +170,31 @@ def remove_dataset(session: SessionDep, viewer: Owner, slug: str, name: str) -> 
     """Make a version without a dataset."""
     pool = organizing.find_pool(session, viewer, slug, to_change=True)
 
-    def deed() -> str:
+    def change() -> str:
         made = organizing.remove_dataset(session, pool, name, "", viewer.id)
         return f"Version {made.number} is without {name}."
 
-    return act(session, f"/organize/pools/{slug}", "", deed)
+    return carry_out_change(session, f"/organize/pools/{slug}", "", change)
 
 
-@router.post("/{slug}/{deed}")
+@router.post("/{slug}/{act}")
 def act_on_pool(
-    request: Request, session: SessionDep, viewer: Owner, slug: str, deed: str, form: FormDep
+    request: Request, session: SessionDep, viewer: Owner, slug: str, act: str, form: FormDep
 ) -> Response:
     """Publish, take back, combine, delete, restore."""
     pool = organizing.find_pool(session, viewer, slug, to_change=True)
-    target = "/organize/pools" if deed == "delete" else f"/organize/pools/{slug}"
-    if deed in _ACTS:
+    target = "/organize/pools" if act == "delete" else f"/organize/pools/{slug}"
+    if act in _ACTS:
         return perform(
-            request, session, form, _ACTS[deed], pool, Deed(viewer.id, form.text("reason")), target
+            request, session, form, _ACTS[act], pool, ActRequest(viewer.id, form.text("reason")), target
         )
-    deeds = {
+    changes = {
         "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
         "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
         "combine": lambda: organizing.combine(session, pool, viewer),
         "restore": lambda: organizing.restore_pool(session, pool, viewer.id),
     }
-    if deed not in deeds:
+    if act not in changes:
         raise Invalid("There is no such act.")
     words = {
         "publish-when-over": "It will be published when every phase that uses it is over.",
@@ -202,10 +202,10 @@ def act_on_pool(
         "combine": "Combined.",
     }
 
-    def work() -> None:
-        deeds[deed]()
+    def change() -> None:
+        changes[act]()
 
-    return act(session, target, words.get(deed, "Done."), work)
+    return carry_out_change(session, target, words.get(act, "Done."), change)
 
 
 def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pack:

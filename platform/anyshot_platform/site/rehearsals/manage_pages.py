@@ -5,13 +5,19 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, is_copy, list_rehearsals
-from anyshot_platform.desk.rehearsals.checklist import checklist
-from anyshot_platform.desk.rehearsals.forecast import forecast
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.numbers import small_number
+from anyshot_platform.organizers.rehearsals.acts import (
+    MOST_TASKS,
+    MOST_TEAMS,
+    REHEARSE,
+    is_copy,
+    list_rehearsals,
+)
+from anyshot_platform.organizers.rehearsals.checklist import checklist
+from anyshot_platform.organizers.rehearsals.forecast import forecast
 from anyshot_platform.site.shell.act_frame import perform
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.access import may_organize
@@ -55,9 +61,9 @@ def rehearse(
         "tasks": _number(form, "tasks", MOST_TASKS),
         "teams": _number(form, "teams", MOST_TEAMS),
     }
-    deed = Deed(access.viewer.id, form.text("reason"), options)
+    asked = ActRequest(access.viewer.id, form.text("reason"), options)
     return perform(
-        request, session, form, REHEARSE, access.competition, deed, manage_path(access, "/rehearsals")
+        request, session, form, REHEARSE, access.competition, asked, manage_path(access, "/rehearsals")
     )
 
 

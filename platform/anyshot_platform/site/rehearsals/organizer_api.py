@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Deed
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.desk.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, list_rehearsals
-from anyshot_platform.desk.rehearsals.checklist import checklist
-from anyshot_platform.desk.rehearsals.forecast import forecast
+from anyshot_platform.organizers.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, list_rehearsals
+from anyshot_platform.organizers.rehearsals.checklist import checklist
+from anyshot_platform.organizers.rehearsals.forecast import forecast
 from anyshot_platform.services import Services
 from anyshot_platform.site.shell.act_frame import ConsentIn
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
@@ -102,8 +102,8 @@ def rehearse(
 ) -> RehearsalOut:
     """Play the competition with its baselines in a hidden copy; one that is under way is shown instead."""
     options = {"services": services, "viewer": access.viewer, "tasks": body.tasks, "teams": body.teams}
-    deed = Deed(access.viewer.id, body.reason, options)
-    carry_out(session, REHEARSE, access.competition, deed, body.consent())
+    asked = ActRequest(access.viewer.id, body.reason, options)
+    carry_out(session, REHEARSE, access.competition, asked, body.consent())
     session.flush()
     return _show(session, services, list_rehearsals(session, access.competition)[0])
 

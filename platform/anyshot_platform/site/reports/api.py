@@ -11,11 +11,11 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.reports import ReportSummary
-from anyshot_platform.desk.phases.checks import open_protocol
-from anyshot_platform.desk.reports import service
-from anyshot_platform.desk.reports.catalogue import KINDS, find_kind
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.organizers.phases.checks import open_protocol
+from anyshot_platform.organizers.reports import service
+from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import Earlier, StoredParameters

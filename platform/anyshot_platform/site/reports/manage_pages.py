@@ -10,18 +10,24 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.report import section_of
-from anyshot_platform.desk.reports import service
-from anyshot_platform.desk.reports.catalogue import KINDS, find_kind
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.organizers.reports import service
+from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.services import Services
 from anyshot_platform.site.leaderboards.api import find_league
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import (
+    AsOrganizer,
+    AsReviewer,
+    carry_out_change,
+    manage_path,
+    render_manage,
+)
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep
@@ -134,17 +140,17 @@ def download_file(
     return send_stored(services, file.digest, target, service.FILES[name])
 
 
-@router.post("/{report_id}/{deed}")
-def act_on_report(access: AsOrganizer, session: SessionDep, report_id: str, deed: str) -> Response:
+@router.post("/{report_id}/{act}")
+def act_on_report(access: AsOrganizer, session: SessionDep, report_id: str, act: str) -> Response:
     """Cancel, delete, restore."""
     report = service.find_report(session, access.competition, report_id)
-    deeds = {
+    changes = {
         "cancel": (service.cancel_report, "It is stopped."),
         "delete": (service.delete_report, "The report is deleted; it can be restored below."),
         "restore": (service.restore_report, "The report is back."),
     }
-    if deed not in deeds:
+    if act not in changes:
         raise Invalid("There is no such act.")
-    work, message = deeds[deed]
-    target = manage_path(access, "/reports" if deed == "delete" else f"/reports/{report.id}")
-    return act(session, target, message, lambda: work(session, report, access.viewer.id))
+    change, message = changes[act]
+    target = manage_path(access, "/reports" if act == "delete" else f"/reports/{report.id}")
+    return carry_out_change(session, target, message, lambda: change(session, report, access.viewer.id))

@@ -8,11 +8,11 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.phases import winner_acts
+from anyshot_platform.organizers.phases import winner_acts
 from anyshot_platform.results import certificates, tables, view
 from anyshot_platform.results.awards import RULE_WORDS, in_words
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -36,7 +36,7 @@ def show_results(
         request,
         "competitions/results.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="results",
         results=results,
         unconfirmed=winner_acts.unconfirmed(session, results.phase) if organizes else [],

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.acts.declaration import Act, Consent, Deed, Options
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
 from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
@@ -63,7 +63,13 @@ def perform_named(
     except Invalid as error:
         return redirect(target, flash=error.message, tone="bad")
     return perform(
-        request, session, form, act, subject, Deed(access.viewer.id, form.text("reason"), options), target
+        request,
+        session,
+        form,
+        act,
+        subject,
+        ActRequest(access.viewer.id, form.text("reason"), options),
+        target,
     )
 
 
@@ -84,11 +90,17 @@ def _sent(form: SentForm, name: str, field: FieldInfo) -> str | list[str] | None
 
 
 def perform(
-    request: Request, session: Session, form: SentForm, act: Act[S], subject: S, deed: Deed, target: str
+    request: Request,
+    session: Session,
+    form: SentForm,
+    act: Act[S],
+    subject: S,
+    asked: ActRequest,
+    target: str,
 ) -> Response:
     """Do it and go to `target`; ask first where the act asks; a refusal changes nothing and is shown there."""
     try:
-        outcome = carry_out(session, act, subject, deed, consent_of(form))
+        outcome = carry_out(session, act, subject, asked, consent_of(form))
         session.flush()
     except NeedsConsent as error:
         session.rollback()

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends
 from fastapi.routing import APIRoute
 from pydantic import create_model
 
-from anyshot_platform.acts.declaration import Act, Deed
+from anyshot_platform.acts.declaration import Act, ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn
@@ -67,7 +67,7 @@ def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any]) -> 
         subject = find(session, access.competition, **place)
         options = {name: getattr(said, name) for name in act.options.model_fields}
         outcome = carry_out(
-            session, act, subject, Deed(access.viewer.id, said.reason, options), said.consent()
+            session, act, subject, ActRequest(access.viewer.id, said.reason, options), said.consent()
         )
         session.flush()
         return show(session, access, subject, outcome)

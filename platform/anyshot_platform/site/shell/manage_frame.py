@@ -14,8 +14,8 @@ from anyshot_platform.acts.merging import Stale
 from anyshot_platform.alerts.service import list_open
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.desk.leagues.organizing import count_waiting
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.organizers.leagues.organizing import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.rendering import redirect, render
@@ -95,10 +95,10 @@ def render_manage(
     )
 
 
-def act(session: Session, target: str, message: str, deed: Callable[[], Any]) -> Response:
+def carry_out_change(session: Session, target: str, message: str, change: Callable[[], Any]) -> Response:
     """Do something and go to `target` with a message; a refusal undoes it all and is shown there instead."""
     try:
-        result = deed()
+        result = change()
         session.flush()
     except PlatformError as error:
         if isinstance(error, Stale) or error.status not in (409, 422):

@@ -23,7 +23,7 @@ from anyshot_platform.submissions.states import SubmissionKind
 
 
 @dataclass(frozen=True)
-class Place:
+class EntryPlace:
     """The team's entry in a league; `counts` says whether it is this submission."""
 
     league: str
@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Change:
+class ScoreChange:
     """This submission minus another one; `statement` is None where the two did not meet the same tasks."""
 
     against: str
@@ -56,8 +56,8 @@ class Change:
 class Answer:
     """Places and changes; both may be empty."""
 
-    places: tuple[Place, ...] = ()
-    changes: tuple[Change, ...] = ()
+    places: tuple[EntryPlace, ...] = ()
+    changes: tuple[ScoreChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,13 +86,13 @@ def read_answer(
 
 def _place(
     session: Session, version: PhaseVersion, row: TeamEntry, submission: Submission, *, hidden: bool
-) -> Place:
+) -> EntryPlace:
     on_board = row.entry.state == EntryState.STANDING and not hidden
     rank = read_rank(session, version, row.league, submission.team_id) if on_board else None
     ranked = read_board(session, version, row.league, limit=1).total if rank else 0
     counts = row.submission.id == submission.id
     words = _own_words(row, rank, ranked) if counts else _other_words(row, rank, ranked)
-    return Place(row.league.slug, row.league.name, counts, rank, ranked, words)
+    return EntryPlace(row.league.slug, row.league.name, counts, rank, ranked, words)
 
 
 def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
@@ -145,7 +145,7 @@ def _changes(
     version: PhaseVersion,
     submission: Submission,
     others: Sequence[_Other],
-) -> tuple[Change, ...]:
+) -> tuple[ScoreChange, ...]:
     """None under rules by which two submissions alone do not tell which is ahead."""
     if version.rule.relative:
         return ()
@@ -154,14 +154,14 @@ def _changes(
     return tuple(_change(submission, other, one) for other, one in zip(others, said, strict=True))
 
 
-def _change(submission: Submission, other: _Other, statement: Statement | None) -> Change:
+def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
     words = (
         statement.words("this submission", other.name)
         if statement
         else "How sure this is cannot be told: the two did not meet the same tasks, or results are no longer kept."
     )
-    return Change(
+    return ScoreChange(
         against=other.name,
         submission_id=other.submission.id if other.open else None,
         difference=difference,

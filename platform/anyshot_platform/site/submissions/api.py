@@ -26,10 +26,11 @@ from anyshot_platform.site.submissions.downloads import (
     note_reading,
     send_everything,
 )
+from anyshot_platform.site.submissions.exported import write_everything
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChecksOut,
-    LogLine,
+    LogLineOut,
     NoteIn,
     QuotaOut,
     SubmissionDetail,
@@ -39,7 +40,6 @@ from anyshot_platform.site.submissions.schemas import (
     UploadOut,
     show_upload_of,
 )
-from anyshot_platform.site.submissions.taking_home import write_everything
 from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.submissions import uploads
 from anyshot_platform.submissions.models import Submission
@@ -230,10 +230,10 @@ def show_log(
     session: SessionDep,
     after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
     limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
-) -> list[LogLine]:
+) -> list[LogLineOut]:
     """The log lines after an id, that the phase's log policy shows."""
     lines = views.read_log(session, found, after=after, limit=limit)
-    return [LogLine.model_validate(line) for line in lines]
+    return [LogLineOut.model_validate(line) for line in lines]
 
 
 @router.get("/submissions/{submission_id}/archive", response_class=Response)

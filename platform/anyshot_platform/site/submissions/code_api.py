@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel
 
-from anyshot_platform.desk.submissions.published import list_published
+from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.access import visible_competition

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.service import Outcome
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.desk.submissions.code_acts import ACTS, find_team, list_teams
+from anyshot_platform.organizers.submissions.code_acts import ACTS, find_team, list_teams
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsReviewer
@@ -55,7 +55,7 @@ def _find(session: Session, competition: Competition, team_id: TeamParam) -> Tea
     return find_team(session, competition, team_id)
 
 
-def _after(session: Session, access: CompetitionAccess, team: Team, outcome: Outcome) -> CodeChanged:
+def _after(session: Session, access: CompetitionAccess, team: Team, outcome: ActOutcome) -> CodeChanged:
     return CodeChanged(message=outcome.message, changed=outcome.changed)
 
 

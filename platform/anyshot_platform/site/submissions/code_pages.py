@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from anyshot_platform.desk.submissions.published import find_published, list_published
+from anyshot_platform.organizers.submissions.published import find_published, list_published
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.rendering import render
@@ -26,7 +26,7 @@ def show_code(request: Request, access: Visitor, session: SessionDep) -> Respons
         request,
         "competitions/code.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="code",
         published=list_published(session, access.competition, access.role),
     )

@@ -77,7 +77,7 @@ def compare_pair(
 
 
 @dataclass(frozen=True)
-class Cell:
+class ComparisonCell:
     """The submission of the row minus that of the column, at a family-wise confidence."""
 
     difference: float
@@ -92,7 +92,7 @@ class MatrixView:
 
     titles: list[str]
     scores: list[float]
-    cells: list[list[Cell | None]]
+    cells: list[list[ComparisonCell | None]]
     words: str
 
 
@@ -119,7 +119,7 @@ def compare_all(titles: Sequence[str], tables: Sequence[Sequence[TaskTable]]) ->
     )
 
 
-def _cell(difference: NDArray[np.float64], pairs: int) -> Cell:
+def _cell(difference: NDArray[np.float64], pairs: int) -> ComparisonCell:
     said = make_statement(difference, pairs)
     ahead = said.difference > 0
     words = {
@@ -127,7 +127,7 @@ def _cell(difference: NDArray[np.float64], pairs: int) -> Cell:
         "equivalent": ("equal", "info"),
         "undecided": ("cannot be told", "warn"),
     }
-    return Cell(said.difference, said.half_width, *words[said.verdict])
+    return ComparisonCell(said.difference, said.half_width, *words[said.verdict])
 
 
 def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[DatasetLine]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.sight.access import SubmissionAccess
-from anyshot_platform.site.submissions import taking_home
+from anyshot_platform.site.submissions import exported
 from anyshot_platform.site.submissions.downloads import (
     attached,
     find_artifact,
@@ -30,7 +30,7 @@ Reader = Annotated[SubmissionAccess, Depends(submission_reader)]
 def download_log(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """All lines that the viewer may see."""
     runs = read_runs(session, found.submission, find_version(session, found.submission))
-    lines = taking_home.log_text(services, found, [run.id for run in runs])
+    lines = exported.log_text(services, found, [run.id for run in runs])
     return StreamingResponse(
         lines, media_type="text/plain; charset=utf-8", headers=attached(found, "log.txt")
     )
@@ -50,7 +50,7 @@ def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -
 @router.get("/tasks.csv")
 def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """One line a run and task."""
-    sheet = taking_home.tasks_csv(session, services, found)
+    sheet = exported.tasks_csv(session, services, found)
     return PlainTextResponse(
         sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "tasks.csv")
     )
@@ -59,7 +59,7 @@ def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) ->
 @router.get("/figures.csv")
 def download_figures(found: Reader, session: SessionDep) -> Response:
     """One line a run and dataset, number of ways, number of shots."""
-    sheet = taking_home.figures_csv(session, found)
+    sheet = exported.figures_csv(session, found)
     return PlainTextResponse(
         sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "figures.csv")
     )
@@ -68,7 +68,7 @@ def download_figures(found: Reader, session: SessionDep) -> Response:
 @router.get("/report.html")
 def download_report(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """The same report as a dry run's, as one file."""
-    page = taking_home.report_page(session, services, found)
+    page = exported.report_page(session, services, found)
     return HTMLResponse(page, headers=attached(found, "report.html"))
 
 
@@ -76,4 +76,4 @@ def download_report(found: Reader, session: SessionDep, services: ServicesDep) -
 def download_everything(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """Code, log, results, provenance and all other files, in one zip."""
     note_reading(services, found, "everything")
-    return send_everything(found, *taking_home.write_everything(session, services, found))
+    return send_everything(found, *exported.write_everything(session, services, found))

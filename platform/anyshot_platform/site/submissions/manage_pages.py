@@ -10,10 +10,14 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.desk.submissions import organizing
-from anyshot_platform.desk.submissions.organizing import Act, Outcome, Wanted
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.paging import PageParam
+from anyshot_platform.organizers.submissions import organizing
+from anyshot_platform.organizers.submissions.organizing import (
+    SubmissionAct,
+    SubmissionFilter,
+    SubmissionsOutcome,
+)
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -26,15 +30,15 @@ router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_
 Word = Annotated[str, Query(max_length=100)]
 _FILTERS = ("phase", "status", "cause", "kind", "text", "shown", "sort")
 WORDS = {
-    Act.RERUN: "run again",
-    Act.RESCORE: "score again",
-    Act.CANCEL: "cancel",
-    Act.DISQUALIFY: "disqualify",
-    Act.QUALIFY: "lift the disqualification of",
-    Act.REFUND: "give the quota back for",
-    Act.CHARGE: "count for the quota",
-    Act.DELETE: "delete",
-    Act.RESTORE: "restore",
+    SubmissionAct.RERUN: "run again",
+    SubmissionAct.RESCORE: "score again",
+    SubmissionAct.CANCEL: "cancel",
+    SubmissionAct.DISQUALIFY: "disqualify",
+    SubmissionAct.QUALIFY: "lift the disqualification of",
+    SubmissionAct.REFUND: "give the quota back for",
+    SubmissionAct.CHARGE: "count for the quota",
+    SubmissionAct.DELETE: "delete",
+    SubmissionAct.RESTORE: "restore",
 }
 
 
@@ -53,13 +57,13 @@ def show_submissions(
     page: PageParam = 1,
 ) -> Response:
     """One page of the table."""
-    wanted = Wanted(phase, status, cause, kind, q, shown, sort)
+    wanted = SubmissionFilter(phase, status, cause, kind, q, shown, sort)
     rows, place = organizing.find_submissions(session, access.competition, wanted, page)
     return _show(request, session, access, wanted, rows=rows, page=place, sort=sort)
 
 
 def _show(
-    request: Request, session: Session, access: CompetitionAccess, wanted: Wanted, **context: object
+    request: Request, session: Session, access: CompetitionAccess, wanted: SubmissionFilter, **context: object
 ) -> Response:
     return render_manage(
         request,
@@ -73,7 +77,7 @@ def _show(
         statuses=[word.value for word in SubmissionStatus],
         causes=[word.value for word in Cause],
         kinds=[word.value for word in SubmissionKind],
-        acts=[(deed.value, WORDS[deed].split(" of")[0]) for deed in Act],
+        acts=[(act.value, WORDS[act].split(" of")[0]) for act in SubmissionAct],
         **context,
     )
 
@@ -91,11 +95,13 @@ def act_on_many(request: Request, access: AsOrganizer, session: SessionDep, form
 
 
 def _act(request: Request, access: CompetitionAccess, session: Session, form: SentForm) -> Response:
-    if form.text("act") not in set(Act):
+    if form.text("act") not in set(SubmissionAct):
         raise Invalid("Choose what to do.")
-    deed = form.choice("act", Act)
+    act = form.choice("act", SubmissionAct)
     everything = form.flag("everything")
-    wanted = Wanted(**{name: form.text(f"filter_{name}") for name in _FILTERS}) if everything else None
+    wanted = (
+        SubmissionFilter(**{name: form.text(f"filter_{name}") for name in _FILTERS}) if everything else None
+    )
     chosen = organizing.pick(session, access.competition, form.all("id"), wanted)
     if not chosen:
         raise Invalid("Tick the submissions first.")
@@ -107,21 +113,21 @@ def _act(request: Request, access: CompetitionAccess, session: Session, form: Se
             "submissions_confirm.html",
             "submissions",
             heading="Submissions",
-            deed=deed,
-            words=WORDS[deed],
+            act=act,
+            words=WORDS[act],
             number=len(chosen),
             ids=[submission.id for submission in chosen[:5000]],
-            undo=WORDS.get(organizing.UNDO.get(deed, deed)) if deed in organizing.UNDO else None,
+            undo=WORDS.get(organizing.UNDO.get(act, act)) if act in organizing.UNDO else None,
             back=_back(access, form),
         )
     outcome = organizing.act_on(
-        session, access.competition, chosen, deed, access.viewer.id, form.text("reason")
+        session, access.competition, chosen, act, access.viewer.id, form.text("reason")
     )
     return _done(request, access, session, form, outcome)
 
 
 def _done(
-    request: Request, access: CompetitionAccess, session: Session, form: SentForm, outcome: Outcome
+    request: Request, access: CompetitionAccess, session: Session, form: SentForm, outcome: SubmissionsOutcome
 ) -> Response:
     undo = organizing.UNDO.get(outcome.act)
     return render_manage(

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.desk.submissions import organizing
-from anyshot_platform.desk.submissions.organizing import Act, Row, Wanted
 from anyshot_platform.errors import Invalid
+from anyshot_platform.organizers.submissions import organizing
+from anyshot_platform.organizers.submissions.organizing import SubmissionAct, SubmissionFilter, SubmissionLine
 from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
@@ -21,7 +21,7 @@ from anyshot_platform.web.services import SessionDep
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/submissions", tags=["organizing: submissions"])
 
 
-class FilterIn(BaseModel):
+class SubmissionFilterIn(BaseModel):
     """Which submissions; an empty word filters nothing."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,12 +40,12 @@ class FilterIn(BaseModel):
         default="-created", max_length=100, description="created, score, finished, size; - reverses"
     )
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> SubmissionFilter:
         """The same for the service."""
-        return Wanted(**self.model_dump(exclude={"page"}))
+        return SubmissionFilter(**self.model_dump(exclude={"page"}))
 
 
-class TableIn(FilterIn):
+class TableIn(SubmissionFilterIn):
     """A page of what a filter shows."""
 
     page: int = Field(default=1, ge=1, le=1_000_000)
@@ -88,19 +88,19 @@ class ActIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    act: Act
+    act: SubmissionAct
     ids: list[str] = Field(default=[], max_length=10_000)
-    filter: FilterIn | None = None
+    filter: SubmissionFilterIn | None = None
     reason: str = Field(default="", max_length=2000, description="a disqualification needs one")
 
 
 class OutcomeOut(BaseModel):
     """What was done; `skipped` says why not, by id; `undo` is the act that takes it back."""
 
-    act: Act
+    act: SubmissionAct
     done: list[str]
     skipped: dict[str, str]
-    undo: Act | None
+    undo: SubmissionAct | None
 
 
 @router.get("")
@@ -137,7 +137,7 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
     )
 
 
-def _show(row: Row, code_published: bool) -> ManagedOut:
+def _show(row: SubmissionLine, code_published: bool) -> ManagedOut:
     submission, standing = row.submission, standing_of(row.submission)
     return ManagedOut(
         id=submission.id,

@@ -14,7 +14,7 @@ from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
-from anyshot_platform.site.shell.heads import open_for_uploads, read_head
+from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
 from anyshot_platform.site.submissions.log_view import read_log
@@ -83,7 +83,7 @@ def show_mine(
         request,
         "submissions/mine.html",
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="submissions",
         rows=rows,
         page=place,

@@ -29,7 +29,7 @@ class StageView:
 
 
 @dataclass(frozen=True)
-class QueuePlace:
+class QueueForecast:
     """How many runs are ahead, and when a worker is expected to take this one."""
 
     ahead: int
@@ -70,7 +70,7 @@ class RunProgress:
         }
 
 
-def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueuePlace | None) -> RunProgress:
+def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueueForecast | None) -> RunProgress:
     """A run for the page and the stream."""
     return RunProgress(
         id=run.id,
@@ -128,7 +128,7 @@ def _stages(run: Run) -> tuple[StageView, ...]:
     )
 
 
-def run_words(run: Run, place: QueuePlace | None, progress: str) -> str:
+def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
     """What the run is doing, in one sentence; `progress` is what its worker says."""
     if run.cancel_requested_at is not None and run.state not in ENDED:
         return "Cancelling: the worker stops it within seconds."
@@ -167,7 +167,7 @@ def forecast_words(run: Run, budget: float) -> str:
     )
 
 
-def _queue_words(place: QueuePlace | None) -> str:
+def _queue_words(place: QueueForecast | None) -> str:
     if place is None:
         return "In the queue."
     ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}

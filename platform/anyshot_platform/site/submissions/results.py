@@ -20,7 +20,7 @@ from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
 from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets, natural
 from anyshot_platform.sight.submissions import Sight
-from anyshot_platform.site.submissions.timing import Step, overhead_words, time_steps
+from anyshot_platform.site.submissions.timing import TimingStep, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves
 from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.rules import Rule
@@ -73,7 +73,7 @@ class ResultsView:
     stats: tuple[StatView, ...]
     runs: tuple[RunLine, ...]
     charts: tuple[ChartView, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[TimingStep, ...]
     longest_step: float
     overhead_words: str
 

@@ -207,7 +207,7 @@ class StatementOut(BaseModel):
     tasks: int
 
 
-class ChangeOut(BaseModel):
+class ScoreChangeOut(BaseModel):
     """This submission against another one."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -225,7 +225,7 @@ class AnswerOut(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     places: list[PlaceOut]
-    changes: list[ChangeOut]
+    changes: list[ScoreChangeOut]
 
 
 class SmokeOut(BaseModel):
@@ -259,7 +259,7 @@ class SubmissionPage(BaseModel):
     offset: int
 
 
-class LogLine(BaseModel):
+class LogLineOut(BaseModel):
     """A line of a run's log; `id` is what to resume from."""
 
     model_config = ConfigDict(from_attributes=True)

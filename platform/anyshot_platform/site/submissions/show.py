@@ -23,7 +23,7 @@ from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
-from anyshot_platform.site.submissions.progress import QueuePlace, RunProgress, is_live, show_run
+from anyshot_platform.site.submissions.progress import QueueForecast, RunProgress, is_live, show_run
 from anyshot_platform.site.submissions.rows import submission_state, submission_title
 from anyshot_platform.site.submissions.words import KIND_WORDS
 from anyshot_platform.submissions.models import Submission
@@ -110,10 +110,10 @@ def show_runs(session: Session, sight: Sight, runs: list[Run]) -> list[RunProgre
     ]
 
 
-def queue_place(session: Session, run: Run) -> QueuePlace | None:
+def queue_place(session: Session, run: Run) -> QueueForecast | None:
     """Where a queued run stands."""
     found = find_place(session, run)
-    return None if found is None else QueuePlace(found.ahead, found.expected_start)
+    return None if found is None else QueueForecast(found.ahead, found.expected_start)
 
 
 def shown_state(submission: Submission, runs: list[Run]) -> str:

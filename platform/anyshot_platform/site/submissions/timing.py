@@ -20,7 +20,7 @@ _PLATFORM_WORDS = {
 
 
 @dataclass(frozen=True)
-class Step:
+class TimingStep:
     """One step; `platform` ones are not the participant's."""
 
     label: str
@@ -28,17 +28,17 @@ class Step:
     platform: bool
 
 
-def time_steps(runs: Sequence[Run]) -> tuple[Step, ...]:
+def time_steps(runs: Sequence[Run]) -> tuple[TimingStep, ...]:
     """All steps of the runs together, the participant's first."""
     steps = [
-        Step("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
-        Step("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
-        Step("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
+        TimingStep("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
+        TimingStep("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
+        TimingStep("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
     ]
     for key in sorted({key for run in runs for key in _platform(run)}, key=_place):
         label = _PLATFORM_WORDS.get(key, key.replace("_", " ").capitalize())
-        steps.append(Step(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
-    steps.append(Step("Bookkeeping", sum(bookkeeping_seconds(run) for run in runs), True))
+        steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
+    steps.append(TimingStep("Bookkeeping", sum(bookkeeping_seconds(run) for run in runs), True))
     return tuple(steps)
 
 

@@ -24,7 +24,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
 from anyshot_platform.site.entries.shown import EntryOut, show_entries
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.site.submissions.checks_view import check_views
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.rows import submission_title
@@ -81,7 +81,7 @@ def _show_form(
         "submissions/upload.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="submissions",
         phase={
             "slug": phase.slug,

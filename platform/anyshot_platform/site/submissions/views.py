@@ -39,7 +39,7 @@ from anyshot_platform.site.submissions.schemas import (
 )
 from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
-from anyshot_platform.site.submissions.wanted import Wanted, narrow
+from anyshot_platform.site.submissions.wanted import SearchedSubmissions, narrow
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.users.viewer import Viewer
@@ -198,7 +198,9 @@ def list_submissions(
     )
 
 
-def list_own(session: Session, viewer: Viewer, wanted: Wanted, *, page: int, limit: int) -> SubmissionPage:
+def list_own(
+    session: Session, viewer: Viewer, wanted: SearchedSubmissions, *, page: int, limit: int
+) -> SubmissionPage:
     """A page of the viewer's submissions in all competitions, narrowed and in the order that was asked for."""
     query = narrow(own_submissions(viewer.id), wanted)
     rows, place = find_page(session, viewer, query, page, limit, wanted.sort)

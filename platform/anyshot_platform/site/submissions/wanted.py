@@ -25,7 +25,7 @@ SORTS: dict[Sort, str] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SearchedSubmissions:
     """What a reader asked for; empty words ask for nothing."""
 
     text: str = ""
@@ -40,7 +40,7 @@ class Wanted:
     @property
     def narrows(self) -> bool:
         """Whether anything is left out."""
-        return self != Wanted(sort=self.sort)
+        return self != SearchedSubmissions(sort=self.sort)
 
 
 def read_wanted(
@@ -52,9 +52,9 @@ def read_wanted(
     competition: Annotated[str, Query(max_length=64, description="short name")] = "",
     number: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
     sort: Sort = "newest",
-) -> Wanted:
+) -> SearchedSubmissions:
     """The query of an address."""
-    return Wanted(
+    return SearchedSubmissions(
         text=q.strip(),
         kind=SubmissionKind(kind) if kind else None,
         status=SubmissionStatus(status) if status else None,
@@ -66,10 +66,10 @@ def read_wanted(
     )
 
 
-WantedDep = Annotated[Wanted, Depends(read_wanted)]
+WantedDep = Annotated[SearchedSubmissions, Depends(read_wanted)]
 
 
-def narrow(query: Select[Submission], wanted: Wanted) -> Select[Submission]:
+def narrow(query: Select[Submission], wanted: SearchedSubmissions) -> Select[Submission]:
     """The query with the reader's conditions."""
     if wanted.text:
         query = query.where(

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.desk.teams import joining
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.organizers.teams import joining
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.heads import read_head
+from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.web.access import competition_role
@@ -46,7 +46,7 @@ def _show(
         "competitions/team.html",
         status_code=problem.status if problem else 200,
         section="competitions",
-        head=read_head(session, access),
+        head=read_header(session, access),
         tab="team",
         team=team,
         members=[

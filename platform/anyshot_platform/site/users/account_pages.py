@@ -17,9 +17,9 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.desk.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.numbers import small_number
+from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
 from anyshot_platform.site.users.api import check_time_zone
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User

@@ -59,7 +59,7 @@ class WebhookOut(BaseModel):
     deliveries: list[DeliveryOut]
 
 
-class Deed(StrEnum):
+class WebhookAct(StrEnum):
     """What is done to a webhook."""
 
     ON = "on"
@@ -83,12 +83,12 @@ def add_webhook(
     return _add(session, services, access.competition.id, body, access.viewer.id)
 
 
-@router.post(OF_COMPETITION + "/{webhook_id}/acts/{deed}")
+@router.post(OF_COMPETITION + "/{webhook_id}/acts/{act}")
 def act_on_webhook(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, webhook_id: HookParam, deed: Deed
+    access: AsOrganizer, session: SessionDep, services: ServicesDep, webhook_id: HookParam, act: WebhookAct
 ) -> WebhookOut:
     """Switch on or off, renew the secret, send a test message, remove."""
-    return _act(session, services, access.competition.id, webhook_id, deed, access.viewer.id)
+    return _act(session, services, access.competition.id, webhook_id, act, access.viewer.id)
 
 
 @router.get(OF_SITE)
@@ -105,12 +105,12 @@ def add_site_webhook(
     return _add(session, services, None, body, viewer.id)
 
 
-@router.post(OF_SITE + "/{webhook_id}/acts/{deed}")
+@router.post(OF_SITE + "/{webhook_id}/acts/{act}")
 def act_on_site_webhook(
-    viewer: AsAdmin, session: SessionDep, services: ServicesDep, webhook_id: HookParam, deed: Deed
+    viewer: AsAdmin, session: SessionDep, services: ServicesDep, webhook_id: HookParam, act: WebhookAct
 ) -> WebhookOut:
     """Switch on or off, renew the secret, send a test message, remove."""
-    return _act(session, services, None, webhook_id, deed, viewer.id)
+    return _act(session, services, None, webhook_id, act, viewer.id)
 
 
 def _list(session: Session, services: Services, competition_id: str | None) -> list[WebhookOut]:
@@ -125,10 +125,15 @@ def _add(
 
 
 def _act(
-    session: Session, services: Services, competition_id: str | None, hook_id: str, deed: Deed, actor_id: str
+    session: Session,
+    services: Services,
+    competition_id: str | None,
+    hook_id: str,
+    act: WebhookAct,
+    actor_id: str,
 ) -> WebhookOut:
     hook = organizing.find_webhook(session, competition_id, hook_id)
-    organizing.change(session, hook, deed.value, actor_id)
+    organizing.change(session, hook, act.value, actor_id)
     session.flush()
     return _show(services, hook, organizing.list_deliveries(session, hook))
 

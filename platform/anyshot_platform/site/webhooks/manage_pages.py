@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.services import Services
-from anyshot_platform.site.shell.manage_frame import AsOrganizer, act, manage_path, render_manage
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, carry_out_change, manage_path, render_manage
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep, SentForm
@@ -48,16 +48,16 @@ def show_webhooks(
 @router.post("/competitions/{slug}/manage/webhooks")
 def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add an address."""
-    deed = lambda: _add(session, access.competition.id, form, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access, "/webhooks"), "The webhook is added.", deed)
+    change = lambda: _add(session, access.competition.id, form, access.viewer.id)  # noqa: E731
+    return carry_out_change(session, manage_path(access, "/webhooks"), "The webhook is added.", change)
 
 
-@router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{deed}")
-def change_webhook(access: AsOrganizer, session: SessionDep, webhook_id: str, deed: str) -> Response:
+@router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{act}")
+def change_webhook(access: AsOrganizer, session: SessionDep, webhook_id: str, act: str) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, access.competition.id, webhook_id)
-    work = lambda: organizing.change(session, hook, deed, access.viewer.id)  # noqa: E731
-    return act(session, manage_path(access, "/webhooks"), "Done.", work)
+    change = lambda: organizing.change(session, hook, act, access.viewer.id)  # noqa: E731
+    return carry_out_change(session, manage_path(access, "/webhooks"), "Done.", change)
 
 
 @router.get("/admin/webhooks")
@@ -80,13 +80,15 @@ def show_site_webhooks(
 @router.post("/admin/webhooks")
 def add_site_webhook(viewer: AsAdmin, session: SessionDep, form: FormDep) -> Response:
     """Add an address for the site."""
-    return act(
+    return carry_out_change(
         session, "/admin/webhooks", "The webhook is added.", lambda: _add(session, None, form, viewer.id)
     )
 
 
-@router.post("/admin/webhooks/{webhook_id}/{deed}")
-def change_site_webhook(viewer: AsAdmin, session: SessionDep, webhook_id: str, deed: str) -> Response:
+@router.post("/admin/webhooks/{webhook_id}/{act}")
+def change_site_webhook(viewer: AsAdmin, session: SessionDep, webhook_id: str, act: str) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, None, webhook_id)
-    return act(session, "/admin/webhooks", "Done.", lambda: organizing.change(session, hook, deed, viewer.id))
+    return carry_out_change(
+        session, "/admin/webhooks", "Done.", lambda: organizing.change(session, hook, act, viewer.id)
+    )

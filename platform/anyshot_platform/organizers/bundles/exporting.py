@@ -1,0 +1,146 @@
+"""From the rows of a competition to its description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.bundles import schema
+from anyshot_platform.competitions.files import list_files
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.bundles.importing import MEDIA_TYPES
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.rows import describe_phase
+from anyshot_platform.pools.models import Pool, PoolVersion
+
+
+def describe(
+    session: Session, storage: Storage, competition: Competition
+) -> tuple[schema.CompetitionSpec, dict[str, bytes]]:
+    """The competition as a bundle: its description and the files that it names."""
+    files: dict[str, bytes] = {}
+    phases = list(session.scalars(_live(Phase, competition)))
+    zone = phases[0].time_zone if phases else "UTC"
+    spec = schema.CompetitionSpec(
+        anyshot=1,
+        slug=competition.slug,
+        title=competition.title,
+        summary=competition.summary,
+        timezone=zone,
+        logo=_logo(storage, competition, files),
+        contact=competition.contact_email,
+        terms=_text("pages/terms.md", competition.terms, files),
+        pages=_pages(competition, files),
+        registration=competition.registration,
+        email_domains=competition.email_domains,
+        team_size=competition.team_size,
+        visibility=competition.visibility,
+        opens=competition.opens_at,
+        discussion=competition.discussion_open,
+        prizes=competition.prizes,
+        retention=competition.retention,  # pyright: ignore[reportArgumentType] - pydantic looks
+        fact_sheet=[schema.QuestionSpec.model_validate(question) for question in competition.fact_sheet],
+        fact_sheet_from=competition.fact_sheet_from,
+        fact_sheet_by=competition.fact_sheet_by,
+        pools=_pools(session, phases),
+        leagues=_leagues(session, competition),
+        baselines=_baselines(session, storage, competition, files),
+        phases=[describe_phase(session, phase, zone) for phase in phases],
+    )
+    for row in list_files(session, competition):
+        with storage.open(row.digest) as stream:
+            files[f"{schema.FILES}{row.name}"] = stream.read()
+    return spec, files
+
+
+def _live(table: type[Phase | League | Baseline], competition: Competition) -> Select[Any]:
+    """The rows of a competition, in their order, without deleted ones."""
+    mine = select(table).where(table.competition_id == competition.id, table.deleted_at.is_(None))
+    return mine.order_by(table.position, table.id)
+
+
+def _text(name: str, text: str, files: dict[str, bytes]) -> str | None:
+    if not text:
+        return None
+    files[name] = text.encode()
+    return name
+
+
+def _logo(storage: Storage, competition: Competition, files: dict[str, bytes]) -> str | None:
+    if competition.logo_digest is None:
+        return None
+    suffix = next((s for s, media in MEDIA_TYPES.items() if media == competition.logo_media_type), "png")
+    with storage.open(competition.logo_digest) as stream:
+        files[f"logo.{suffix}"] = stream.read()
+    return f"logo.{suffix}"
+
+
+def _pages(competition: Competition, files: dict[str, bytes]) -> list[schema.PageSpec]:
+    pages: list[schema.PageSpec] = []
+    for page in competition.pages:
+        files[f"pages/{page.slug}.md"] = page.body.encode()
+        pages.append(schema.PageSpec(title=page.title, file=f"pages/{page.slug}.md"))
+    return pages
+
+
+def _pools(session: Session, phases: Iterable[Phase]) -> list[schema.PoolSpec]:
+    versions = {id_ for phase in phases for id_ in _pool_ids(phase)}
+    rows = list(session.scalars(select(PoolVersion).where(PoolVersion.id.in_(versions))))
+    known = {row.pool.slug: row for row in rows}
+    parts = [slug for row in rows for slug in row.pool.combines if slug not in known]
+    described = [_pool(row.pool, row) for row in known.values()]
+    for pool in session.scalars(select(Pool).where(Pool.slug.in_(parts))):
+        newest = select(PoolVersion).where(PoolVersion.pool_id == pool.id).order_by(PoolVersion.number.desc())
+        described.append(_pool(pool, session.scalars(newest.limit(1)).one()))
+    return sorted(described, key=lambda pool: pool.name)
+
+
+def _pool(pool: Pool, version: PoolVersion) -> schema.PoolSpec:
+    return schema.PoolSpec(
+        name=pool.slug,
+        title="" if pool.name == pool.slug else pool.name,
+        description=pool.description,
+        digest=version.digest or None,
+        combines=pool.combines,
+    )
+
+
+def _pool_ids(phase: Phase) -> list[str]:
+    version = phase.live
+    ids = (version.meta_train_pool_version_id, version.meta_test_pool_version_id, phase.smoke_pool_version_id)
+    return [id_ for id_ in ids if id_ is not None]
+
+
+def _leagues(session: Session, competition: Competition) -> list[LeagueSpec]:
+    return [describe_league(league) for league in session.scalars(_live(League, competition))]
+
+
+def _baselines(
+    session: Session, storage: Storage, competition: Competition, files: dict[str, bytes]
+) -> list[schema.BaselineSpec]:
+    specs: list[schema.BaselineSpec] = []
+    for row in session.scalars(_live(Baseline, competition)):
+        file = None
+        if row.digest is not None:
+            file = f"baselines/{row.slug}.zip"
+            with storage.open(row.digest) as stream:
+                files[file] = stream.read()
+        specs.append(
+            schema.BaselineSpec(
+                key=row.slug,
+                title=row.name,
+                file=file,
+                builtin=row.builtin,
+                settings=row.settings,  # pyright: ignore[reportArgumentType]
+                weights="" if file else row.weights,
+                leagues=row.leagues,
+            )
+        )
+    return specs

@@ -1,0 +1,229 @@
+"""Acts on people: admitting, rejecting and banning them, giving them roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.organizers.competitions import people
+from anyshot_platform.organizers.competitions.invitations import offer
+from anyshot_platform.submissions.counting import count_uploads
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+
+_POWERS = {
+    Role.OWNER: "do everything here, see the hidden data and take the secret keys, and give roles to others",
+    Role.ORGANIZER: "change the competition, see every submission with its code, and the hidden data",
+    Role.REVIEWER: "see every submission with its code",
+    Role.PARTICIPANT: "take part",
+}
+_ORDER = list(_POWERS)
+
+
+@dataclass(frozen=True)
+class Invitation:
+    """Somebody who is to become a member."""
+
+    competition: Competition
+    user: User
+
+
+class RoleChoice(ActOptions):
+    """Which role; one that may more than before is confirmed by the person's name."""
+
+    role: Role
+
+
+def member_target(session: Session, membership: Membership) -> Target:
+    """A member, by user name."""
+    name = session.get_one(User, membership.user_id).username
+    return Target("member", membership.id, name, name, (membership.competition_id,))
+
+
+def _uploads(session: Session, membership: Membership) -> int:
+    theirs = Submission.user_id == membership.user_id
+    return count_uploads(session, Submission.competition_id == membership.competition_id, theirs)
+
+
+def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
+    if membership.status == MemberStatus.APPROVED:
+        return Findings(done="This person takes part already.")
+    if membership.status in people.NOT_HERE:
+        words = "This person has left or has not answered yet. Invite them: only they can accept."
+        return Findings(refused=[words])
+    lifted = ["The submissions that the ban took off the boards come back."]
+    return Findings(
+        does=["The person takes part.", *(lifted if membership.status == MemberStatus.BANNED else [])], told=1
+    )
+
+
+def _approve(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+    return _moved(session, membership, MemberStatus.APPROVED, request, "Approved.")
+
+
+def _look_reject(session: Session, membership: Membership, request: ActRequest) -> Findings:
+    if membership.status == MemberStatus.REJECTED:
+        return Findings(done="This person is rejected already.")
+    if membership.role != Role.PARTICIPANT:
+        return Findings(
+            refused=["Only participants are rejected. Give this person the role participant first."]
+        )
+    uploads = _uploads(session, membership)
+    return Findings(
+        blocked=[f"This person takes part, with {uploads} submissions. Ban them instead."] if uploads else [],
+        does=["The person does not take part."],
+        told=1,
+    )
+
+
+def _reject(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+    return _moved(session, membership, MemberStatus.REJECTED, request, "Rejected.")
+
+
+def _look_ban(session: Session, membership: Membership, request: ActRequest) -> Findings:
+    if membership.status == MemberStatus.BANNED:
+        return Findings(done="This person is banned already.")
+    if membership.role == Role.OWNER:
+        return Findings(refused=["An owner cannot be banned."])
+    uploads = _uploads(session, membership)
+    return Findings(
+        warnings=[] if request.reason else ["No reason is given; the person is told the reason."],
+        does=[
+            "The person can upload nothing any more.",
+            *(
+                [f"{uploads} submissions of this person are disqualified and leave the boards."]
+                if uploads
+                else []
+            ),
+        ],
+        told=1,
+        asks=uploads > 0,
+    )
+
+
+def _ban(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+    words = "Banned; “Lift the ban” undoes it."
+    return _moved(session, membership, MemberStatus.BANNED, request, words)
+
+
+def _moved(
+    session: Session, membership: Membership, status: MemberStatus, request: ActRequest, words: str
+) -> ActDone:
+    before = people.set_status(session, membership, status, request.reason)
+    return ActDone(words, {"status": before.value}, {"status": status.value})
+
+
+def _look_role(session: Session, membership: Membership, request: ActRequest) -> Findings:
+    role = Role(request.options["role"])
+    if membership.role == role:
+        return Findings(done=f"This person is {role.value} already.")
+    last = membership.role == Role.OWNER and people.count_owners(session, membership.competition_id) < 2
+    return Findings(
+        refused=["A competition needs an owner: name another one first."] if last else [],
+        does=[f"The person can {_POWERS[role]}.", *_ranking(session, membership, role)],
+        asks=_ORDER.index(role) < _ORDER.index(membership.role),
+    )
+
+
+def _ranking(session: Session, membership: Membership, role: Role) -> list[str]:
+    """What a role means for the team of somebody who takes part."""
+    team = session.get(Team, membership.team_id) if membership.team_id else None
+    if team is None or team.out_of_ranking == (role != Role.PARTICIPANT):
+        return []
+    return [f"The team {team.name} {'leaves' if role != Role.PARTICIPANT else 'joins'} the ranking."]
+
+
+def _give_role(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+    before, role = membership.role, Role(request.options["role"])
+    people.set_role(session, membership, role)
+    return ActDone("The role is given.", {"role": before.value}, {"role": role.value})
+
+
+def _invited(session: Session, invitation: Invitation) -> Target:
+    name = invitation.user.username
+    return Target("user", invitation.user.id, name, name, (invitation.competition.id,))
+
+
+def _look_invite(session: Session, invitation: Invitation, request: ActRequest) -> Findings:
+    role = Role(request.options["role"])
+    known = find_membership(session, invitation.competition.id, invitation.user.id)
+    if known is not None and known.status == MemberStatus.APPROVED:
+        if known.role == role:
+            return Findings(done=f"{invitation.user.username} is {role.value} already.")
+        if known.role == Role.OWNER:
+            return Findings(refused=[f"{invitation.user.username} is an owner already."])
+    if known is not None and known.status == MemberStatus.BANNED:
+        return Findings(refused=[f"{invitation.user.username} is banned; lift the ban first."])
+    return Findings(
+        does=[f"The person can {_POWERS[role]}.", *(_ranking(session, known, role) if known else [])],
+        asks=role != Role.PARTICIPANT,
+        told=1,
+    )
+
+
+def _invite(session: Session, invitation: Invitation, request: ActRequest) -> ActDone:
+    role = Role(request.options["role"])
+    membership = offer(session, invitation.competition, invitation.user, role)
+    waits = membership.status == MemberStatus.INVITED
+    words = "Invited: the person takes part by accepting." if waits else "The role is given."
+    after = {"role": role.value, "status": membership.status.value}
+    return ActDone(words, after=after, result=membership)
+
+
+APPROVE = Act(
+    "member.approve",
+    "Approve {}",
+    member_target,
+    _look_approve,
+    _approve,
+    "Ban them.",
+    also=("POST /approve",),
+)
+REJECT = Act(
+    "member.reject",
+    "Reject {}",
+    member_target,
+    _look_reject,
+    _reject,
+    "Approve them.",
+    also=("POST /reject",),
+)
+BAN = Act(
+    "member.ban",
+    "Ban {}",
+    member_target,
+    _look_ban,
+    _ban,
+    "Lift the ban.",
+    dangerous=True,
+    also=("POST /ban",),
+)
+ROLE = Act(
+    "member.role",
+    "Change the role of {}",
+    member_target,
+    _look_role,
+    _give_role,
+    "Give them their role back; what they saw they know.",
+    dangerous=True,
+    role=Role.OWNER,
+    options=RoleChoice,
+    also=("PUT /role",),
+)
+INVITE = Act(
+    "member.add",
+    "Invite {}",
+    _invited,
+    _look_invite,
+    _invite,
+    "Give them the role participant, or ban them.",
+    dangerous=True,
+    role=Role.OWNER,
+    options=RoleChoice,
+)

@@ -1,0 +1,151 @@
+"""The act of moving a member to another team, or to one of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.errors import Invalid
+from anyshot_platform.notifications.service import notify, tell_team
+from anyshot_platform.organizers.competitions import member_acts, people
+from anyshot_platform.organizers.competitions.member_acts import member_target
+from anyshot_platform.organizers.entries.acts import ask_again, leagues_that_ask
+from anyshot_platform.organizers.teams.joining import go, is_full, list_members
+from anyshot_platform.phases.service import final_phases
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.counting import count_uploads
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+
+
+class Destination(ActOptions):
+    """The name of the team to move to; empty for a team of their own."""
+
+    team: str = Field(default="", max_length=200)
+
+
+def find_team_named(session: Session, competition: Competition, name: str) -> Team | None:
+    """The team of that name, or None for an empty one: a team of the member's own. Raises `Invalid`."""
+    if not name.strip():
+        return None
+    query = select(Team).where(
+        Team.competition_id == competition.id,
+        Team.name_key == name.strip().casefold(),
+        Team.deleted_at.is_(None),
+    )
+    team = session.scalars(query).one_or_none()
+    if team is None:
+        raise Invalid(
+            f"There is no team “{name.strip()}”. Leave it empty for a team of their own.", field="team"
+        )
+    return team
+
+
+def _look(session: Session, membership: Membership, request: ActRequest) -> Findings:
+    competition = session.get_one(Competition, membership.competition_id)
+    target = find_team_named(session, competition, request.options["team"])
+    old = session.get(Team, membership.team_id) if membership.team_id else None
+    if membership.status != MemberStatus.APPROVED or old is None:
+        return Findings(refused=["Only who takes part is in a team. Admit this person first."])
+    if target is not None and target.id == old.id:
+        return Findings(done=f"This person is in “{old.name}” already.")
+    alone = len(list_members(session, old)) < 2
+    if target is None and alone:
+        return Findings(done="This person has a team of their own already.")
+    full = target is not None and is_full(session, competition, target)
+    teams = [old, target] if target is not None else [old]
+    return Findings(
+        blocked=[f"Teams have at most {competition.team_size} members here."] if full else [],
+        warnings=_published(session, competition),
+        does=[
+            _goes(target),
+            *_stays(session, old, alone),
+            *_asked(session, teams),
+            *_ranking(membership, target),
+        ],
+        told=sum(len(list_members(session, team)) for team in teams),
+        asks=count_uploads(session, Submission.team_id == old.id) > 0,
+    )
+
+
+def _goes(target: Team | None) -> str:
+    if target is None:
+        return "The person gets a team of their own, with a quota of its own."
+    return f"The person shares the quota and the entries of “{target.name}” from now on."
+
+
+def _stays(session: Session, old: Team, alone: bool) -> list[str]:
+    """What becomes of the team that is left, and of what it submitted."""
+    uploads = count_uploads(session, Submission.team_id == old.id)
+    has = "one submission" if uploads == 1 else f"{uploads} submissions"
+    if alone:
+        left = f" Its entries leave the boards ({has})." if uploads else ""
+        return [f"“{old.name}” has nobody left and is dissolved.{left}"]
+    return [f"What “{old.name}” submitted stays its own: {has}."] if uploads else []
+
+
+def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
+    return [
+        f"The league {league.name} asks “{team.name}” again; until its members qualify, its entry is held back."
+        for team in teams
+        for league in leagues_that_ask(session, team)
+    ]
+
+
+def _ranking(membership: Membership, target: Team | None) -> list[str]:
+    if target is None or target.out_of_ranking or membership.role == Role.PARTICIPANT:
+        return []
+    return [f"Organizers do not compete: “{target.name}” leaves the ranking."]
+
+
+def _published(session: Session, competition: Competition) -> list[str]:
+    return [
+        f"The results of “{phase.name}” are public; prize shares and certificates name a team's members of now."
+        for phase in final_phases(session, competition)
+        if publication_of(phase).published is not None
+    ]
+
+
+def _move(session: Session, membership: Membership, request: ActRequest) -> ActDone:
+    old = session.get_one(Team, membership.team_id)
+    competition = session.get_one(Competition, membership.competition_id)
+    team = go(session, membership, find_team_named(session, competition, request.options["team"]))
+    if membership.role != Role.PARTICIPANT:
+        people.set_role(session, membership, membership.role)
+    for one in (old, team):
+        ask_again(session, one.id)
+    _tell(session, membership, old, team, request.reason)
+    return ActDone(f"Moved to “{team.name}”.", {"team": old.name}, {"team": team.name})
+
+
+def _tell(session: Session, membership: Membership, old: Team, team: Team, reason: str) -> None:
+    name = session.get_one(User, membership.user_id).username
+    competition = session.get_one(Competition, membership.competition_id)
+    about = {"kind": "membership", "body": reason, "url": f"/competitions/{competition.slug}/team"}
+    words = f"{competition.title}: the organizers moved "
+    notify(session, [membership.user_id], title=f"{words}you from “{old.name}” to “{team.name}”", **about)
+    others = [user.id for _, user in list_members(session, team) if user.id != membership.user_id]
+    notify(session, others, title=f"{words}{name} to your team", **about)
+    tell_team(session, old.id, title=f"{words}{name} out of your team", **about)
+
+
+MOVE = Act(
+    "member.move",
+    "Move {} to another team",
+    member_target,
+    _look,
+    _move,
+    "Move the person back. A team that was dissolved comes back with its entries when its last member gets a team of "
+    "their own.",
+    dangerous=True,
+    options=Destination,
+    also=("POST /move",),
+)
+ACTS = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE, MOVE)

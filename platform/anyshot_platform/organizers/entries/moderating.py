@@ -1,0 +1,171 @@
+"""Entries as organizers see them: every team, league and phase in one list, and what they may do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.entries.eligibility import asks
+from anyshot_platform.entries.models import Entry
+from anyshot_platform.entries.service import Change, history_of
+from anyshot_platform.entries.states import EntryState
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.leagues.organizing import decide
+from anyshot_platform.organizers.submissions import organizing
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+
+PAGE_SIZE = 50
+
+
+class EntryAct(StrEnum):
+    """What organizers do to entries."""
+
+    ADMIT = "admit"
+    REFUSE = "refuse"
+    DISQUALIFY = "disqualify"
+    QUALIFY = "qualify"  # undoes a disqualification
+
+
+@dataclass(frozen=True)
+class EntryFilter:
+    """What the list shows: short names, a state, a part of the team's name; empty is all."""
+
+    phase: str = ""
+    league: str = ""
+    state: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class EntryRow:
+    """An entry with all that is shown of it."""
+
+    entry: Entry
+    phase: Phase
+    league: League
+    team: Team
+    submission: Submission
+    history: Sequence[Change]
+
+
+@dataclass(frozen=True)
+class EntriesOutcome:
+    """What was done to how many; `skipped` says why not, by the entry's id."""
+
+    done: tuple[str, ...]
+    skipped: dict[str, str]
+
+
+def find_entries(
+    session: Session, competition: Competition, wanted: EntryFilter, number: int = 1
+) -> tuple[list[EntryRow], Page]:
+    """One page of the list, by phase, league and team."""
+    conditions = _conditions(competition, wanted)
+    total = session.scalar(_joined(select(func.count(Entry.id))).where(*conditions)) or 0
+    page = page_of(number, PAGE_SIZE, total)
+    rows: Any = session.execute(
+        _joined(select(Entry, Phase, League, Team, Submission))
+        .where(*conditions)
+        .order_by(Phase.position, Phase.id, League.position, League.id, Team.name_key)
+        .offset(page.offset)
+        .limit(PAGE_SIZE)
+    )
+    found = [EntryRow(row[0], row[1], row[2], row[3], row[4], history_of(session, row[0])) for row in rows]
+    return found, page
+
+
+def _joined(query: Any) -> Any:
+    return (
+        query.select_from(Entry)
+        .join(Phase, Phase.id == Entry.phase_id)
+        .join(League, League.id == Entry.league_id)
+        .join(Team, Team.id == Entry.team_id)
+        .join(Submission, Submission.id == Entry.submission_id)
+    )
+
+
+def _conditions(competition: Competition, wanted: EntryFilter) -> list[ColumnElement[bool]]:
+    found = [
+        Phase.competition_id == competition.id,
+        Phase.deleted_at.is_(None),
+        League.deleted_at.is_(None),
+    ]
+    if wanted.phase:
+        found.append(Phase.slug == wanted.phase)
+    if wanted.league:
+        found.append(League.slug == wanted.league)
+    if wanted.state in set(EntryState):
+        found.append(Entry.state == EntryState(wanted.state))
+    if wanted.text:
+        found.append(Team.name_key.contains(wanted.text.casefold(), autoescape=True))
+    return found
+
+
+def act_on(
+    session: Session,
+    competition: Competition,
+    ids: Sequence[str],
+    act: EntryAct,
+    actor_id: str,
+    reason: str = "",
+) -> EntriesOutcome:
+    """Do one thing to many entries; boards follow, teams hear, the log keeps it.
+
+    In a league that asks its members, admitting and refusing is about the team; elsewhere about the submission.
+    Raises `Invalid` where a reason is missing.
+    """
+    if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
+        raise Invalid("Give the reason: the team sees it.", field="reason")
+    rows: Any = session.execute(
+        _joined(select(Entry, League, Submission)).where(
+            Phase.competition_id == competition.id, Entry.id.in_(ids)
+        )
+    ).all()
+    done: list[str] = []
+    skipped = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "is not here")
+    for row in rows:
+        entry: Entry = row[0]
+        why = _act(session, competition, row[1], row[2], act, actor_id, reason)
+        if why:
+            skipped[entry.id] = why
+        else:
+            done.append(entry.id)
+    return EntriesOutcome(tuple(done), skipped)
+
+
+def _act(
+    session: Session,
+    competition: Competition,
+    league: League,
+    submission: Submission,
+    act: EntryAct,
+    actor_id: str,
+    reason: str,
+) -> str:
+    """Do it; returns why not, in words."""
+    if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
+        wanted = organizing.SubmissionAct(act.value)
+        found = organizing.act_on(session, competition, [submission], wanted, actor_id, reason)
+        return found.skipped.get(submission.id, "")
+    status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
+    judge: Callable[[], int] = (
+        (lambda: acts.judge(session, competition, league, [submission.team_id], status, actor_id, reason))
+        if asks(league)
+        else (lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason))
+    )
+    try:
+        return "" if judge() else f"is {status.value} already"
+    except Conflict as error:
+        return error.message

@@ -1,0 +1,178 @@
+"""What organizers do to leagues: edit them, decide who stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.database import now
+from anyshot_platform.entries.eligibility import approves_teams
+from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.leagues.description import LeagueSpec, league_values
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.service import list_leagues
+from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.sight.standing import kept
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+
+
+@dataclass(frozen=True)
+class LeagueEntryRow:
+    """An entry with what an organizer needs to decide on it."""
+
+    entry: LeagueEntry
+    league: League
+    submission: Submission
+    team: str
+    members: tuple[str, ...]
+
+
+def save_league(
+    session: Session, competition: Competition, spec: LeagueSpec, actor_id: str, league: League | None = None
+) -> League:
+    """Add a league, or change one."""
+    if league is None:
+        known = list_leagues(session, competition, deleted=True)
+        if spec.key in {other.slug for other in known}:
+            raise Invalid(f"There is a league “{spec.key}” already.", field="key")
+        league = League(competition_id=competition.id, slug=spec.key, position=len(known))
+        session.add(league)
+    for name, value in league_values(spec).items():
+        setattr(league, name, value)
+    session.flush()
+    _record(session, league, actor_id, "league.save", after=spec.model_dump(mode="json"))
+    return league
+
+
+def delete_league(session: Session, league: League, actor_id: str) -> None:
+    """Hide a league with its boards; can be undone."""
+    league.deleted_at = now()
+    _record(session, league, actor_id, "league.delete")
+
+
+def restore_league(session: Session, league: League, actor_id: str) -> None:
+    """Undo a deletion."""
+    league.deleted_at = None
+    _record(session, league, actor_id, "league.restore")
+
+
+def list_entries(
+    session: Session, competition: Competition, *, status: EntryStatus | None = None, limit: int = 200
+) -> list[LeagueEntryRow]:
+    """Submissions in leagues where organizers decide on each, those that wait first.
+
+    Left out are the leagues that approve teams: there the decision is about the team.
+    """
+    query = (
+        select(LeagueEntry, League, Submission, Team.name)
+        .join(League, League.id == LeagueEntry.league_id)
+        .join(Submission, Submission.id == LeagueEntry.submission_id)
+        .join(Team, Team.id == Submission.team_id)
+        .where(
+            League.competition_id == competition.id,
+            League.deleted_at.is_(None),
+            kept(),
+        )
+        .where(League.id.in_([league.id for league in list_leagues(session, competition) if _judges(league)]))
+        .order_by(LeagueEntry.status != EntryStatus.DECLARED, Submission.created_at.desc())
+        .limit(limit)
+    )
+    if status is not None:
+        query = query.where(LeagueEntry.status == status)
+    return [
+        LeagueEntryRow(entry, league, submission, team, _members(session, submission.team_id))
+        for entry, league, submission, team in session.execute(query)
+    ]
+
+
+def _judges(league: League) -> bool:
+    """Whether organizers decide on each submission in a league."""
+    return league.admission in (Admission.APPROVAL, Admission.FROM_SCRATCH) and not approves_teams(league)
+
+
+def _members(session: Session, team_id: str) -> tuple[str, ...]:
+    names = select(User.username).join(Membership, Membership.user_id == User.id)
+    return tuple(session.scalars(names.where(Membership.team_id == team_id)))
+
+
+def count_waiting(session: Session, competition: Competition) -> int:
+    """Submissions and teams that wait for an organizer's decision."""
+    mine = (League.competition_id == competition.id, League.deleted_at.is_(None))
+    submissions = (
+        select(func.count())
+        .select_from(LeagueEntry)
+        .join(League, League.id == LeagueEntry.league_id)
+        .where(*mine, LeagueEntry.status == EntryStatus.DECLARED)
+    )
+    teams = (
+        select(LeagueAnswer.league_id, LeagueAnswer.team_id)
+        .join(League, League.id == LeagueAnswer.league_id)
+        .outerjoin(
+            TeamVerdict,
+            (TeamVerdict.league_id == LeagueAnswer.league_id) & (TeamVerdict.team_id == LeagueAnswer.team_id),
+        )
+        .where(*mine, League.admission == Admission.APPROVAL)
+        .where(or_(TeamVerdict.status.is_(None), TeamVerdict.status == EntryStatus.DECLARED))
+        .distinct()
+    )
+    waiting = session.scalar(select(func.count()).select_from(teams.subquery())) or 0
+    return (session.scalar(submissions) or 0) + waiting
+
+
+def decide(
+    session: Session,
+    competition: Competition,
+    entries: Sequence[tuple[str, str]],
+    status: EntryStatus,
+    actor_id: str,
+    reason: str = "",
+) -> int:
+    """Admit or refuse entries, each (submission id, league id); boards follow. Returns how many changed."""
+    changed = 0
+    for submission_id, league_id in entries:
+        entry = session.get(LeagueEntry, (submission_id, league_id))
+        submission = session.get(Submission, submission_id)
+        if entry is None or submission is None or submission.competition_id != competition.id:
+            raise NotFound("There is no such entry.")
+        if entry.status == status and entry.decided_at is not None:
+            continue
+        before = entry.status
+        entry.status, entry.reason, entry.decided_by, entry.decided_at = status, reason, actor_id, now()
+        session.flush()
+        for version in submission.phase.versions:
+            refresh_team(session, version, submission.team_id)
+        audit.record(
+            session,
+            actor_id=actor_id,
+            action=f"entry.{'admit' if status == EntryStatus.ADMITTED else 'refuse'}",
+            object_type="submission",
+            object_id=submission_id,
+            competition_id=competition.id,
+            reason=reason,
+            before={"status": before.value, "league": league_id},
+            after={"status": status.value},
+        )
+        changed += 1
+    return changed
+
+
+def _record(session: Session, league: League, actor_id: str, action: str, **details: Any) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="league",
+        object_id=league.id,
+        competition_id=league.competition_id,
+        **details,
+    )

@@ -1,0 +1,348 @@
+"""Acts on a phase: opening, closing, pausing it, moving its end, freezing its board, deleting it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field, model_validator
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Button, Findings, by_name
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.organizers.phases import key_acts
+from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target
+from anyshot_platform.organizers.phases.readiness import missing_in
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+
+KEY_IS_PUBLIC = "The key of this phase is published: everybody can draw its tasks, so it stays closed."
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment else "never"
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _opening(session: Session, phase: Phase) -> tuple[list[str], list[str]]:
+    """What forbids that a phase takes uploads, and what is only worth a warning."""
+    refused = [KEY_IS_PUBLIC] if phase.key_published_at is not None else []
+    draft = phase.competition.state != CompetitionState.PUBLISHED
+    unseen = "The competition is not published: nobody but its organizers sees the phase."
+    shown = publication_of(phase).published is not None
+    warnings = [unseen] if draft else []
+    return refused, warnings + (["The results of this phase are public already."] if shown else [])
+
+
+def _waiting(session: Session, phase: Phase) -> list[str]:
+    """Runs that go on although the phase takes no more uploads."""
+    number = open_runs(session, phase)
+    return [f"{number} runs that are queued or running go on, and their scores count."] if number else []
+
+
+def _look_open(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    status = status_of(phase)
+    if status == PhaseStatus.OPEN:
+        return Findings(done=f"{phase.name} is open already.")
+    refused, warnings = _opening(session, phase)
+    if phase.ends_at is not None and phase.ends_at <= now():
+        refused.append(f"The phase's end is past ({_moment(phase.ends_at)}). Extend it first.")
+    early = [f"It would begin {_moment(phase.starts_at)}."] if status == PhaseStatus.UPCOMING else []
+    return Findings(
+        refused=refused,
+        blocked=missing_in(session, phase),
+        warnings=warnings + early,
+        does=[f"It takes uploads from now on, until {_moment(phase.ends_at)}."],
+    )
+
+
+def _open(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    before = {"starts_at": _iso(phase.starts_at), "closed_at": _iso(phase.closed_at)}
+    phase.starts_at = min(phase.starts_at, now())
+    phase.closed_at = phase.paused_at = None
+    return ActDone(f"{phase.name} is open.", before, {"starts_at": _iso(phase.starts_at), "closed_at": None})
+
+
+def _look_close(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.closed_at is not None or status_of(phase) == PhaseStatus.CLOSED:
+        return Findings(done=f"{phase.name} is closed already.")
+    never = "It has not begun: closed, it does not open at its time."
+    return Findings(
+        warnings=[never] if status_of(phase) == PhaseStatus.UPCOMING else [],
+        does=["Nobody can upload any more.", *_waiting(session, phase)],
+    )
+
+
+def _close(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.closed_at = now()
+    return ActDone(f"{phase.name} is closed.", {"closed_at": None}, {"closed_at": _iso(phase.closed_at)})
+
+
+def _look_pause(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    status = status_of(phase)
+    if phase.paused_at is not None:
+        return Findings(done=f"{phase.name} is paused already.")
+    if status == PhaseStatus.CLOSED:
+        return Findings(refused=["The phase is closed: there is nothing to pause."])
+    return Findings(does=["Nobody can upload until it is resumed.", *_waiting(session, phase)])
+
+
+def _pause(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.paused_at = now()
+    return ActDone(f"{phase.name} is paused.", {"paused": False}, {"paused": True})
+
+
+def _look_resume(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.paused_at is None:
+        return Findings(done=f"{phase.name} is not paused.")
+    return Findings(does=["It takes uploads as its times say."])
+
+
+def _resume(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.paused_at = None
+    return ActDone(f"{phase.name} goes on.", {"paused": True}, {"paused": False})
+
+
+def _look_extend(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    end = request.options["end"]
+    if end == phase.ends_at and phase.closed_at is None:
+        return Findings(done=f"{phase.name} ends then already.")
+    opens = end is None or end > now()
+    refused, warnings = _opening(session, phase) if opens else ([], ["It closes at once."])
+    if end is not None and end <= phase.starts_at:
+        refused = [*refused, "The new end is before the start."]
+    return Findings(
+        refused=refused,
+        warnings=warnings,
+        does=[f"It ends {_moment(end)}; until now it ended {_moment(phase.ends_at)}."],
+    )
+
+
+def _extend(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    before, phase.ends_at = phase.ends_at, request.options["end"]
+    phase.closed_at = None
+    words = f"The end of {phase.name} is moved."
+    return ActDone(words, {"ends_at": _iso(before)}, {"ends_at": _iso(phase.ends_at)})
+
+
+def _look_freeze(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if publication_of(phase).frozen is not None:
+        return Findings(done="The board is frozen already.")
+    return Findings(does=["The boards take no new rows; scores are still made."])
+
+
+def _freeze(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.frozen_at = now()
+    return ActDone("The board is frozen.", {"frozen": False}, {"frozen": True})
+
+
+def _look_unfreeze(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if publication_of(phase).frozen is None:
+        return Findings(done="The board is not frozen.")
+    return Findings(does=["The boards show all scores that were made meanwhile."])
+
+
+def _unfreeze(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.frozen_at = None
+    session.flush()
+    rebuild_boards(session, live_version(session, phase))
+    return ActDone("The board has caught up.", {"frozen": True}, {"frozen": False})
+
+
+def _look_delete(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.deleted_at is not None:
+        return Findings(done=f"{phase.name} is deleted already.")
+    teams, uploads = _held(session, phase)
+    fed = select(Phase.name).where(Phase.gate_phase_id == phase.id, Phase.deleted_at.is_(None))
+    waiting = open_runs(session, phase)
+    return Findings(
+        blocked=[
+            *(f"“{name}” takes its entries from this phase." for name in session.scalars(fed)),
+            *([f"{waiting} runs of this phase have not ended yet."] if waiting else []),
+        ],
+        does=[f"The phase, its boards and {uploads} submissions of {teams} teams are hidden from everybody."],
+        asks=uploads > 0,
+    )
+
+
+def _held(session: Session, phase: Phase) -> tuple[int, int]:
+    """Teams with submissions in a phase, and how many these are."""
+    mine = (Submission.phase_id == phase.id, Submission.kind != SubmissionKind.SMOKE)
+    query = select(func.count(Submission.team_id.distinct()), func.count(Submission.id)).where(*mine)
+    teams, uploads = session.execute(query).one()
+    return teams, uploads
+
+
+def _delete(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.deleted_at = now()
+    return ActDone(f"{phase.name} is deleted; restore it below.", {"key": phase.slug}, {"deleted": True})
+
+
+def _look_restore(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.deleted_at is None:
+        return Findings(done=f"{phase.name} is not deleted.")
+    return Findings(does=["It is shown again as it was."])
+
+
+def _restore(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.deleted_at = None
+    return ActDone(f"{phase.name} is back.", {"deleted": True}, {"deleted": False})
+
+
+def _look_redraw(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    begun = "This phase has begun, and its commitment is published. Draft a version with a new key."
+    return Findings(
+        refused=[] if status_of(phase) == PhaseStatus.UPCOMING else [begun],
+        does=["Its tasks, the order of their queries and its training seeds are others from now on."],
+    )
+
+
+def _redraw(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    key_acts.redraw_key(session, phase)
+    return ActDone("A new key is drawn.")
+
+
+def _look_publish_key(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.key_published_at is not None:
+        return Findings(done="The key is published already.")
+    return Findings(
+        refused=key_acts.why_key_stays_secret(session, phase),
+        does=["Everybody can draw the tasks of this phase, and verify that they were fixed beforehand."],
+        warnings=["The phase can never be opened again."],
+    )
+
+
+def _publish_key(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    phase.key_published_at = now()
+    return ActDone("Everybody can verify the key.", after={"published": True})
+
+
+_Look = Callable[[Session, Phase, ActRequest], Findings]
+_Do = Callable[[Session, Phase, ActRequest], ActDone]
+
+
+def _act(key: str, verb: str, look: _Look, do: _Do, undo: str, **more: Any) -> Act[Phase]:
+    return Act(f"phase.{key}", f"{verb} {{}}", phase_target, look, do, undo, **more)
+
+
+def _by_hand(label: str, icon: str, *statuses: PhaseStatus, style: str = "") -> Button[Phase]:
+    return Button(label, icon, lambda phase: status_of(phase) in statuses, group="by hand", style=style)
+
+
+def _frozen(phase: Phase) -> bool:
+    return publication_of(phase).frozen is not None
+
+
+class End(ActOptions):
+    """The new end; nothing removes it."""
+
+    end: datetime | None
+    zone: str = Field(default="", max_length=64, description="the time zone of an end that names none")
+
+    @model_validator(mode="after")
+    def _has_zone(self) -> End:
+        if self.end is not None and self.end.tzinfo is None:
+            self.end = self.end.replace(tzinfo=find_zone(self.zone))
+        if self.end is not None and (self.end.tzinfo is None or not 1970 < self.end.year < 9000):
+            raise ValueError("A moment with its time zone is wanted, like 2026-09-01T00:00:00Z.")
+        return self
+
+
+ACTS = by_name(
+    _act(
+        "pause",
+        "Pause",
+        _look_pause,
+        _pause,
+        "Resume it.",
+        button=_by_hand("Pause", "pause", PhaseStatus.OPEN),
+    ),
+    _act(
+        "close",
+        "Close",
+        _look_close,
+        _close,
+        "Open it again.",
+        button=_by_hand("Close", "lock", PhaseStatus.OPEN),
+    ),
+    _act(
+        "resume",
+        "Resume",
+        _look_resume,
+        _resume,
+        "Pause it again.",
+        button=_by_hand("Resume", "play", PhaseStatus.PAUSED, style="btn--primary"),
+    ),
+    _act(
+        "open",
+        "Open",
+        _look_open,
+        _open,
+        "Close it again.",
+        button=_by_hand("Open now", "lock-open", PhaseStatus.UPCOMING, PhaseStatus.CLOSED),
+    ),
+    _act(
+        "freeze",
+        "Freeze the board of",
+        _look_freeze,
+        _freeze,
+        "Unfreeze it.",
+        button=Button[Phase]("Freeze the board", "lock", lambda phase: not _frozen(phase), "board"),
+    ),
+    _act(
+        "unfreeze",
+        "Unfreeze the board of",
+        _look_unfreeze,
+        _unfreeze,
+        "Freeze it again.",
+        button=Button("Unfreeze the board", "play", _frozen, group="board"),
+    ),
+    _act(
+        "redraw_seeds",
+        "Draw a new key for",
+        _look_redraw,
+        _redraw,
+        "It cannot be undone.",
+        button=Button("Draw a new key", "refresh-cw", group="key"),
+    ),
+    _act(
+        "publish_key",
+        "Publish the key of",
+        _look_publish_key,
+        _publish_key,
+        "It cannot be undone.",
+        dangerous=True,
+        button=Button("Publish the key", "lock", group="key"),
+    ),
+    _act(
+        "extend",
+        "Move the end of",
+        _look_extend,
+        _extend,
+        "Move it back.",
+        options=End,
+        also=("POST /extend",),
+    ),
+    _act(
+        "delete",
+        "Delete",
+        _look_delete,
+        _delete,
+        "Restore it: nothing is lost.",
+        dangerous=True,
+        also=("DELETE",),
+    ),
+    _act("restore", "Restore", _look_restore, _restore, "Delete it again.", also=("POST /restore",)),
+)

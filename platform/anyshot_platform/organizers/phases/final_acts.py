@@ -1,0 +1,285 @@
+"""Acts on a final phase: launching it, repeating what failed, publishing its results, taking that back."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.judging import repeating
+from anyshot_platform.judging.kinds import counting_runs
+from anyshot_platform.leaderboards.reading import read_board
+from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.phases import finals, publication, repeats
+from anyshot_platform.organizers.phases.winner_acts import unconfirmed
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version, status_of
+from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.planning import Urgency
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.sight.code import hides_code
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.standing import counting, kept, standing_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+
+PODIUM = 3
+
+
+class Winners(ActOptions):
+    """`winners`: of how many of each league's best the code is published."""
+
+    winners: int = Field(default=0, ge=0, le=100)
+
+
+class Launch(ActOptions):
+    """`expected` is how many entries the preview showed as entering and not launched."""
+
+    expected: int | None = Field(default=None, ge=0)
+    replace: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[],
+        max_length=10_000,
+        description="ids of teams whose launched entry gives way to the one that stands now",
+    )
+
+
+def phase_target(session: Session, phase: Phase) -> Target:
+    """A phase, by its short name."""
+    return Target("phase", phase.id, phase.slug, f"“{phase.name}”", (phase.competition_id,))
+
+
+def open_runs(session: Session, phase: Phase) -> int:
+    """Runs of a phase's live version that have not ended; only such that make scores."""
+    query = (
+        select(func.count(Run.id))
+        .join(Submission, Submission.id == Run.submission_id)
+        .where(
+            Run.phase_version_id == live_version(session, phase).id,
+            counting_runs(),
+            Run.state.not_in(ENDED),
+            counting(),
+        )
+    )
+    return session.scalar(query) or 0
+
+
+def podium(session: Session, phase: Phase) -> list[str]:
+    """The best of each league, as sentences."""
+    version = live_version(session, phase)
+    found = []
+    for league in session.scalars(_leagues(phase.competition_id)):
+        places = [place for place in read_board(session, version, league, limit=PODIUM).places if place.rank]
+        names = [f"{place.rank}. {place.team} ({place.row.value:.3f})" for place in places]
+        found.append(f"{league.name}: {', '.join(names) or 'nobody is on the board'}.")
+    return found
+
+
+def _leagues(competition_id: str) -> Select[League]:
+    wanted = (League.competition_id == competition_id, League.deleted_at.is_(None))
+    return select(League).where(*wanted).order_by(League.position)
+
+
+def _members(session: Session, phase: Phase) -> int:
+    query = select(func.count(Membership.id)).where(
+        Membership.competition_id == phase.competition_id, Membership.status == MemberStatus.APPROVED
+    )
+    return session.scalar(query) or 0
+
+
+def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
+    query = select(func.count(Submission.id)).where(
+        Submission.phase_id == phase.id,
+        Submission.kind.in_([SubmissionKind.ENTRY, SubmissionKind.FINAL]),
+        *conditions,
+    )
+    return session.scalar(query) or 0
+
+
+def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    winners = int(request.options.get("winners", 0))
+    codes = publication.best_of_leagues(session, phase, winners)
+    public = publication_of(phase).published is not None
+    if public and all(standing_of(row).code_published for row in codes):
+        return Findings(done="The results are public already; nobody is told again.")
+    waiting, missing = (
+        open_runs(session, phase),
+        _count_entries(session, phase, counting(), Submission.score.is_(None)),
+    )
+    blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
+    repeated = repeats.repeatable(session, phase)
+    if repeated:
+        names = ", ".join(sorted({row.submission.team.name for row in repeated}))
+        blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
+    if not _count_entries(session, phase, kept()):
+        blocked.append("Nobody has an entry in this phase: the boards are empty.")
+    blocked += unconfirmed(session, phase)
+    unscored = (
+        f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
+    )
+    return Findings(
+        blocked=blocked,
+        warnings=[unscored] if missing and not waiting else [],
+        does=[
+            "Everybody sees the boards. As they stand now:",
+            *podium(session, phase),
+            *_codes(codes),
+            *(
+                ["The phase is over, whatever its dates say."]
+                if publication.ends_by_publishing(phase)
+                else []
+            ),
+        ],
+        told=0 if public else _members(session, phase),
+    )
+
+
+def _codes(winners: list[Submission]) -> list[str]:
+    """What becomes of the winners' code."""
+    hidden = sorted({row.team.name for row in winners if hides_code(row.team)})
+    shown = sum(not hides_code(row.team) for row in winners)
+    words = [f"Everybody can download the code of {shown} submissions."] if shown else []
+    return words + [f"The code of “{name}” stays hidden, as you decided." for name in hidden]
+
+
+def _runs(number: int, of: str) -> str:
+    return f"One run of {of} has" if number == 1 else f"{number} runs of {of} have"
+
+
+def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    before = publication_of(phase).published is not None
+    shown = publication.publish(session, phase, winners=int(request.options.get("winners", 0)))
+    return ActDone(
+        f"The results are public; the code of {len(shown)} submissions too.",
+        before={"public": before},
+        after={"public": True, "code_of": [row.id for row in shown], "podium": podium(session, phase)},
+        result=shown,
+    )
+
+
+def _look_hide(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if publication_of(phase).published is None:
+        return Findings(done="The results are hidden already.")
+    return Findings(
+        does=["Only organizers see the boards and scores again.", "No code is published any more."],
+        warnings=["The messages that went out cannot be called back."],
+    )
+
+
+def _hide(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    publication.unpublish(session, phase)
+    return ActDone("The results are hidden again.", before={"public": True}, after={"public": False})
+
+
+def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    rows = finals.preview(session, phase)
+    waiting = finals.to_launch(rows, request.options.get("replace", ()))
+    entered = sum(row.entered for row in rows)
+    if not waiting and entered:
+        return Findings(done=f"All {entered} entries are launched already.")
+    version = live_version(session, phase)
+    runs = len(waiting) * version.seeded_runs
+    return Findings(
+        blocked=why_too_early(session, finals.source_of(session, phase)),
+        does=[
+            f"{len(waiting)} entries are queued, each {version.seeded_runs} times: {runs} runs of "
+            f"{version.tasks:,} tasks, at most {version.run_seconds / 3600:.3g} h each.",
+            f"{sum(not row.enters for row in rows)} teams do not enter; the preview says why.",
+        ],
+    )
+
+
+def why_too_early(session: Session, source: Phase) -> list[str]:
+    """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
+    found = []
+    if status_of(source) != PhaseStatus.CLOSED:
+        until = f"{source.ends_at:%Y-%m-%d %H:%M} UTC" if source.ends_at else "it is closed"
+        found.append(
+            f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
+        )
+    waiting = open_runs(session, source)
+    if waiting:
+        found.append(
+            f"{_runs(waiting, f'“{source.name}”')} not ended yet: their teams would enter with an earlier "
+            "submission, or not at all."
+        )
+    return found
+
+
+def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    expected, replace = request.options.get("expected"), request.options.get("replace", ())
+    entered = finals.launch(session, phase, request.actor_id, expected=expected, replace=replace)
+    return ActDone(f"{len(entered)} entries are queued.", after={"entries": len(entered)}, result=entered)
+
+
+def _look_repeat(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    found = repeats.find_failed(session, phase)
+    if not any(row.repeated for row in found):
+        return Findings(done="No run of this phase waits to be repeated.")
+    public = publication_of(phase).published is not None
+    return Findings(
+        blocked=["The results are public: a repeated run changes them."] if public else [],
+        does=[row.words for row in found],
+    )
+
+
+def _repeat(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    version, found = live_version(session, phase), repeats.repeatable(session, phase)
+    runs = [
+        run
+        for row in found
+        for run in repeating.repeat(session, row.submission, version, Urgency(phase.priority))
+    ]
+    number = len(runs)
+    return ActDone(
+        f"{number} {'run is' if number == 1 else 'runs are'} queued again, with the same seeds.",
+        after={"repeated": {row.submission.id: [place + 1 for place in row.seeds] for row in found}},
+        result=found,
+    )
+
+
+REPEAT = Act(
+    key="final.repeat",
+    title="Repeat the failed runs of {}",
+    target=phase_target,
+    look=_look_repeat,
+    do=_repeat,
+    undo="Cancel the entries under Submissions.",
+    also=("POST /repeat",),
+)
+PUBLISH = Act(
+    key="final.publish",
+    title="Publish the results of {}",
+    target=phase_target,
+    look=_look_publish,
+    do=_publish,
+    undo="The publication can be taken back, except for the messages.",
+    dangerous=True,
+    options=Winners,
+    also=("POST /publish",),
+)
+HIDE = Act(
+    key="final.unpublish",
+    title="Hide the results of {} again",
+    target=phase_target,
+    look=_look_hide,
+    do=_hide,
+    undo="Publish them again: everybody gets a message again.",
+    also=("POST /unpublish",),
+)
+LAUNCH = Act(
+    key="final.launch",
+    title="Launch {}",
+    target=phase_target,
+    look=_look_launch,
+    do=_launch,
+    undo="Cancel or delete the entries under Submissions.",
+    options=Launch,
+    also=("POST /launch",),
+)
+ACTS = by_name(LAUNCH, REPEAT, PUBLISH, HIDE)

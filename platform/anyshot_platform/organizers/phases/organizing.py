@@ -1,0 +1,159 @@
+"""What organizers do to phases: edit, open and close by hand, freeze."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.bundles.sense import judge_circles
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.organizers.phases.differences import difference, keep_secrets, scoring_changes
+from anyshot_platform.organizers.phases.leaks import require_no_leak
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase, phase_values, version_values
+from anyshot_platform.phases.service import list_phases, live_version
+from anyshot_platform.pools.models import Pool, PoolVersion
+from anyshot_platform.sight.smoke import require_nothing_hidden_shown
+from anyshot_platform.submissions.counting import count_uploads
+from anyshot_platform.submissions.models import Submission
+
+
+class Incomparable(Conflict):
+    """The change would make scores incomparable: the phase has submissions. A new version can do it."""
+
+    code = "incomparable"
+
+
+def count_submissions(session: Session, phase: Phase) -> int:
+    """Submissions that were, or are to be, scored."""
+    return count_uploads(session, Submission.phase_id == phase.id)
+
+
+def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor_id: str) -> Phase:
+    """A new phase with its first version."""
+    taken = {phase.slug for phase in list_phases(session, competition)}
+    if spec.key in taken:
+        raise Invalid(f"There is a phase “{spec.key}” already.", field="key")
+    phase = Phase(
+        competition_id=competition.id, position=len(taken), **phase_values(spec, spec.timezone or "UTC")
+    )
+    phase.versions.append(
+        PhaseVersion(
+            number=1, live_at=now(), created_by=actor_id, **version_values(spec, find_pools(session, spec))
+        )
+    )
+    session.add(phase)
+    session.flush()
+    link_phase(session, phase, spec)
+    require_nothing_hidden_shown(session, phase, live_version(session, phase), None)
+    require_no_leak(session, phase, live_version(session, phase))
+    _record(session, phase, actor_id, "phase.add", after={"key": spec.key})
+    return phase
+
+
+def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str) -> None:
+    """Bring a phase in line with a description.
+
+    Raises:
+        Incomparable: something that decides what a score is would change while there are submissions.
+    """
+    old = describe_phase(session, phase, "")
+    spec = keep_secrets(spec.model_copy(update={"timezone": spec.timezone or "UTC"}), old)
+    changed = scoring_changes(old, spec)
+    version = live_version(session, phase)
+    if changed and count_submissions(session, phase):
+        raise Incomparable(
+            f"This phase has submissions, and {', '.join(changed)} would make their scores incomparable. "
+            "Make a new version instead: it scores the submissions again and shows both before it counts.",
+            fields=changed,
+        )
+    board = ("board_shows", "ladder_step", "team_chooses")
+    shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
+    for name, value in phase_values(spec, spec.timezone or "UTC").items():
+        setattr(phase, name, value)
+    if changed:
+        pools = find_pools(session, spec, held=(version.meta_train, version.meta_test))
+        for name, value in version_values(spec, pools).items():
+            setattr(version, name, value)
+    smoke_before = phase.smoke_pool_version_id
+    link_phase(session, phase, spec)
+    require_nothing_hidden_shown(session, phase, version, smoke_before)
+    if changed:
+        require_no_leak(session, phase, version)
+    if shows_other:
+        rebuild_boards(session, version)
+    before, after = difference(old, spec), difference(spec, old)
+    if before or after:
+        _record(session, phase, actor_id, "phase.change", before=before, after=after)
+
+
+def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
+    """Set what refers to other rows: the phase that entries come from, the smoke test's pool."""
+    source = None
+    if spec.entries is not None:
+        others = select(Phase).where(
+            Phase.competition_id == phase.competition_id, Phase.slug == spec.entries.phase
+        )
+        source = session.scalars(others).one_or_none()
+        if source is None or source.id == phase.id:
+            raise Invalid("Entries must come from another phase of this competition.", field="entries")
+    phase.gate_phase_id = source.id if source else None
+    _require_no_circle(session, phase)
+    pools = find_pools(session, spec)
+    smoke = pools.get(spec.smoke.pool or "")
+    phase.smoke_pool_version_id = smoke.id if smoke else None
+
+
+def _require_no_circle(session: Session, phase: Phase) -> None:
+    """Raise `Invalid` where phases take their entries from each other."""
+    session.flush()
+    rows = session.scalars(select(Phase).where(Phase.competition_id == phase.competition_id)).all()
+    keys = {row.id: row.slug for row in rows}
+    feeds = {row.slug: keys[row.gate_phase_id] for row in rows if row.gate_phase_id in keys}
+    for key, words in judge_circles(feeds):
+        if key == phase.slug:
+            raise Invalid(words, field="entries.phase")
+
+
+def find_pools(
+    session: Session, spec: PhaseSpec, held: Iterable[PoolVersion | None] = ()
+) -> dict[str, PoolVersion]:
+    """The versions of the pools that a phase names: those `held` already, else the newest.
+
+    Raises `Invalid` for names that are none.
+    """
+    names = {name for name in (spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool) if name}
+    found = {version.pool.slug: version for version in held if version is not None}
+    for name in names - found.keys():
+        version = session.scalars(
+            select(PoolVersion)
+            .join(Pool, Pool.id == PoolVersion.pool_id)
+            .where(Pool.slug == name, Pool.deleted_at.is_(None))
+            .order_by(PoolVersion.number.desc())
+            .limit(1)
+        ).one_or_none()
+        if version is None:
+            raise Invalid(f"There is no pool “{name}”.", field="tasks")
+        found[name] = version
+    return found
+
+
+def _record(session: Session, phase: Phase, actor_id: str, action: str, **details: Any) -> None:
+    session.flush()
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="phase",
+        object_id=phase.id,
+        competition_id=phase.competition_id,
+        **details,
+    )

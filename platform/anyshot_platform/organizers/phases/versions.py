@@ -1,0 +1,147 @@
+"""New versions of a phase: drafted, scored in the background, seen beside the old one, made live."""
+
+from __future__ import annotations
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.audit import service as audit
+from anyshot_platform.database import now
+from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.judging.joining import not_queued, queue_under
+from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
+from anyshot_platform.organizers.phases.differences import keep_secrets, scoring_changes
+from anyshot_platform.organizers.phases.key_acts import give_new_key
+from anyshot_platform.organizers.phases.leaks import require_no_leak
+from anyshot_platform.organizers.phases.organizing import find_pools
+from anyshot_platform.phases.description import PhaseSpec, hinders
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.rows import describe_phase, version_values
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.phases.states import RescoreMode, VersionState
+from anyshot_platform.scores.models import SubmissionScore
+from anyshot_platform.sight.smoke import require_nothing_hidden_shown
+from anyshot_platform.submissions.models import Submission
+
+
+class CannotReuse(Invalid):
+    """The earlier results do not fit the new settings; a fuller way of re-scoring is needed."""
+
+    code = "cannot_reuse"
+
+
+def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
+    """A version by its number; raises `NotFound`."""
+    version = session.scalars(
+        select(PhaseVersion).where(PhaseVersion.phase_id == phase.id, PhaseVersion.number == number)
+    ).one_or_none()
+    if version is None:
+        raise NotFound("There is no such version.")
+    return version
+
+
+def draft_version(
+    session: Session, phase: Phase, spec: PhaseSpec, reason: str, actor_id: str, *, new_key: bool = False
+) -> PhaseVersion:
+    """A version that counts nothing yet; with a `new_key` its tasks are others."""
+    spec = keep_secrets(spec, describe_phase(session, phase, "UTC"))
+    last = session.scalar(select(func.max(PhaseVersion.number)).where(PhaseVersion.phase_id == phase.id)) or 0
+    values = version_values(spec, find_pools(session, spec))
+    version = PhaseVersion(
+        phase_id=phase.id,
+        number=last + 1,
+        state=VersionState.DRAFT,
+        reason=reason,
+        created_by=actor_id,
+        **values,
+    )
+    if new_key:
+        give_new_key(version)
+    session.add(version)
+    require_nothing_hidden_shown(session, phase, version, phase.smoke_pool_version_id)
+    require_no_leak(session, phase, version)
+    _record(session, phase, version, actor_id, "version.draft", reason)
+    return version
+
+
+def ways_of_rescoring(session: Session, phase: Phase, version: PhaseVersion) -> dict[RescoreMode, str | None]:
+    """For each way, None if it can be taken, else why not."""
+    changed = _changes(session, phase, version)
+    score = [path for path in changed if hinders(path, RescoreMode.SCORE)]
+    own_data = version.each_dataset and "tasks.meta_test" in changed  # learners are of their dataset
+    test = [path for path in changed if hinders(path, RescoreMode.META_TEST)] + ["tasks.meta_test"] * own_data
+    return {
+        RescoreMode.SCORE: f"the predictions were made under other {', '.join(sorted(score))}"
+        if score
+        else None,
+        RescoreMode.META_TEST: f"the learners were trained under other {', '.join(sorted(test))}"
+        if test
+        else None,
+        RescoreMode.EVERYTHING: None,
+    }
+
+
+def _changes(session: Session, phase: Phase, version: PhaseVersion) -> list[str]:
+    with session.no_autoflush:
+        drafted = describe_phase(session, phase, "UTC", version)
+    return scoring_changes(describe_phase(session, phase, "UTC"), drafted)
+
+
+def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode: RescoreMode) -> int:
+    """Score under a version, in the background, what is not scored under it yet; how many runs were queued.
+
+    What is scored under the live version later joins by itself until this one is live or discarded.
+    """
+    if version.number == phase.live_version:
+        raise Conflict("This version is live.")
+    why_not = ways_of_rescoring(session, phase, version).get(mode)
+    if why_not:
+        raise CannotReuse(f"Not possible: {why_not}.")
+    version.state, version.rescore_mode = VersionState.SCORING, mode
+    live = live_version(session, phase)
+    return sum(
+        queue_under(session, submission, version, mode, live)
+        for submission in not_queued(session, phase, version)
+    )
+
+
+def make_live(session: Session, phase: Phase, version: PhaseVersion) -> PhaseVersion:
+    """From now on this version's scores count; returns the one before, which is kept and can be made live again."""
+    old = live_version(session, phase)
+    carry_frozen(session, old, version)
+    old.state = VersionState.RETIRED
+    version.state, version.live_at = VersionState.LIVE, now()
+    phase.live_version = version.number
+    values = {
+        row.submission_id: row
+        for row in session.scalars(
+            select(SubmissionScore).where(SubmissionScore.phase_version_id == version.id)
+        )
+    }
+    for submission in session.scalars(select(Submission).where(Submission.phase_id == phase.id)):
+        row = values.get(submission.id)
+        submission.score, submission.half_width = (row.value, row.half_width) if row else (None, None)
+    session.flush()
+    rebuild_boards(session, version)
+    return old
+
+
+def discard(session: Session, phase: Phase, version: PhaseVersion) -> None:
+    """Retire a draft; its scores are kept, its boards go."""
+    version.state = VersionState.RETIRED
+    forget_boards(session, version)
+
+
+def _record(
+    session: Session, phase: Phase, version: PhaseVersion, actor_id: str, action: str, reason: str
+) -> None:
+    audit.record(
+        session,
+        actor_id=actor_id,
+        action=action,
+        object_type="phase",
+        object_id=phase.id,
+        competition_id=phase.competition_id,
+        reason=reason,
+        after={"version": version.number, "state": version.state.value},
+    )

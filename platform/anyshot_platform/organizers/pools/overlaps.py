@@ -1,0 +1,167 @@
+"""Images that two datasets have both: how many, in which pools, and a few of them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_core.data.fingerprints import Overlap
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.organizers.pools.uses import (
+    ASSIGNED,
+    competitions_using,
+    is_over,
+    of_whose_it_is,
+    tests,
+)
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.pools.images import fingerprints_of, overlap_of
+from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
+from anyshot_platform.sight.pools import readable
+from anyshot_platform.users.viewer import Viewer
+
+EXAMPLES = 3
+Placed = tuple[Pack, str]  # a pack, and the short name of a pool that holds it
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Images of a dataset that another has too, or that look like one of it."""
+
+    dataset: str
+    other: str
+    pool: str  # of the other
+    equal: int
+    near: int
+    examples: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """“2 images of A are also in B (pool p), and 1 looks like one of it: image 3 (cat) is image 7 (dog)”."""
+        parts = []
+        if self.equal:
+            parts.append(f"{_images(self.equal, self.dataset)} in {self.other} too (pool {self.pool})")
+        if self.near:
+            verb = "looks" if self.near == 1 else "look"
+            whole = count(self.near, "image") + ("" if self.equal else f" of {self.dataset}")
+            parts.append(
+                f"{whole} {verb} like one of {self.other}" + ("" if self.equal else f" (pool {self.pool})")
+            )
+        return f"{', and '.join(parts)}: {', '.join(self.examples)}."
+
+
+def _images(number: int, dataset: str) -> str:
+    return f"{count(number, 'image')} of {dataset} {'is' if number == 1 else 'are'}"
+
+
+def find_shared(session: Session, ones: Sequence[Pack], others: Sequence[Placed]) -> Iterator[Shared]:
+    """What each of some datasets shares with each of others; a dataset is not compared with itself."""
+    for one in ones:
+        for other, pool in others:
+            found = overlap_of(session, one, other) if one.id != other.id else None
+            if found is not None and len(found.equal) + len(found.near):
+                yield describe(session, one, other, pool, found)
+
+
+def describe(session: Session, one: Pack, other: Pack, pool: str, found: Overlap) -> Shared:
+    """What two datasets share, with the first few images by name."""
+    names, others = fingerprints_of(session, one), fingerprints_of(session, other)
+    pairs = [(pair, "is") for pair in found.equal.tolist()] + [
+        (pair, "looks like") for pair in found.near.tolist()
+    ]
+    examples = tuple(
+        f"{names.name(row)} {verb} {others.name(place)}" for (row, place), verb in pairs[:EXAMPLES]
+    )
+    return Shared(one.name, other.name, pool, len(found.equal), len(found.near), examples)
+
+
+def packs_of(session: Session, version_id: str | None) -> list[Pack]:
+    """The packs of a version of a pool, by name."""
+    query = select(Pack).join(PoolPack, PoolPack.pack_id == Pack.id)
+    return list(session.scalars(query.where(PoolPack.pool_version_id == version_id).order_by(Pack.name)))
+
+
+def all_packs(session: Session, pool: Pool) -> list[Pack]:
+    """The packs of all versions of a pool."""
+    query = (
+        select(Pack)
+        .join(PoolPack, PoolPack.pack_id == Pack.id)
+        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .where(PoolVersion.pool_id == pool.id)
+        .distinct()
+    )
+    return sorted(session.scalars(query), key=lambda pack: pack.name)
+
+
+def public_packs(session: Session) -> list[Placed]:
+    """The packs that everybody can download, each with one of its pools."""
+    return _placed(session, Pool.published_at.is_not(None))
+
+
+def _placed(session: Session, which: ColumnElement[bool]) -> list[Placed]:
+    rows = session.execute(
+        select(Pack, Pool.slug)
+        .join(PoolPack, PoolPack.pack_id == Pack.id)
+        .join(PoolVersion, PoolVersion.id == PoolPack.pool_version_id)
+        .join(Pool, Pool.id == PoolVersion.pool_id)
+        .where(which, Pool.deleted_at.is_(None))
+        .order_by(Pack.name, Pool.slug.desc())
+    )
+    return list({pack.id: (pack, slug) for pack, slug in rows}.values())
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The images of a pool, compared with those that must not be the same."""
+
+    compared: int  # other datasets
+    waiting: tuple[str, ...]  # datasets whose images have no fingerprints yet
+    shared: tuple[Shared, ...]
+
+
+def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> Comparison:
+    """A version of a pool, compared within itself, with all public data, and with what its competitions use.
+
+    Of the latter with what the viewer may look into: who lent a pool organizes none of those that use it.
+    """
+    own = [entry.pack for entry in version.entries]
+    used = (
+        select(PoolVersion.id)
+        .join(PhaseVersion, ASSIGNED)
+        .join(Phase, Phase.id == PhaseVersion.phase_id)
+        .where(Phase.competition_id.in_(competitions_using(session, pool)), Phase.deleted_at.is_(None))
+    )
+    known = {pack.id for pack in own}
+    seen = and_(PoolVersion.id.in_(used), readable(viewer))
+    others = _placed(session, or_(Pool.published_at.is_not(None), seen))
+    others = [(pack, slug) for pack, slug in others if pack.id not in known]
+    inside = [
+        shared
+        for place, pack in enumerate(own)
+        for shared in find_shared(session, [pack], [(other, pool.slug) for other in own[place + 1 :]])
+    ]
+    waiting = tuple(pack.name for pack in (*own, *(pack for pack, _ in others)) if pack.fingerprints is None)
+    return Comparison(len(others), waiting, (*inside, *find_shared(session, own, others)))
+
+
+def phases_that_show(session: Session, pool: Pool, packs: Sequence[Pack]) -> list[tuple[Phase, Shared]]:
+    """The phases that have not ended and test on images of these packs, in competitions of those whose pool it is."""
+    rows = session.execute(
+        select(Phase, PhaseVersion.meta_test_pool_version_id, Pool.slug)
+        .join(PhaseVersion, PhaseVersion.phase_id == Phase.id)
+        .join(Competition, Competition.id == Phase.competition_id)
+        .join(PoolVersion, PoolVersion.id == PhaseVersion.meta_test_pool_version_id)
+        .join(Pool, Pool.id == PoolVersion.pool_id)
+        .where(of_whose_it_is(pool), tests(), Pool.published_at.is_(None), Pool.id != pool.id)
+    )
+    return [
+        (phase, shared)
+        for phase, version_id, slug in rows
+        if not is_over(phase)
+        for shared in find_shared(session, packs, [(pack, slug) for pack in packs_of(session, version_id)])
+        if shared.equal
+    ]

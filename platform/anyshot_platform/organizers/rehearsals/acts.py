@@ -1,0 +1,90 @@
+"""The act that starts a rehearsal."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.baselines.service import list_baselines, why_not_run
+from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.organizers.competitions.organizing import what_is_missing
+from anyshot_platform.organizers.rehearsals.copying import make_copy
+from anyshot_platform.services import Services
+
+MOST_TASKS, MOST_TEAMS = 1000, 100_000
+
+
+def _target(session: Session, competition: Competition) -> Target:
+    return Target(
+        "competition", competition.id, competition.slug, f"“{competition.title}”", (competition.id,)
+    )
+
+
+def list_rehearsals(session: Session, competition: Competition) -> list[Rehearsal]:
+    """The rehearsals of a competition, newest first."""
+    query = select(Rehearsal).where(Rehearsal.competition_id == competition.id)
+    return list(session.scalars(query.order_by(Rehearsal.created_at.desc())))
+
+
+def _players(
+    session: Session, services: Services, competition: Competition
+) -> tuple[list[Baseline], list[str]]:
+    """The baselines that can play, and why others cannot."""
+    rows = [(row, why_not_run(services, row)) for row in list_baselines(session, competition)]
+    return [row for row, reason in rows if not reason], [reason for _, reason in rows if reason]
+
+
+def _look(session: Session, competition: Competition, request: ActRequest) -> Findings:
+    underway = [row for row in list_rehearsals(session, competition) if row.ended_at is None]
+    if underway:
+        return Findings(done="A rehearsal is under way.")
+    players, absent = _players(session, request.options["services"], competition)
+    missing = what_is_missing(session, competition)
+    refused = ["A rehearsal is not rehearsed."] if is_copy(session, competition) else []
+    if missing:
+        refused.append("Not ready to be rehearsed: " + " ".join(missing))
+    if not players:
+        refused.append("There is no baseline that could play. Add one under Baselines and gates.")
+    names = ", ".join(row.name for row in players)
+    return Findings(
+        refused=refused,
+        warnings=absent,
+        does=[
+            f"A hidden copy is made, and {names} play in it as teams, through all phases, on at most "
+            f"{request.options['tasks']} tasks a run, up to published results.",
+            "Gates are set to 0; questions of leagues and fact sheets are left out. Participants get no message.",
+        ],
+    )
+
+
+def is_copy(session: Session, competition: Competition) -> bool:
+    """Whether a competition is the copy in which another is rehearsed."""
+    return session.scalar(select(Rehearsal.id).where(Rehearsal.copy_id == competition.id)) is not None
+
+
+def _start(session: Session, competition: Competition, request: ActRequest) -> ActDone:
+    wishes = request.options
+    copy = make_copy(session, wishes["services"], competition, wishes["viewer"], tasks=wishes["tasks"])
+    rehearsal = Rehearsal(
+        competition_id=competition.id,
+        copy_id=copy.id,
+        actor_id=request.actor_id,
+        tasks=wishes["tasks"],
+        teams=wishes["teams"],
+    )
+    session.add(rehearsal)
+    session.flush()
+    after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
+    return ActDone("The rehearsal has begun.", after=after, result=rehearsal)
+
+
+REHEARSE = Act(
+    key="competition.rehearse",
+    title="Rehearse {}",
+    target=_target,
+    look=_look,
+    do=_start,
+    undo="Delete the copy: the rehearsal ends.",
+)

@@ -1,0 +1,162 @@
+"""How a rehearsal goes on: a step whenever the runs of the last one have ended. Called by the sweeper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.baselines.service import fetch_zip, list_baselines, why_not_run
+from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.competitions.service import find_membership
+from anyshot_platform.database import now
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.intake.service import Wishes, create_submission
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.leagues.models import League
+from anyshot_platform.notifications.service import notify
+from anyshot_platform.organizers.phases import final_acts, finals, publication
+from anyshot_platform.organizers.phases.leaks import evaluates
+from anyshot_platform.organizers.rehearsals.copying import make_player
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.services import Services
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import ACTIVE, SubmissionKind, SubmissionStatus
+
+
+def underway(session: Session) -> Sequence[str]:
+    """The ids of the rehearsals that have not ended."""
+    return session.scalars(select(Rehearsal.id).where(Rehearsal.ended_at.is_(None))).all()
+
+
+def go_on(services: Services, rehearsal_id: str) -> int:
+    """Take the next step of a rehearsal, if its runs have ended; how many steps were taken."""
+    with services.database.writing() as session:
+        rehearsal = session.get_one(Rehearsal, rehearsal_id, with_for_update=True)
+        if rehearsal.ended_at is not None:
+            return 0
+        copy = session.get_one(Competition, rehearsal.copy_id)
+        if copy.deleted_at is not None:
+            return _end(session, rehearsal, copy, "The copy was deleted: the rehearsal ended there.")
+        try:
+            return _step(session, services, rehearsal, copy)
+        except PlatformError as error:
+            session.rollback()
+            problem = error.message
+    with services.database.writing() as session:
+        rehearsal = session.get_one(Rehearsal, rehearsal_id, with_for_update=True)
+        copy = session.get_one(Competition, rehearsal.copy_id)
+        return _end(session, rehearsal, copy, f"It could not go on: {problem}")
+
+
+def _step(session: Session, services: Services, rehearsal: Rehearsal, copy: Competition) -> int:
+    phases = [phase for phase in list_phases(session, copy) if evaluates(phase)]
+    open_phases = [phase for phase in phases if phase.closed_at is None]
+    if not open_phases:
+        return _end(session, rehearsal, copy, "All phases were played.")
+    ready = [phase for phase in open_phases if _source_is_over(session, phase)]
+    for phase in ready:
+        rows = list(session.scalars(select(Submission).where(Submission.phase_id == phase.id)))
+        if not rows:
+            _begin(session, services, rehearsal, copy, phase)
+            return 1
+        if all(row.status not in ACTIVE for row in rows):
+            _finish(session, rehearsal, phase, rows)
+            return 1
+    return 0
+
+
+def _source_is_over(session: Session, phase: Phase) -> bool:
+    source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
+    return source is None or source.closed_at is not None
+
+
+def _begin(
+    session: Session, services: Services, rehearsal: Rehearsal, copy: Competition, phase: Phase
+) -> None:
+    """Queue what is scored in a phase: the baselines, or who goes on from the phase before."""
+    if phase.gate_phase_id is None:
+        made = _submit_all(session, services, rehearsal, copy, phase)
+        _tell(rehearsal, f"{phase.name}: {count(made, 'team')} submitted.")
+        return
+    rows = finals.preview(session, phase)
+    for row in rows:
+        if not row.enters:
+            _tell(rehearsal, f"{phase.name}: {row.team.name} does not enter: {'; '.join(row.reasons)}.")
+    launched = finals.launch(session, phase, rehearsal.actor_id)
+    _tell(rehearsal, f"{phase.name}: launched with {count(len(launched), 'entry', 'entries')}.")
+    if not launched:
+        phase.closed_at = now()
+
+
+def _submit_all(
+    session: Session, services: Services, rehearsal: Rehearsal, copy: Competition, phase: Phase
+) -> int:
+    leagues = set(session.scalars(select(League.slug).where(League.competition_id == copy.id)))
+    made = 0
+    for baseline in list_baselines(session, copy):
+        reason = why_not_run(services, baseline)
+        if reason:
+            _tell(rehearsal, reason)
+            continue
+        own = select(Submission.user_id).where(
+            Submission.competition_id == copy.id, Submission.comment == baseline.name
+        )
+        known = session.scalars(own.limit(1)).first()
+        member = find_membership(session, copy.id, known) if known else None
+        member = member or make_player(session, copy, baseline)
+        create_submission(
+            session,
+            phase,
+            team_id=member.team_id or "",
+            user_id=member.user_id,
+            archive=fetch_zip(session, services, baseline),
+            kind=SubmissionKind.ENTRY,
+            wishes=Wishes(baseline.name, tuple(slug for slug in baseline.leagues if slug in leagues)),
+        )
+        made += 1
+    return made
+
+
+def _finish(session: Session, rehearsal: Rehearsal, phase: Phase, rows: Sequence[Submission]) -> None:
+    """Close a phase, say how its submissions ended, and publish what is to be published."""
+    states = Counter(row.status for row in rows)
+    words = ", ".join(f"{number} {status.value}" for status, number in sorted(states.items()))
+    _tell(rehearsal, f"{phase.name}: {words}.")
+    for row in rows:
+        if row.status != SubmissionStatus.FINISHED:
+            _tell(rehearsal, f"{phase.name}: {row.team.name} has no score ({row.status.value}).")
+    phase.closed_at = now()
+    session.flush()
+    if publication_of(phase).waits:
+        _publish(session, rehearsal, phase)
+
+
+def _publish(session: Session, rehearsal: Rehearsal, phase: Phase) -> None:
+    """Publish the results, and keep what an organizer would have been shown before."""
+    found = final_acts.PUBLISH.look(session, phase, ActRequest(rehearsal.actor_id))
+    for words in found.blocked:
+        _tell(rehearsal, f"{phase.name}: before publishing you would be asked: {words}")
+    for words in final_acts.podium(session, phase):
+        _tell(rehearsal, f"{phase.name}, published: {words}")
+    publication.publish(session, phase)
+
+
+def _end(session: Session, rehearsal: Rehearsal, copy: Competition, words: str) -> int:
+    _tell(rehearsal, words)
+    rehearsal.ended_at = now()
+    original = session.get_one(Competition, rehearsal.competition_id)
+    url = f"/competitions/{original.slug}/manage/rehearsals"
+    title = f"The rehearsal of {original.title} has ended"
+    notify(session, [rehearsal.actor_id], kind="report", title=title, body=words, url=url)
+    return 1
+
+
+def _tell(rehearsal: Rehearsal, words: str) -> None:
+    """Add a sentence to what happened."""
+    rehearsal.story = f"{rehearsal.story}{' '.join(words.split())}\n"

@@ -1,0 +1,117 @@
+"""The reports that organizers can ask for. A test holds the names and settings against `anyshot_analysis.jobs`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from anyshot_platform.errors import Invalid, NotFound
+
+
+class Subject(StrEnum):
+    """What a report is about."""
+
+    BOARD = "board"  # the results of those who stand on a league's board
+    POOL = "pool"  # the data of a phase, before anybody is tested on it
+
+
+@dataclass(frozen=True)
+class ReportSetting:
+    """A number that the one who asks may choose."""
+
+    name: str
+    label: str
+    default: float
+    least: float
+    most: float
+    hint: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers make sense."""
+        return isinstance(self.default, int)
+
+    def read(self, value: float | None) -> float:
+        """The value or the default; raises `Invalid` outside the bounds."""
+        if value is None:
+            return self.default
+        if not self.least <= value <= self.most or (self.whole and value != int(value)):
+            kind = "whole number" if self.whole else "number"
+            message = f"{self.label}: a {kind} from {self.least:,} to {self.most:,} is wanted."
+            raise Invalid(message, field=self.name)
+        return int(value) if self.whole else value
+
+
+@dataclass(frozen=True)
+class ReportKind:
+    """A report: its name in `anyshot_analysis.jobs`, its words, and what may be set."""
+
+    name: str
+    title: str
+    about: str
+    subject: Subject
+    settings: tuple[ReportSetting, ...] = ()
+
+
+_SEED = ReportSetting(
+    "seed", "Seed", 0, 0, 2**31 - 1, "Of the report's own draws: the same seed, the same report."
+)
+KINDS: dict[str, ReportKind] = {
+    kind.name: kind
+    for kind in (
+        ReportKind(
+            "flips",
+            "Reliability of the ranking",
+            "How likely each entry is truly the best, intervals of ranks, paired differences, flips, how many tasks, "
+            "classes and datasets would settle the top, agreement with the feedback phase, worst run against mean.",
+            Subject.BOARD,
+            (
+                ReportSetting("replicates", "Replicates", 10_000, 1_000, 100_000, "Draws of the bootstrap."),
+                ReportSetting("entries", "Entries from the top", 30, 2, 200),
+                _SEED,
+            ),
+        ),
+        ReportKind(
+            "difficulty",
+            "Difficulty of the datasets",
+            "Intrinsic and modelling difficulty of each dataset, from the baselines on the board, or from all "
+            "entries where there are no two baselines.",
+            Subject.BOARD,
+        ),
+        ReportKind(
+            "plan",
+            "What a lead needs",
+            "How many tasks, classes and datasets make a lead flip rarely, with the spread of the first two entries.",
+            Subject.BOARD,
+            (
+                ReportSetting("lead", "Lead", 0.01, 0.0001, 1.0, "In normalized accuracy."),
+                ReportSetting("flip", "Flips allowed", 0.05, 0.001, 0.5),
+            ),
+        ),
+        ReportKind(
+            "diversity",
+            "Diversity of the pool",
+            "How far apart the tasks of the meta-test pool are (Task2Vec), against the distance of one task drawn "
+            "twice, and whether the meta-train pool holds images of it.",
+            Subject.POOL,
+            (
+                ReportSetting("tasks", "Tasks", 60, 4, 1_000),
+                ReportSetting("floor_tasks", "Tasks drawn twice", 12, 2, 500),
+                _SEED,
+            ),
+        ),
+        ReportKind(
+            "audit",
+            "Classes that the tasks see",
+            "Which share of each dataset's classes the phase's tasks are expected to see.",
+            Subject.POOL,
+        ),
+    )
+}
+
+
+def find_kind(name: str) -> ReportKind:
+    """The report of that name; raises `NotFound`."""
+    if name not in KINDS:
+        raise NotFound(f"There is no report {name[:40]!r}; there are {', '.join(KINDS)}.")
+    return KINDS[name]

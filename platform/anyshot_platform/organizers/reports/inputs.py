@@ -1,0 +1,227 @@
+"""What a report is computed from: results of those on a board, packs of a phase's pools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session, aliased
+
+from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, FlipsParameters, PlanParameters
+from anyshot_platform.artifacts.models import Artifact
+from anyshot_platform.errors import Conflict
+from anyshot_platform.judging.tables import PREDICTIONS
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import BOARD_ORDER
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.pools.models import Pack, PoolPack
+from anyshot_platform.reports.records import RunTable
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.scores.tables import RESULTS
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.submissions.states import SubmissionKind
+from anyshot_platform.teams.models import Team
+
+
+class NothingToReport(Conflict):
+    """The board or the pools lack what the report needs."""
+
+    code = "nothing_to_report"
+
+
+@dataclass(frozen=True)
+class Stander:
+    """A submission that stands on a board."""
+
+    submission: str
+    name: str
+    baseline: bool
+    feedback: float | None  # the score of the submission that it was entered with
+    submissions: int  # how many its team had scored where it was chosen
+
+
+@dataclass(frozen=True)
+class BoardInputs:
+    """Those on a board, best first, and the tables of their runs."""
+
+    standers: tuple[Stander, ...]
+    results: tuple[RunTable, ...]
+
+    def of(self, standers: Sequence[Stander]) -> BoardInputs:
+        """Only these."""
+        wanted = {stander.submission for stander in standers}
+        return BoardInputs(tuple(standers), tuple(row for row in self.results if row.submission in wanted))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names to show, by submission."""
+        return {stander.submission: stander.name for stander in self.standers}
+
+    @property
+    def feedback(self) -> dict[str, float]:
+        """Scores of the feedback phase, by submission."""
+        return {s.submission: s.feedback for s in self.standers if s.feedback is not None}
+
+    @property
+    def submissions(self) -> dict[str, int]:
+        """How many submissions each one's team had scored in the phase where this one was chosen."""
+        return {stander.submission: stander.submissions for stander in self.standers}
+
+
+def gather_board(session: Session, version: PhaseVersion, league: League) -> BoardInputs:
+    """All who stand on the board with their results, best first, those out of the ranking last.
+
+    Raises `NothingToReport` where the results of one of them are no longer kept.
+    """
+    rows = session.execute(
+        select(Submission, Team.name)
+        .join(BoardRow, BoardRow.submission_id == Submission.id)
+        .join(Team, Team.id == BoardRow.team_id)
+        .where(BoardRow.phase_version_id == version.id, BoardRow.league_id == league.id)
+        .order_by(~BoardRow.ranked, *BOARD_ORDER)
+    ).all()
+    wanted = [submission.origin_id for submission, _ in rows if submission.origin_id]
+    origins = {row.id: row for row in session.scalars(select(Submission).where(Submission.id.in_(wanted)))}
+    chosen = [origins.get(submission.origin_id or "", submission) for submission, _ in rows]
+    scored = _count_scored(session, {row.phase_id for row in chosen})
+    standers = [
+        Stander(
+            submission=submission.id,
+            name=(submission.comment or team) if submission.kind == SubmissionKind.BASELINE else team,
+            baseline=submission.kind == SubmissionKind.BASELINE,
+            feedback=None if origin is submission else origin.score,
+            submissions=max(1, scored.get((origin.phase_id, origin.team_id), 0)),
+        )
+        for (submission, team), origin in zip(rows, chosen, strict=True)
+    ]
+    results = _results_of(session, version, [stander.submission for stander in standers])
+    kept = {row.submission for row in results}
+    lost = [stander.name for stander in standers if stander.submission not in kept]
+    if lost:
+        raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
+    return BoardInputs(tuple(standers), tuple(results))
+
+
+def _count_scored(session: Session, phases: set[str]) -> dict[tuple[str, str], int]:
+    """How many of a team's entries were scored, by phase and team."""
+    counted = session.execute(
+        select(Submission.phase_id, Submission.team_id, func.count())
+        .where(
+            Submission.phase_id.in_(phases),
+            Submission.kind == SubmissionKind.ENTRY,
+            Submission.score.is_not(None),
+        )
+        .group_by(Submission.phase_id, Submission.team_id)
+    )
+    return {(phase, team): count for phase, team, count in counted}
+
+
+def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
+    """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
+    newest = (
+        select(Run.submission_id, func.max(Run.generation).label("generation"))
+        .join(RunScore, RunScore.run_id == Run.id)
+        .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
+        .group_by(Run.submission_id)
+        .subquery()
+    )
+    predictions = aliased(Artifact)
+    rows = session.execute(
+        select(
+            Run.submission_id,
+            Run.seed_index,
+            Artifact.digest,
+            Artifact.size,
+            predictions.digest,
+            predictions.size,
+        )
+        .join(RunScore, RunScore.run_id == Run.id)
+        .join(
+            newest,
+            (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation),
+        )
+        .join(Artifact, Artifact.run_id == Run.id)
+        .outerjoin(
+            predictions,
+            (predictions.run_id == Run.id)
+            & (predictions.name == PREDICTIONS)
+            & predictions.final
+            & predictions.expired_at.is_(None)
+            & (Run.shard_count == 1),  # a shard has those of its own tasks only
+        )
+        .where(
+            Run.phase_version_id == version.id,
+            Run.state == RunState.FINISHED,
+            Artifact.name == RESULTS,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+        .order_by(Run.submission_id, Run.seed_index)
+    )
+    return [
+        RunTable(
+            submission=submission or "",
+            run=seed,
+            digest=digest,
+            size=size,
+            predictions=(kept, kept_size) if kept else None,
+        )
+        for submission, seed, digest, size, kept, kept_size in rows
+    ]
+
+
+def pack_digests(session: Session, pool_version_id: str | None) -> list[str]:
+    """Digests of a pool's packs, in order."""
+    return list(
+        session.scalars(
+            select(Pack.digest)
+            .join(PoolPack, PoolPack.pack_id == Pack.id)
+            .where(PoolPack.pool_version_id == (pool_version_id or ""))
+            .order_by(PoolPack.position)
+        )
+    )
+
+
+def board_parameters(
+    name: str, version: PhaseVersion, board: BoardInputs, settings: Mapping[str, float]
+) -> tuple[BoardInputs, DifficultyParameters | PlanParameters | FlipsParameters]:
+    """Which of those on the board the report is about, and the parameters of its analysis."""
+    ranked = [stander for stander in board.standers if not stander.baseline]
+    if name == "difficulty":
+        baselines = [stander for stander in board.standers if stander.baseline]
+        chosen = board.of(baselines if len(baselines) > 1 else board.standers)
+        return _two(chosen), DifficultyParameters(names=chosen.names, baselines=len(baselines) > 1)
+    if name == "plan":
+        return _two(board.of(ranked[:2])), PlanParameters(lead=settings["lead"], flip=settings["flip"])
+    chosen = board.of(ranked[: int(settings["entries"])])
+    return _two(chosen), FlipsParameters(
+        replicates=int(settings["replicates"]),
+        seed=int(settings["seed"]),
+        rule=version.rule.name,
+        names=chosen.names,
+        feedback=chosen.feedback,
+        submissions=chosen.submissions,
+    )
+
+
+def _two(board: BoardInputs) -> BoardInputs:
+    if len(board.standers) < 2:
+        raise NothingToReport("Fewer than two entries on this board have results.")
+    return board
+
+
+def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, float]) -> Diversity | Audit:
+    """The parameters of an analysis of a phase's pools. Raises `NothingToReport` for a protocol that cannot be used."""
+    try:
+        protocol = protocol_from_dict(version.protocol)
+    except ProtocolError as error:
+        raise NothingToReport(f"The phase's task protocol cannot be used: {error}") from error
+    if name == "audit":
+        return Audit(tasks=version.tasks, protocol=protocol)
+    tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])
+    return Diversity(tasks=tasks, floor_tasks=drawn_twice, seed=int(settings["seed"]), protocol=protocol)

@@ -1,0 +1,99 @@
+"""Where claims are made: one at a time for each slot, until there is nothing left to do."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from anyshot_core.wire.jobs import Job
+from anyshot_core.wire.worker_api import WorkerInfo
+from anyshot_worker.attempt import Site
+from anyshot_worker.carry_out import carry_out
+from anyshot_worker.client import Refused, TooOld, Unreadable, WorkerApiError
+
+log = logging.getLogger(__name__)
+
+
+class RunClaimer:
+    """Claims runs and carries them out, in as many threads at once as there are slots.
+
+    Bells and the poller both end here, so that a worker goes on while the broker is away.
+    """
+
+    def __init__(self, site: Site, describe: WorkerInfo, slots: int, poll_seconds: float) -> None:
+        self._site, self._describe = site, describe
+        self._slots = threading.BoundedSemaphore(slots)
+        self._poll_seconds = poll_seconds
+        self._live: set[str] = set()
+        self._guard = threading.Lock()
+        self._poller = threading.Thread(target=self._poll, name="poller", daemon=True)
+
+    def open(self) -> None:
+        """Start asking for work without being rung."""
+        self._poller.start()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs here."""
+        with self._guard:
+            return not self._live
+
+    def work(self) -> None:
+        """Claim and carry out runs until none is left for this worker; waits for a free slot first."""
+        if self._site.draining.is_set():
+            return
+        with self._slots:
+            while not self._site.draining.is_set() and (assignment := self._claim()) is not None:
+                self._carry_out(assignment)
+
+    def _claim(self) -> Job | None:
+        if not self._site.sandboxes.usable():
+            # What is claimed now would fail at once, and use up the few attempts that a run has.
+            log.warning("no claim: the sandbox cannot be used at present")
+            return None
+        worker = self._describe.model_copy(update={"packs": self._site.workspace.digests()})
+        try:
+            return self._site.client.claim(worker)
+        except Unreadable as error:
+            self._give_back(error)
+            return None
+        except TooOld as error:
+            log.error("this worker gets no work: %s", error)
+            return None
+        except WorkerApiError as error:
+            log.warning("no claim: %s", error)
+            return None
+
+    def _give_back(self, error: Unreadable) -> None:
+        """A job of a later release is for another worker; an older platform takes it back without the reason."""
+        log.error("%s; it goes back into the queue: upgrade this worker", error)
+        run_id, epoch = error.claimed.run_id, error.claimed.epoch
+        try:
+            self._site.client.release(run_id, epoch, error.problem)
+        except Refused:
+            self._site.client.release(run_id, epoch)
+
+    def _carry_out(self, assignment: Job) -> None:
+        with self._guard:
+            self._live.add(assignment.run_id)
+            self._site.sandboxes.retain_only(set(self._live))
+        log.info("run %s, attempt %d: claimed", assignment.run_id, assignment.attempt)
+        try:
+            carry_out(assignment, self._site)
+        finally:
+            with self._guard:
+                self._live.discard(assignment.run_id)
+                self._site.sandboxes.retain_only(set(self._live))
+        log.info("run %s, attempt %d: ended", assignment.run_id, assignment.attempt)
+
+    def _poll(self) -> None:
+        while not self._site.draining.wait(self._poll_seconds):
+            if self._slots.acquire(blocking=False):
+                self._slots.release()
+                self._work_on()
+
+    def _work_on(self) -> None:
+        try:
+            self.work()
+        except Exception:
+            log.exception("an error of the worker: it goes on")
