@@ -9,7 +9,7 @@ import click
 from sqlalchemy import select
 
 from anyshot_platform.bundles.files import BundleUnreadable
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile, read_bundle
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.home import HomeOption, services_of
@@ -19,7 +19,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 
 
-def _read(source: str) -> CompetitionFile:
+def _read(source: str) -> CompetitionBundle:
     path = Path(source)
     try:
         return read_bundle(path) if path.exists() else read_ready_made(source)

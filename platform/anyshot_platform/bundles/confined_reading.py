@@ -8,12 +8,12 @@ from pathlib import Path
 from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.marked import FileProblem
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.confined.service import run_confined
 
 
-def read_sent_bundle(content: bytes) -> CompetitionFile:
+def read_sent_bundle(content: bytes) -> CompetitionBundle:
     """As `reading.read_bundle`, for the zip of a stranger; raises `TooCostly` or `Busy` besides."""
     with tempfile.TemporaryDirectory(prefix="anyshot-bundle-") as name:
         folder = Path(name)
@@ -25,4 +25,4 @@ def read_sent_bundle(content: bytes) -> CompetitionFile:
             raise BundleInvalid([FileProblem(**problem) for problem in answer["problems"]])
         files = {path: (folder / str(number)).read_bytes() for number, path in enumerate(answer["files"])}
     notices = [Notice(**notice) for notice in answer["notices"]]
-    return CompetitionFile(CompetitionSpec.model_validate(answer["spec"]), files, answer["format"], notices)
+    return CompetitionBundle(CompetitionSpec.model_validate(answer["spec"]), files, answer["format"], notices)

@@ -32,7 +32,7 @@ class BundleInvalid(Exception):
 
 
 @dataclass(frozen=True)
-class CompetitionFile:
+class CompetitionBundle:
     """A checked competition with the files that it names, and what could not be taken over from elsewhere."""
 
     spec: CompetitionSpec
@@ -41,7 +41,7 @@ class CompetitionFile:
     without_equivalent: list[Notice] = field(default_factory=list)
 
 
-def read_bundle(source: Path | bytes) -> CompetitionFile:
+def read_bundle(source: Path | bytes) -> CompetitionBundle:
     """Read and check a bundle of Anyshot, Codabench (version 2) or CodaLab (version 1.5).
 
     Raises:
@@ -56,11 +56,11 @@ def read_bundle(source: Path | bytes) -> CompetitionFile:
         raise BundleInvalid([FileProblem(1, "", "a mapping with keys such as `title` is wanted", files.name)])
     flavour = codabench.detect(marked.data)
     if flavour is None:
-        return CompetitionFile(check(marked, files), named_files(marked.data, files))
+        return CompetitionBundle(check(marked, files), named_files(marked.data, files))
     converted = codabench.convert(marked, files, flavour)
     if converted.problems:
         raise BundleInvalid(sorted(converted.problems))
-    return CompetitionFile(converted.spec, converted.files, flavour.value, converted.notices)
+    return CompetitionBundle(converted.spec, converted.files, flavour.value, converted.notices)
 
 
 def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:

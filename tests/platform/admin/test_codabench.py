@@ -8,7 +8,7 @@ import pytest
 
 from anyshot_platform.bundles.codabench_columns import metric_of
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile, read_bundle
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
 from tests.platform.admin.zips import zipped
 from tests.platform.site import Site
 
@@ -125,7 +125,7 @@ FILES_15 = {
 }
 
 
-def notices(bundle: CompetitionFile) -> str:
+def notices(bundle: CompetitionBundle) -> str:
     return "\n".join(str(notice) for notice in bundle.without_equivalent)
 
 
@@ -244,7 +244,7 @@ def test_metrics_are_known_by_key_or_title() -> None:
     assert metric_of("challenge_score", "Challenge Score") is None
 
 
-def changed(*pairs: tuple[str, str], files: dict[str, bytes] | None = None) -> CompetitionFile:
+def changed(*pairs: tuple[str, str], files: dict[str, bytes] | None = None) -> CompetitionBundle:
     """Version 2 with other words in it."""
     text = VERSION_2
     for old, new in pairs:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.orm import Session
 
-from anyshot_platform.bundles.reading import CompetitionFile, read_bundle
+from anyshot_platform.bundles.reading import CompetitionBundle, read_bundle
 from anyshot_platform.bundles.ready import read_ready_made
 from anyshot_platform.database import Database
 from anyshot_platform.kernel.storage import FolderStorage
@@ -82,7 +82,7 @@ class Site:
             session.flush()
             self.viewer = Viewer(user_id=user.id, username="owner")
 
-    def take_in(self, session: Session, bundle: CompetitionFile, **options: object) -> bytes:
+    def take_in(self, session: Session, bundle: CompetitionBundle, **options: object) -> bytes:
         made = import_competition(session, self.storage, bundle, self.viewer, **options)  # pyright: ignore[reportArgumentType]
         session.flush()
         session.expire_all()

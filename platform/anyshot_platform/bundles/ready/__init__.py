@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from anyshot_platform.bundles.reading import CompetitionFile, read_bundle
+from anyshot_platform.bundles.reading import CompetitionBundle, read_bundle
 
 _FOLDER = Path(__file__).parent
 
@@ -28,7 +28,7 @@ def ready_made() -> list[ReadyMade]:
     ]
 
 
-def read_ready_made(name: str) -> CompetitionFile:
+def read_ready_made(name: str) -> CompetitionBundle:
     """The bundle of that name; raises `KeyError` for any other name."""
     folder = _FOLDER / name
     if folder.parent != _FOLDER or not (folder / "competition.yaml").is_file():

@@ -10,7 +10,7 @@ from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.bundles.files import write_zip
 from anyshot_platform.bundles.naming import key_from, unique
-from anyshot_platform.bundles.reading import CompetitionFile
+from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import FILES, BaselineSpec, CompetitionSpec
 from anyshot_platform.competitions.files import IMAGES, put_file
 from anyshot_platform.competitions.models import Competition, CompetitionPage
@@ -38,7 +38,7 @@ class Intake:
 
     session: Session
     storage: Storage
-    bundle: CompetitionFile
+    bundle: CompetitionBundle
     actor_id: str
     pools: dict[str, PoolVersion]
     notices: list[str]

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.bundles.naming import unique
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile, read_bundle
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, read_bundle
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
@@ -41,7 +41,7 @@ class ImportedCompetition:
 def import_competition(
     session: Session,
     storage: Storage,
-    bundle: CompetitionFile,
+    bundle: CompetitionBundle,
     actor: Viewer,
     *,
     slug: str | None = None,
@@ -55,7 +55,7 @@ def import_competition(
         AddressTaken: the short name is in use; a foreign bundle, which has none, gets a free one instead.
     """
     if start is not None:
-        bundle = CompetitionFile(
+        bundle = CompetitionBundle(
             _shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent
         )
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))

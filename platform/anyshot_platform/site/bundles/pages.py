@@ -15,7 +15,7 @@ from anyshot_platform.acts.service import NeedsConsent, carry_out, preview
 from anyshot_platform.bundles.confined_reading import read_sent_bundle
 from anyshot_platform.bundles.files import BundleUnreadable
 from anyshot_platform.bundles.naming import key_from
-from anyshot_platform.bundles.reading import BundleInvalid, CompetitionFile
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
@@ -121,7 +121,7 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     )
 
 
-def _read(form: SentForm) -> CompetitionFile:
+def _read(form: SentForm) -> CompetitionBundle:
     name = form.text("ready")
     if name:
         try:
