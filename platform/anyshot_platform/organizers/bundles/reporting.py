@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.bundles.codabench_report import Notice
-from anyshot_platform.bundles.reading import Bundle
+from anyshot_platform.bundles.reading import CompetitionBundle
 from anyshot_platform.bundles.schema import FILES
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.kernel.filters import count
@@ -41,7 +41,7 @@ class ImportReport:
         return asdict(self)
 
 
-def report_on(bundle: Bundle, said: Iterable[str]) -> ImportReport:
+def report_on(bundle: CompetitionBundle, said: Iterable[str]) -> ImportReport:
     """The report on a bundle; `said` is what came up while its rows were made."""
     notices = bundle.without_equivalent
     left = [Todo(words, place) for words, place in _together(notices, to_do=True)]
@@ -65,7 +65,7 @@ def _where(rows: list[Notice]) -> str:
     return f"lines {', '.join(str(row.line) for row in rows)}"
 
 
-def _taken(bundle: Bundle) -> list[str]:
+def _taken(bundle: CompetitionBundle) -> list[str]:
     spec = bundle.spec
     images = sum(name.startswith(FILES) for name in bundle.files)
     phases = ", ".join(phase.title for phase in spec.phases)

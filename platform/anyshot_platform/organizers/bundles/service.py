@@ -14,13 +14,13 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, r
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.bundles.reporting import IMPORT, report_on
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.exporting import describe
 from anyshot_platform.organizers.bundles.importing import Intake
 from anyshot_platform.organizers.bundles.naming_pools import find_pools, give_new_ones
+from anyshot_platform.organizers.bundles.reporting import IMPORT, report_on
 from anyshot_platform.users.viewer import Viewer
 
 

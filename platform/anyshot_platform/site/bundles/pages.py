@@ -20,8 +20,8 @@ from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
-from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import (
     clone_competition,
     export_competition,

@@ -13,8 +13,8 @@ from anyshot_platform.bundles.page_values import fill, unknown_in
 from anyshot_platform.competitions.files import is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import Invalid
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.competitions import acts, organizing
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS

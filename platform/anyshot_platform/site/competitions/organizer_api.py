@@ -15,8 +15,8 @@ from anyshot_platform.bundles.schema import QuestionSpec
 from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
-from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.errors import NotFound
+from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
 from anyshot_platform.organizers.competitions import acts, organizing
 from anyshot_platform.organizers.competitions.texts import values_now
