@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections import defaultdict
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
@@ -50,3 +53,28 @@ def test_a_word_that_is_gone_stays_away(word: str) -> None:
     whole = re.compile(rf"\b{word}\b")
     found = [str(path.relative_to(ROOT)) for path in sources(*PROJECTS) if whole.search(path.read_text())]
     assert set(found) <= STILL_READ
+
+
+def test_what_texts_import_is_there() -> None:
+    """A class that gets another name takes along the notebook, the archive's script and the documentation."""
+    listed = subprocess.run(
+        ["git", "ls-files", "*.txt", "*.md", "*.ipynb"], cwd=ROOT, capture_output=True, text=True
+    )
+    imports = re.compile(
+        r"from (anyshot_(?:core|scoring|starting_kit|platform|worker|analysis)[\w.]*) import ([\w, ]+)"
+    )
+    found = {
+        (name, module, word.strip().partition(" as ")[0])
+        for name in listed.stdout.split()
+        for module, words in imports.findall((ROOT / name).read_text())
+        for word in words.split(",")
+    }
+    assert len(found) > 20
+    missing = [one for one in sorted(found) if not _holds(one[1], one[2])]
+    assert not missing, "these texts import what is not there"
+
+
+def _holds(module: str, word: str) -> bool:
+    if hasattr(import_module(module), word):
+        return True
+    return find_spec(f"{module}.{word}") is not None
