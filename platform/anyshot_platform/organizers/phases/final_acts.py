@@ -128,12 +128,12 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
         does=[
             "Everybody sees the boards. As they stand now:",
             *podium(session, phase),
-            *_codes(codes),
             *(
                 ["The phase is over, whatever its dates say."]
                 if publication.ends_by_publishing(phase)
                 else []
             ),
+            *_codes(codes),
         ],
         told=0 if public else _members(session, phase),
     )
