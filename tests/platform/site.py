@@ -219,6 +219,16 @@ class Site:
     ) -> None:
         self.client.__exit__(kind, error, trace)
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What an operator's command is given to find this site."""
+        settings = self.services.settings
+        return {
+            "ANYSHOT_SECRET_KEY": settings.secret_key.get_secret_value(),
+            "ANYSHOT_HOME": str(settings.home),
+            "ANYSHOT_DATABASE_URL": settings.database_address,
+        }
+
     def _make_user(self, session: Session, username: str, **changes: Any) -> User:
         # Without a password unless a test logs in: argon2 is slow on purpose.
         options = {"password": None, **changes}

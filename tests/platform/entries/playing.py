@@ -143,14 +143,8 @@ class Commands(Pages):
         return said.output if said.exit_code else f"ok {said.output}"
 
     def bring_in(self, owner: Person, start: str) -> None:
-        settings = self.site.services.settings
-        environment = {
-            "ANYSHOT_SECRET_KEY": settings.secret_key.get_secret_value(),
-            "ANYSHOT_HOME": str(settings.home),
-            "ANYSHOT_DATABASE_URL": settings.database_address,
-        }
         words = ["admin", "import", self.slug, "--owner", owner.username, "--start", start]
-        said = CliRunner().invoke(main, words, env=environment)
+        said = CliRunner().invoke(main, words, env=self.site.environment)
         assert said.exit_code == 0, said.output
 
     def submit(self, person: Person, content: bytes, leagues: list[str]) -> str:
