@@ -18,6 +18,7 @@ from anyshot_platform.phases.description import TasksSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_scoring.summary import summarize
 from anyshot_scoring.table import TaskTable
@@ -97,12 +98,19 @@ def test_each_dataset_is_a_part_and_the_parts_make_one_result(site: Site, tmp_pa
     assert "Part 2 of 2, a dataset each" in page
 
 
+def count_of(site: Site, job: dict[str, Any]) -> int:
+    with site.services.database.reading() as session:
+        return session.get_one(Run, job["run_id"]).tasks_total
+
+
 def test_a_heartbeat_does_not_change_how_many_tasks_a_part_has(site: Site, tmp_path: Path) -> None:
     """Workers told the number of the whole run in passing: a part whose last beat said so failed as our fault."""
     by_dataset(site)
     shown, worker = site.member("alice").submit().json(), site.worker()
     for job in claim_all(worker):
+        planned = count_of(site, job)
         assert worker.beat(job, "scoring", tasks_done=0, tasks_total=TASKS).status_code == 200
+        assert count_of(site, job) == planned < TASKS
         hand_in(worker, job, tmp_path)
     assert site.submission(shown["id"]).status == "finished"
 

@@ -239,6 +239,20 @@ def test_fair_share_then_priority_then_age(site: Site) -> None:
     assert order == [smoke, first[0], first[1], second]
 
 
+def test_among_runs_of_a_competition_the_urgent_goes_first_and_what_is_kept_away_waits(site: Site) -> None:
+    site.set_phase(quota_day=None, quota_concurrent=None)
+    alice, worker = site.member("alice"), site.worker()
+    early, usual, urgent = [alice.submit(make_zip(salt=str(number))).json()["id"] for number in range(3)]
+    with site.services.database.writing() as session:
+        for run in session.query(Run):
+            if run.submission_id == early:
+                run.available_at = now() + timedelta(days=1)
+            elif run.submission_id == urgent:
+                run.priority += 1
+    order = [job["submission_id"] for _ in range(3) if (job := worker.claim()) is not None]
+    assert order == [urgent, usual]
+
+
 def test_a_team_without_a_running_evaluation_goes_first(site: Site) -> None:
     site.set_phase(quota_day=None, quota_concurrent=None)
     alice, bob = site.member("alice"), site.member("bob")
