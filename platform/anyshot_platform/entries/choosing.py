@@ -146,8 +146,8 @@ def _takes_part(phase: Phase, candidate: EntryCandidate) -> bool:
     On a Ladder also what the team withdrew: else withdrawing what stands would ask the hidden data once more.
     """
     if phase.board_shows == BoardShows.LADDER:
-        obstacle = candidate.obstacle
-        return obstacle is None or obstacle[0] == EntryState.WITHDRAWN
+        obstacle, admitted = candidate.obstacle, candidate.admission.status == EntryStatus.ADMITTED
+        return obstacle is None or (admitted and obstacle[0] == EntryState.WITHDRAWN)
     return candidate.may_be_chosen
 
 

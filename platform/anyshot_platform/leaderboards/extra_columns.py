@@ -30,9 +30,12 @@ class ExtraColumn:
 def read_extra_columns(
     session: Session, version: PhaseVersion, league: League, places: Sequence[BoardPlace]
 ) -> tuple[ExtraColumn, ...]:
-    """The columns that the league declares, for the rows of one page; runs are combined as their scores are."""
+    """The columns that the league declares, for the rows of one page; runs are combined as their scores are.
+
+    None where the board tells steps alone.
+    """
     specs = [ColumnSpec.model_validate(column) for column in league.columns]
-    if not specs or not places:
+    if not specs or not places or version.phase.board_shows.tells_steps_alone:
         return ()
     metrics = _metrics_of(session, version, [place.row.submission_id for place in places])
     return tuple(

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.phases.states import BoardShows
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.scores.ranked import entry_of
 from anyshot_platform.teams.models import Team
@@ -30,7 +29,7 @@ class BoardCandidate:
 
 def shown_of(phase: Phase, score: SubmissionScore) -> dict[str, Any]:
     """What a board shows of a score: on a Ladder a multiple of its step, without an interval and parts by dataset."""
-    if phase.board_shows == BoardShows.LADDER:
+    if phase.board_shows.tells_steps_alone:
         return {"value": on_step(score.value, phase.ladder_step), "half_width": None, "by_dataset": {}}
     return {"value": score.value, "half_width": score.half_width, "by_dataset": score.by_dataset}
 

@@ -16,7 +16,6 @@ from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER, BoardPlace, on_board, read_places
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.phases.states import BoardShows
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ def read_against_above(
     Rows without a statement are missing: the first one, those whose results of single tasks are gone, and all under
     rules by which two rows alone do not tell their places. A Ladder says nothing: it would tell more than its steps.
     """
-    if version.rule.relative or len(rows) < 2 or version.phase.board_shows == BoardShows.LADDER:
+    if version.rule.relative or len(rows) < 2 or version.phase.board_shows.tells_steps_alone:
         return {}
     pairs = [(upper.submission_id, lower.submission_id) for upper, lower in pairwise(rows)]
     said = read_statements(session, storage, version, pairs)

@@ -46,9 +46,12 @@ class BoardShows(StrEnum):
     LAST = "last"
     BEST = "best"
     LAST_ABOVE_GATE = "last_above_gate"  # the last one that beats the gate of the next phase, else the last
-    LADDER = (
-        "ladder"  # the last one that beat what stood by a step; nothing else is told while the phase is open
-    )
+    LADDER = "ladder"  # the last one that beat what stood by a step
+
+    @property
+    def tells_steps_alone(self) -> bool:
+        """Whether a row says nothing but its score, as a multiple of the step: no figure beside it may tell more."""
+        return self == BoardShows.LADDER
 
 
 BOARD_WORDS: dict[BoardShows, str] = {

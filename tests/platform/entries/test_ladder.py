@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import BoardShows
+from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_manage import page, phase_form, post
 from tests.platform.entries.test_entries import names, scored
 from tests.platform.site import Person, Site
 
 BOARD = "/competitions/small/leaderboard"
+PHASE = "/competitions/small/phases/feedback"
 LEAGUES = "/competitions/small/leagues"
 
 
@@ -32,6 +38,7 @@ def test_a_team_moves_by_steps_and_sees_nothing_else_until_the_phase_closes(ladd
     near = scored(worker, ada, 0.549)  # less than a step above what is shown
     assert names(ladder, "free") == [("ada", 0.5)]
     assert "if it gains a step of the Ladder" in words(ada, LEAGUES)
+    assert "Step of the Ladder 0.05" in re.sub("<[^>]+>|\\s+", " ", words(ada, PHASE)).replace("  ", " ")
     scored(worker, ada, 0.1)  # a worse one costs nothing
     assert names(ladder, "free") == [("ada", 0.5)]
     climbed = scored(worker, ada, 0.573)
@@ -95,3 +102,35 @@ def test_what_a_ladder_cannot_be_is_refused_in_words(
     )
     answer = post(ladder.owner(), "/competitions/small/manage/phases/feedback", **fields)
     assert said in " ".join(answer.text.split())
+
+
+def test_neither_further_columns_nor_the_order_of_published_code_tell_more(ladder: Site) -> None:
+    worker = ladder.worker()
+    ada, eve = (ladder.member(name) for name in ("ada", "eve"))
+    for person, score in ((ada, 0.512), (eve, 0.531)):
+        scored(worker, person, score)
+    with ladder.services.database.writing() as session:
+        league = session.query(League).filter_by(slug="free").one()
+        league.columns = [{"metric": "duration", "title": "Seconds told", "decimals": 3}]
+        phase = session.get_one(Phase, ladder.phase_id)
+        phase.needs_publishing, phase.published_at = True, now()
+        ladder.competition(session).code_published_at = now()
+        for submission in session.query(Submission):
+            submission.code_published_at = now()
+    code = "/api/v1/competitions/small/code"
+    assert "Seconds told" not in words(ada, BOARD)
+    assert [row["team"] for row in ada.call("GET", code).json()] == ["ada", "eve"]  # in their order of time
+    ladder.set_phase(board_shows=BoardShows.LAST)
+    assert "Seconds told" in words(ada, BOARD)
+    assert [row["team"] for row in ada.call("GET", code).json()] == ["eve", "ada"]  # the best first
+
+
+def test_what_was_refused_and_then_withdrawn_counts_for_nothing(ladder: Site) -> None:
+    worker, ada = ladder.worker(), ladder.member("ada")
+    scored(worker, ada, 0.512)
+    refused = scored(worker, ada, 0.9)
+    with ladder.services.database.writing() as session:
+        entry = session.query(LeagueEntry).filter_by(submission_id=refused).one()
+        entry.status, entry.reason = EntryStatus.REFUSED, "it has other weights"
+    assert ada.call("POST", f"/api/v1/submissions/{refused}/withdraw").status_code in (200, 204)
+    assert names(ladder, "free") == [("ada", 0.5)]

@@ -31,15 +31,18 @@ class PublishedCode:
 def list_published(
     session: Session, competition: Competition, role: Role | None = None
 ) -> list[PublishedCode]:
-    """The published code, best score of each phase first, as somebody with this role sees it."""
+    """The published code, best score of each phase first where the viewer sees it, else the earliest."""
     rows = session.execute(
         select(Submission, Phase, Team.name)
         .join(Phase, Phase.id == Submission.phase_id)
         .join(Team, Team.id == Submission.team_id)
         .where(Submission.competition_id == competition.id, code_is_public())
-        .order_by(Phase.position, Submission.score.desc(), Submission.created_at)
+        .order_by(Phase.position, Submission.created_at)
     )
-    return [_show(submission, phase, team, role) for submission, phase, team in rows]
+    shown = [_show(submission, phase, team, role) for submission, phase, team in rows]
+    return sorted(
+        shown, key=lambda one: (one.phase.position, -(one.score or 0.0))
+    )  # hidden scores order nothing
 
 
 def _show(submission: Submission, phase: Phase, team: str, role: Role | None) -> PublishedCode:
