@@ -42,13 +42,13 @@ def announce(
 
 
 def list_announcements(
-    session: Session, competition: Competition, *, deleted: bool = False
+    session: Session, competition: Competition, *, deleted: bool = False, most: int | None = None
 ) -> Sequence[Announcement]:
-    """Newest first."""
+    """Newest first, at most `most`."""
     query = select(Announcement).where(Announcement.competition_id == competition.id)
     if not deleted:
         query = query.where(Announcement.deleted_at.is_(None))
-    return session.scalars(query.order_by(Announcement.created_at.desc())).all()
+    return session.scalars(query.order_by(Announcement.created_at.desc()).limit(most)).all()
 
 
 def find_announcement(session: Session, competition: Competition, announcement_id: str) -> Announcement:

@@ -48,7 +48,9 @@ def choose_run(
     another worker was quicker to claim.
     """
     moment = now()
-    fits = and_(_is_queued(info, moment), fitting_runs(info), Run.id.not_in(skip))
+    fits = and_(
+        _is_queued(info.hardware_class, moment), _is_carried_by(info), fitting_runs(info), Run.id.not_in(skip)
+    )
     fits = and_(fits, ~_was_unreadable(worker_id, moment))
     if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
         fits = and_(fits, ~Run.bulk)
@@ -113,20 +115,24 @@ def _turns(session: Session, hardware_class: str, moment: datetime) -> list[_Tur
 
 def _waiting(session: Session, hardware_class: str, moment: datetime) -> list[str]:
     """The competitions with queued runs for a class: one look into the index for each, however many runs they have."""
-    queued = and_(
-        Run.hardware_class == hardware_class, Run.state == RunState.QUEUED, Run.available_at <= moment
-    )
+    queued = _is_queued(hardware_class, moment)
     found = select(func.min(Run.competition_id).label("id")).where(queued).cte("waiting", recursive=True)
     following = select(func.min(Run.competition_id)).where(queued, Run.competition_id > found.c.id)
     found = found.union_all(select(following.scalar_subquery()).where(found.c.id.is_not(None)))
     return [one for one in session.scalars(select(found.c.id)) if one is not None]
 
 
-def _is_queued(info: WorkerInfo, moment: datetime) -> ColumnElement[bool]:
+def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
     return and_(
-        Run.hardware_class == info.hardware_class,
+        Run.hardware_class == hardware_class,
         Run.state == RunState.QUEUED,
         Run.available_at <= moment,
+    )
+
+
+def _is_carried_by(info: WorkerInfo) -> ColumnElement[bool]:
+    """This worker has the image, the GPUs and the memory."""
+    return and_(
         or_(Run.image.is_(None), Run.image.in_(info.images)),
         Run.gpus <= len(info.gpus),
         Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY),

@@ -23,10 +23,10 @@ class PhaseNotOpen(Conflict):
 def status_of(phase: Phase, moment: datetime | None = None) -> PhaseStatus:
     """Where a phase stands at a moment: by the clock, unless it was paused or closed by hand."""
     moment = moment or now()
-    if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
-        return PhaseStatus.CLOSED
     if moment < phase.starts_at:
         return PhaseStatus.UPCOMING
+    if phase.closed_at is not None or (phase.ends_at is not None and moment >= phase.ends_at):
+        return PhaseStatus.CLOSED
     return PhaseStatus.PAUSED if phase.paused_at is not None else PhaseStatus.OPEN
 
 
@@ -35,8 +35,12 @@ def closed_since(phase: Phase, moment: datetime | None = None) -> datetime | Non
     moment = moment or now()
     if status_of(phase, moment) != PhaseStatus.CLOSED:
         return None
-    ends = [end for end in (phase.closed_at, phase.ends_at) if end is not None and end <= moment]
-    return min(ends, default=phase.closed_at)
+    return closing(phase)
+
+
+def closing(phase: Phase) -> datetime | None:
+    """When a phase closes or has closed: by the clock or by hand, whichever is earlier; None for one without an end."""
+    return min((end for end in (phase.closed_at, phase.ends_at) if end is not None), default=None)
 
 
 def require_open(phase: Phase, moment: datetime | None = None) -> None:

@@ -116,6 +116,16 @@ def test_phases_open_and_close_by_hand_and_it_is_recorded(site: Site) -> None:
         assert phase_of(session, "feedback").ends_at.year == 2090  # pyright: ignore[reportOptionalMemberAccess]
 
 
+def test_a_phase_that_is_closed_before_it_begins_has_not_begun(site: Site) -> None:
+    """It may still get other keys, and its hidden pools are not published as those of a phase that is over."""
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        phase_of(session, "feedback").starts_at = now() + timedelta(days=3)
+    assert post(owner, f"{BASE}/phases/feedback/close").status_code == 303
+    redrawn = flash(post(owner, f"{BASE}/phases/feedback/redraw-seeds", confirm="feedback"))
+    assert "has begun" not in redrawn and "phase.redraw_seeds" in acts(site)
+
+
 def phase_form(**changes: object) -> dict[str, object]:
     """The editor's fields for the small competition's phase."""
     return {

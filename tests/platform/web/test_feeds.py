@@ -61,6 +61,10 @@ def test_dates_are_a_calendar_that_follows_the_phases(site: Site) -> None:
         ("A small competition: Feedback; first, of two opens", datetime(2030, 1, 2, tzinfo=UTC)),
         ("A small competition: Feedback; first, of two closes", datetime(2030, 2, 3, 4, 5, tzinfo=UTC)),
     ]
+    with site.services.database.writing() as session:
+        session.get_one(Phase, site.phase_id).closed_at = datetime(2030, 1, 9, tzinfo=UTC)  # by hand
+    (_, closes) = Calendar.from_ical(page(vera, f"{BASE}/calendar.ics").text).walk("VEVENT")
+    assert closes.decoded("dtstart") == datetime(2030, 1, 9, tzinfo=UTC)
 
 
 def test_a_private_competition_has_neither_for_strangers(site: Site) -> None:

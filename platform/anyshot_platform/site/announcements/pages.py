@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.announcements.organizing import list_announcements
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.announcements.feed import MEDIA_TYPE, as_atom
 from anyshot_platform.site.shell.page_header import read_header
@@ -19,6 +16,7 @@ from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
+_MOST = 200
 
 
 @router.get("/competitions/{slug}/announcements")
@@ -32,7 +30,7 @@ def show_announcements(
         section="competitions",
         head=read_header(session, access),
         tab="announcements",
-        notes=_newest(session, access),
+        notes=list_announcements(session, access.competition, most=_MOST),
     )
 
 
@@ -43,14 +41,5 @@ def send_feed(
     services: ServicesDep,
 ) -> Response:
     """The same for feed readers."""
-    notes = _newest(session, access)
+    notes = list_announcements(session, access.competition, most=_MOST)
     return Response(as_atom(access.competition, notes, services.settings.base_url), media_type=MEDIA_TYPE)
-
-
-def _newest(session: Session, access: CompetitionAccess) -> Sequence[Announcement]:
-    return session.scalars(
-        select(Announcement)
-        .where(Announcement.competition_id == access.competition.id, Announcement.deleted_at.is_(None))
-        .order_by(Announcement.created_at.desc())
-        .limit(200)
-    ).all()

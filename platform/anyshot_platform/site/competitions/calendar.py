@@ -10,6 +10,7 @@ from icalendar import Calendar, Event
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import closing
 
 MEDIA_TYPE = "text/calendar"
 
@@ -34,6 +35,5 @@ def as_calendar(competition: Competition, phases: Sequence[Phase], site: str) ->
 
 def _moments(phase: Phase) -> Iterator[tuple[str, datetime]]:
     yield "opens", phase.starts_at
-    ends = [end for end in (phase.ends_at, phase.closed_at) if end is not None]
-    if ends:
-        yield "closes", min(ends)
+    if (end := closing(phase)) is not None:
+        yield "closes", end

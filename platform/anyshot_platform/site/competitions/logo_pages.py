@@ -28,20 +28,11 @@ def show_logo(
     access: Annotated[CompetitionAccess, Depends(visible_competition)], services: ServicesDep, v: str = ""
 ) -> Response:
     """The picture itself. With its digest in the address it may be kept for good."""
-    competition = access.competition
-    if competition.logo_digest is None:
+    digest = access.competition.logo_digest
+    if digest is None:
         raise NotFound("This competition has no logo.")
-    try:
-        with services.storage.open(competition.logo_digest) as stream:
-            content = stream.read()
-    except FileNotFoundError as error:
-        raise NotFound("The logo is no longer kept.") from error
-    named = bool(v) and competition.logo_digest.startswith(v)
-    headers = {
-        "content-security-policy": _HARMLESS,
-        "cache-control": "private, max-age=31536000, immutable" if named else "private, no-cache",
-    }
-    return Response(content, media_type=competition.logo_media_type, headers=headers)
+    kind = access.competition.logo_media_type or BINARY
+    return send_stored(services, digest, None, kind, _headers(digest, v), from_here=True)
 
 
 @router.get("/competitions/{slug}/files/{name}")
@@ -54,15 +45,19 @@ def show_file(
 ) -> Response:
     """An image of a page, or another file to be downloaded; for whoever may see the competition."""
     row = find_file(session, access.competition, name)
-    kept = "private, max-age=31536000, immutable" if v and row.digest.startswith(v) else "private, no-cache"
-    headers = {
-        "content-security-policy": _HARMLESS,
-        "x-content-type-options": "nosniff",
-        "cache-control": kept,
-    }
     shown = None if is_image(name) else name
     kind = media_type(name) or BINARY
-    return send_stored(services, row.digest, shown, kind, headers, from_here=shown is None)
+    return send_stored(services, row.digest, shown, kind, _headers(row.digest, v), from_here=shown is None)
+
+
+def _headers(digest: str, asked: str) -> dict[str, str]:
+    """Of a file of somebody else's making; one that is asked for by its digest may be kept for good."""
+    named = bool(asked) and digest.startswith(asked)
+    return {
+        "content-security-policy": _HARMLESS,
+        "x-content-type-options": "nosniff",
+        "cache-control": "private, max-age=31536000, immutable" if named else "private, no-cache",
+    }
 
 
 @router.get("/favicon.ico", dependencies=[Depends(public)])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Form, Query, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
-from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.announcements.organizing import list_announcements
 from anyshot_platform.competitions import service
 from anyshot_platform.competitions.models import CompetitionPage
 from anyshot_platform.competitions.states import MemberStatus, Registration
@@ -96,7 +97,9 @@ def show_overview(request: Request, access: Visible, session: SessionDep) -> Res
     """The first page of a competition, with phases, leagues and the latest announcements."""
     pages = access.competition.pages
     first = pages[0] if pages else None
-    return _show_text(request, access, session, first, announcements=_latest_announcements(session, access))
+    return _show_text(
+        request, access, session, first, announcements=list_announcements(session, access.competition, most=2)
+    )
 
 
 @router.get("/competitions/{slug}/pages/{page_slug}")
@@ -114,7 +117,7 @@ def _show_text(
     session: SessionDep,
     page: CompetitionPage | None,
     *,
-    announcements: list[Any],
+    announcements: Sequence[Any],
 ) -> Response:
     competition = access.competition
     every = list_phases(session, competition)
@@ -182,16 +185,6 @@ def _leagues(session: SessionDep, competition_id: str) -> list[dict[str, Any]]:
         }
         for league in leagues
     ]
-
-
-def _latest_announcements(session: SessionDep, access: CompetitionAccess) -> list[Announcement]:
-    query = (
-        select(Announcement)
-        .where(Announcement.competition_id == access.competition.id, Announcement.deleted_at.is_(None))
-        .order_by(Announcement.created_at.desc())
-        .limit(2)
-    )
-    return list(session.scalars(query))
 
 
 @router.get("/competitions/{slug}/calendar.ics")
