@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from anyshot_platform.app import make_services
+from anyshot_platform.budgets import limits
 from anyshot_platform.database import Database
 from anyshot_platform.migration import migrate
 from anyshot_platform.services import Services
@@ -23,6 +25,13 @@ from tests.services.databases import PostgresServer
 from tests.services.processes import find_program
 
 SECRET = "a secret for tests, forty characters long"
+
+
+@pytest.fixture(autouse=True)
+def windows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No window of a limit ends while a test counts in it, however slow the machine is."""
+    began = int(time.time())
+    monkeypatch.setattr(limits, "seconds_now", lambda: began)
 
 
 @pytest.fixture(scope="session")

@@ -12,9 +12,15 @@ from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.users.models import RateHit
 
 
+def seconds_now() -> int:
+    """Whole seconds since 1970; windows are cut by them."""
+    return int(time.time())
+
+
 def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int, times: int = 1) -> int:
     """Count uses of `what` by `who`; the seconds to wait if they are beyond `limit` in a window, else 0."""
-    window = int(time.time()) // seconds * seconds
+    moment = seconds_now()
+    window = moment // seconds * seconds
     key = f"{what}:{digest_secret(who)[:40]}"  # addresses of people are not kept
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     statement = insert(RateHit).values(key=key, window_start=window, count=times)
@@ -26,9 +32,9 @@ def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int
     count = session.scalar(select(RateHit.count).where(RateHit.key == key, RateHit.window_start == window))
     if (count or 0) <= limit:
         return 0
-    return max(window + seconds - int(time.time()), 1)
+    return window + seconds - moment
 
 
 def forget_old_hits(session: Session) -> None:
     """Remove the counts of windows that are long over."""
-    session.execute(delete(RateHit).where(RateHit.window_start < int(time.time()) - 86_400))
+    session.execute(delete(RateHit).where(RateHit.window_start < seconds_now() - 86_400))

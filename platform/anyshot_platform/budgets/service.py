@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.budgets.limits import count_hit
+from anyshot_platform.budgets.limits import count_hit, seconds_now
 from anyshot_platform.budgets.totals import TOTALS
 from anyshot_platform.errors import Conflict, TooMany
 from anyshot_platform.kernel.budgets import UsageBudget
@@ -53,7 +51,7 @@ def refuse_beyond(budget: UsageBudget, used: int, more: int) -> None:
 
 def count_refused(session: Session, budgets: dict[str, UsageBudget]) -> dict[str, int]:
     """How many actors went beyond each budget that is counted over time, in the last day."""
-    since = int(time.time()) - 86_400
+    since = seconds_now() - 86_400
     counted = {name: budget for name, budget in budgets.items() if budget.seconds and budget.limit}
     rows = session.execute(
         select(RateHit.key, func.max(RateHit.count))

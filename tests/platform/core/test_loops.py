@@ -367,6 +367,6 @@ def test_a_ring_that_the_broker_does_not_take_keeps_no_other_waiting(site: Site)
     with site.services.database.writing() as session:
         from anyshot_platform.queue.models import OutboxRing
 
-        session.execute(update(OutboxRing).values(sent_at=None, due_at=now()))
+        session.execute(update(OutboxRing).values(sent_at=None, due_at=now() - timedelta(seconds=9)))
     assert send_due_rings(site.services.database, doorbell) == 1
     assert len(doorbell.rung) == 2

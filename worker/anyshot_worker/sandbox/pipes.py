@@ -38,30 +38,28 @@ class PipeStream:
             if self._closed:
                 raise ChannelClosed("this side hung up")
             try:
-                view = view[os.write(self._stdin.fileno(), view[: 1 << 20]) :]
-            except BlockingIOError:
-                if not _wait(deadline, write=self._stdin.fileno()):
-                    raise TimeoutError("the runner does not read") from None
-            except (OSError, ValueError) as error:
+                handle = self._stdin.fileno()
+                with contextlib.suppress(BlockingIOError):
+                    view = view[os.write(handle, view[: 1 << 20]) :]
+                    continue
+            except (OSError, ValueError) as error:  # ValueError: another thread has closed it
                 raise ChannelClosed(str(error)) from error
+            if not _wait(deadline, write=handle):
+                raise TimeoutError("the runner does not read")
 
     def recv(self, timeout: float) -> bytes | None:
         """Some of standard output, b"" at its end, None after `timeout` seconds."""
         deadline = time.monotonic() + timeout
-        while not self._closed and self._stderr_left >= 0:
-            self._drain_stderr()
-            try:
-                return os.read(self._stdout.fileno(), CHUNK)
-            except BlockingIOError:
+        with contextlib.suppress(OSError, ValueError):  # ValueError: another thread has closed it
+            while not self._closed and self._stderr_left >= 0:
+                self._drain_stderr()
+                with contextlib.suppress(BlockingIOError):
+                    return os.read(self._stdout.fileno(), CHUNK)
                 extra = [self._stderr.fileno()] if self._stderr_open else []
                 pipes = [self._stdout.fileno(), *extra]
-                if (
-                    not _wait(min(deadline, time.monotonic() + 0.5), read=pipes)
-                    and time.monotonic() >= deadline
-                ):
+                found = _wait(min(deadline, time.monotonic() + 0.5), read=pipes)
+                if not found and time.monotonic() >= deadline:
                     return None
-            except (OSError, ValueError):
-                return b""
         return b""
 
     def close(self) -> None:
