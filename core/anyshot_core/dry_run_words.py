@@ -17,9 +17,10 @@ def reproduce_command(
     isolated_tasks: bool = False,
     within_domain: bool = False,
     each_dataset: bool = False,
+    memory_bytes: int | None = None,
 ) -> str:
     """For the page of a failed run. Hidden tasks stay hidden: `ways` and `shots` of the failed task are repeated on
-    public datasets, its images are not.
+    public datasets, its images are not. With `memory_bytes` it runs in the sandbox, which alone can hold a limit.
     """
     words = ["anyshot", "dry-run", filename]
     if data is not None:
@@ -42,4 +43,6 @@ def reproduce_command(
         words += ["--task-seconds", f"{task_seconds:g}"]
     if isolated_tasks:
         words.append("--isolated")
+    if memory_bytes is not None:
+        words += ["--docker", "--memory", f"{memory_bytes / 2**30:.4g}"]
     return shlex.join(words)

@@ -76,7 +76,7 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
             CheckOutcome.OK,
             "1 file" if len(listing.files) == 1 else f"{len(listing.files)} files",
         ),
-        *_check_model(path, files),
+        *_check_model(path, files, top),
         _check_config(path, files, train_datasets),
         *_check_nested(files),
     ]
@@ -89,10 +89,10 @@ def _refused(refusal: ZipRefused) -> Check:
     )
 
 
-def _check_model(path: Path, files: dict[str, ZipMember]) -> list[Check]:
+def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
     title = "model.py is there"
     if "model.py" not in files:
-        return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files), _MODEL_REMEDY)]
+        return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files, top), _MODEL_REMEDY)]
     there = Check("model", title, CheckOutcome.OK)
     content = read_member(path, files["model.py"], source.MAX_BYTES)
     if content is None:
@@ -108,9 +108,9 @@ _MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folde
 _CLASSES = "model.py defines MyMetaLearner and MyLearner"
 
 
-def _where_is_model(files: dict[str, ZipMember]) -> str:
+def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
     others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
-    return f"There is no model.py, but {others[0]!r}." if others else "There is no model.py in the zip."
+    return f"There is no model.py, but {top + others[0]!r}." if others else "There is no model.py in the zip."
 
 
 def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
@@ -165,14 +165,15 @@ def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int |
     try:
         asked = config.read_config(content, train_datasets)
     except config.BadConfig as error:
-        return Check("config", title, CheckOutcome.FAILED, str(error), "Correct this value in config.json.")
+        return Check("config", title, CheckOutcome.FAILED, str(error), "Correct it in config.json.")
     return Check("config", title, CheckOutcome.OK, _describe(asked))
 
 
 def _describe(asked: config.SubmissionConfig) -> str:
     form = f"batches of {asked.batch_size}" if asked.batches else "tasks"
     own = f"; own keys: {', '.join(asked.ignored)}" if asked.ignored else ""
-    return f"{form}, {asked.validation_datasets} validation datasets{own}"[:300]
+    held_out = asked.validation_datasets
+    return f"{form}, {held_out} validation dataset{'' if held_out == 1 else 's'}{own}"[:300]
 
 
 def _check_nested(files: dict[str, ZipMember]) -> list[Check]:

@@ -1,7 +1,7 @@
 """`config.json` of a submission: in which form it wants the meta-training data.
 
 Unknown keys are tolerated (submissions keep their own settings there); known ones are checked, and a bad one
-gets a message that names the key, what was read and what is allowed.
+gets a message that names the key, what was read and what is allowed. All of them are named at once, a line each.
 """
 
 from __future__ import annotations
@@ -79,67 +79,86 @@ def read_config(content: bytes, train_datasets: int | None = None) -> Submission
 
 def _config(data: dict[str, Any], train_datasets: int | None) -> SubmissionConfig:
     known = {"train_data_format", "batch_size", "validation_datasets", "train_config", "valid_config"}
+    wrong = _Problems()
     form = data.get("train_data_format", "task")
     if form not in ("task", "batch"):
-        raise _bad("train_data_format", form, '"task" or "batch"')
-    batch_size = _whole("batch_size", data.get("batch_size"), 1, 65_536, allowed="a whole number from 1 on")
+        wrong.add("train_data_format", form, '"task" or "batch"')
+    batch_size = wrong.whole(
+        "batch_size", data.get("batch_size"), 1, 65_536, allowed="a whole number from 1 on"
+    )
     limit = None if train_datasets is None else train_datasets - 1
-    validation = _whole("validation_datasets", data.get("validation_datasets"), 0, limit)
+    validation = wrong.whole("validation_datasets", data.get("validation_datasets"), 0, limit)
+    train = _episodes("train_config", data.get("train_config"), TRAIN_DEFAULT, wrong)
+    valid = _episodes("valid_config", data.get("valid_config"), VALID_DEFAULT, wrong)
+    if wrong.found:
+        raise BadConfig("\n".join(wrong.found))
     return SubmissionConfig(
         batches=form == "batch",
         batch_size=16 if batch_size is None else batch_size,
         validation_datasets=validation or 0,
-        train=_episodes("train_config", data.get("train_config"), TRAIN_DEFAULT),
-        valid=_episodes("valid_config", data.get("valid_config"), VALID_DEFAULT),
+        train=train,
+        valid=valid,
         ignored=tuple(sorted(set(map(str, data)) - known)),
     )
 
 
-def _episodes(name: str, given: Any, default: EpisodeConfig) -> EpisodeConfig:
+class _Problems:
+    """Gathers what is wrong, so that one answer names all of it."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def add(self, key: str, value: Any, allowed: str) -> None:
+        self.found.append(f"config.json: {key} is {_shown(value)}; allowed is {allowed}.")
+
+    def whole(
+        self, key: str, value: Any, low: int, high: int | None = None, *, allowed: str | None = None
+    ) -> int | None:
+        """The value, if it is a whole number within the bounds; else None, and a problem unless it is null."""
+        if value is None:
+            return None
+        limit = 10**9 if high is None else high
+        if type(value) is int and low <= value <= limit:
+            return value
+        upper = "on" if high is None else f"to {high}"
+        self.add(key, value, allowed or f"a whole number from {low} {upper}, or null")
+        return None
+
+
+def _episodes(name: str, given: Any, default: EpisodeConfig, wrong: _Problems) -> EpisodeConfig:
     if given is None:
         return default
     if not isinstance(given, Mapping):
-        raise _bad(name, given, "an object with " + ", ".join(EPISODE_KEYS))
+        wrong.add(name, given, "an object with " + ", ".join(EPISODE_KEYS))
+        return default
     values = default.to_dict() | {key: given[key] for key in EPISODE_KEYS if key in given}
-    ways = _whole(f"{name}.N", values["N"], 2)
-    shots = _whole(f"{name}.k", values["k"], 1)
-    low_ways, high_ways = _range(name, "N", values, ways, least=2)
-    low_shots, high_shots = _range(name, "k", values, shots, least=1)
-    query = _whole(f"{name}.query_images_per_class", values["query_images_per_class"], 1, MAX_QUERY)
-    if query is None:
-        raise _bad(f"{name}.query_images_per_class", None, f"a whole number from 1 to {MAX_QUERY}")
-    return EpisodeConfig(ways, low_ways, high_ways, shots, low_shots, high_shots, query)
+    ways = wrong.whole(f"{name}.N", values["N"], 2)
+    shots = wrong.whole(f"{name}.k", values["k"], 1)
+    low_ways, high_ways = _range(name, "N", values, 2, wrong)
+    low_shots, high_shots = _range(name, "k", values, 1, wrong)
+    key = f"{name}.query_images_per_class"
+    query = wrong.whole(key, values["query_images_per_class"], 1, MAX_QUERY)
+    if values["query_images_per_class"] is None:
+        wrong.add(key, None, f"a whole number from 1 to {MAX_QUERY}")
+    return EpisodeConfig(ways, low_ways, high_ways, shots, low_shots, high_shots, query or 1)
 
 
 def _range(
-    name: str, letter: str, values: Mapping[str, Any], fixed: int | None, least: int
+    name: str, letter: str, values: Mapping[str, Any], least: int, wrong: _Problems
 ) -> tuple[int | None, int | None]:
     """The range of ways (N) or shots (k); not needed, and not checked for order, where a fixed number wins."""
-    low_key, high_key = f"{name}.min_{letter}", f"{name}.max_{letter}"
-    low = _whole(low_key, values[f"min_{letter}"], 1 if letter == "N" else least)
-    high = _whole(high_key, values[f"max_{letter}"], least)
-    if fixed is None:
+    low_key, high_key = f"min_{letter}", f"max_{letter}"
+    low = wrong.whole(f"{name}.{low_key}", values[low_key], 1 if letter == "N" else least)
+    high = wrong.whole(f"{name}.{high_key}", values[high_key], least)
+    read_both = (low, high) == (values[low_key], values[high_key])  # what could not be read is told already
+    if values[letter] is None and read_both:
         if low is None:
-            raise _bad(low_key, None, f"a whole number from {least} on, because {letter} is not fixed")
-        if high is None or high < low:
-            raise _bad(high_key, high, f"a whole number not below min_{letter} ({low})")
+            wrong.add(
+                f"{name}.{low_key}", None, f"a whole number from {least} on, because {letter} is not fixed"
+            )
+        elif high is None or high < low:
+            wrong.add(f"{name}.{high_key}", high, f"a whole number not below min_{letter} ({low})")
     return low, high
-
-
-def _whole(
-    key: str, value: Any, low: int, high: int | None = None, *, allowed: str | None = None
-) -> int | None:
-    if value is None:
-        return None
-    limit = 10**9 if high is None else high
-    if type(value) is not int or not low <= value <= limit:
-        upper = "on" if high is None else f"to {high}"
-        raise _bad(key, value, allowed or f"a whole number from {low} {upper}, or null")
-    return value
-
-
-def _bad(key: str, value: Any, allowed: str) -> BadConfig:
-    return BadConfig(f"config.json: {key} is {_shown(value)}; allowed is {allowed}.")
 
 
 def _shown(value: Any) -> str:

@@ -79,9 +79,9 @@ def percent(share: float | None, digits: int = 0) -> str | Markup:
     return _MISSING if share is None or share != share else f"{100 * share:.{digits}f} %"
 
 
-def count(number: int | None, one: str, many: str | None = None) -> str:
-    """A number and its noun: `1 task`, `3,000 tasks`."""
-    number = number or 0
+def count(number: float | None, one: str, many: str | None = None) -> str:
+    """A number and its noun: `1 task`, `3,000 tasks`, `0.5 cores`."""
+    number = int(number or 0) if float(number or 0).is_integer() else number
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 

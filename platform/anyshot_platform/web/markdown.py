@@ -70,7 +70,8 @@ def _own_images_only(tag: str, attribute: str, value: str, files: str) -> str | 
 def markdown(text: str | None, files: str = "") -> Markup:
     """CommonMark with tables, formulas (`$x$`, `$$x$$`) and harmless HTML (imported competitions have pages in it).
 
-    Headings start at level 2, below the page's own. `files` is the address below which the competition's files lie.
+    Headings start at level 2, below the page's own, and leave no level out.
+    `files` is the address below which the competition's files lie.
     """
     tokens, formulas = _PARSER.parse(text or ""), list[str]()
     place = secrets.token_hex(8)  # where a formula goes once all else is cleaned; nobody can write it before
@@ -79,9 +80,6 @@ def markdown(text: str | None, files: str = "") -> Markup:
             formulas.append(mathml(token.content, block=token.markup == "$$"))
             token.type, token.content = "text", f"{place}-{len(formulas) - 1}-"
     rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
-    for level in range(5, 0, -1):
-        for bracket in ("<", "</"):
-            rendered = rendered.replace(f"{bracket}h{level}>", f"{bracket}h{level + 1}>")
     cleaned = nh3.clean(
         rendered,
         tags=_TAGS,
@@ -90,4 +88,21 @@ def markdown(text: str | None, files: str = "") -> Markup:
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener nofollow ugc",
     )
-    return Markup(re.sub(f"{place}-([0-9]+)-", lambda found: formulas[int(found[1])], cleaned))
+    # Code scrolls sideways where it is wide: those without a mouse reach it by the keyboard.
+    outlined = outline(cleaned).replace("<pre>", '<pre tabindex="0">')
+    return Markup(re.sub(f"{place}-([0-9]+)-", lambda found: formulas[int(found[1])], outlined))
+
+
+def outline(page: str) -> str:
+    """The page with headings from level 2 on, and no level left out: each is one below the one that it stands under."""
+    open_levels: list[int] = []
+
+    def renumber(found: re.Match[str]) -> str:
+        level = int(found[2])
+        if not found[1]:
+            while open_levels and open_levels[-1] >= level:
+                open_levels.pop()
+            open_levels.append(level)
+        return f"<{found[1]}h{min(len(open_levels) + 1, 6)}>"
+
+    return re.sub(r"<(/?)h([1-6])>", renumber, page)

@@ -25,6 +25,7 @@ def show_reference(request: Request) -> Response:
 def group_operations(schema: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """The operations by their first tag, in the order of their paths."""
     groups: dict[str, list[dict[str, Any]]] = {}
+    schemas = schema.get("components", {}).get("schemas", {})
     for path, operations in sorted(schema.get("paths", {}).items()):
         for method, operation in operations.items():
             tag = str((operation.get("tags") or ["other"])[0])
@@ -32,7 +33,7 @@ def group_operations(schema: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
                 {
                     "method": method.upper(),
                     "path": path,
-                    "summary": operation.get("description") or operation.get("summary", ""),
+                    "summary": _words(operation),
                     "parameters": [
                         {
                             "name": parameter["name"],
@@ -42,14 +43,42 @@ def group_operations(schema: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
                         }
                         for parameter in operation.get("parameters", [])
                     ],
-                    "body": _body(operation),
+                    "body": _body(operation, schemas),
                 }
             )
     return dict(sorted(groups.items()))
 
 
-def _body(operation: dict[str, Any]) -> str:
+def _words(operation: dict[str, Any]) -> str:
+    return operation.get("description") or operation.get("summary", "")
+
+
+def _body(operation: dict[str, Any], schemas: dict[str, Any]) -> dict[str, Any] | None:
+    """What is sent: the media type, the name of the model, and its fields."""
     for media, content in operation.get("requestBody", {}).get("content", {}).items():
         name = str(content.get("schema", {}).get("$ref", "")).rpartition("/")[2]
-        return f"{media} {name}".strip()
-    return ""
+        return {"media": media, "name": name, "fields": _fields(schemas.get(name, {}))}
+    return None
+
+
+def _fields(model: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a model: name, type in words, whether it must be sent, what it means."""
+    required = model.get("required", [])
+    return [
+        {"name": name, "type": _type(one), "required": name in required, "words": one.get("description", "")}
+        for name, one in model.get("properties", {}).items()
+    ]
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """The type of a field as a reader says it: `string`, `list of integer`, `"entry" or "smoke"`."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "enum" in schema or "const" in schema:
+        return " or ".join(f'"{value}"' for value in schema.get("enum", [schema.get("const")]))
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        return " or ".join(dict.fromkeys(_type(one) for one in options))
+    return str(schema.get("type", "anything"))

@@ -156,3 +156,25 @@ def test_packing_leaves_caches_out_and_is_reproducible(tmp_path: Path) -> None:
     pack_folder(folder, tmp_path / "b.zip")
     assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
     assert check_bundle(tmp_path / "a.zip").ok and check_bundle(folder).ok
+
+
+def test_a_path_is_named_as_it_stands_in_the_zip(tmp_path: Path) -> None:
+    ((name, found, _),) = failed(tmp_path, {"a/b/model.py": MODEL})
+    assert name == "model" and found == "There is no model.py, but 'a/b/model.py'."
+
+
+def test_all_mistakes_of_a_config_are_named_at_once(tmp_path: Path) -> None:
+    content = b'{"batch_size": 0, "train_data_format": "pairs", "train_config": {"N": "five", "min_k": 9, "max_k": 3}}'
+    ((name, found, _),) = failed(tmp_path, {"model.py": MODEL, "config.json": content}, 5)
+    assert name == "config" and len(found.splitlines()) == 4
+    for key in ("batch_size", "train_data_format", "train_config.N", "train_config.max_k"):
+        assert f"config.json: {key} is " in found
+
+
+def test_one_validation_dataset_is_not_called_several(tmp_path: Path) -> None:
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(usual({"model.py": MODEL, "config.json": b'{"validation_datasets": 1}'}))
+    (found,) = [
+        check.found for check in check_bundle(path, train_datasets=5).checks if check.name == "config"
+    ]
+    assert found == "tasks, 1 validation dataset"

@@ -106,6 +106,11 @@ def invite(session: Session, competition: Competition, team: Team, by: str, name
         )
     if membership.team_id == team.id:
         raise Conflict(f"{user.username} is in the team already.", field="username")
+    if membership.team_id and has_submitted(session, membership.team_id):
+        raise TeamSettled(
+            f"{user.username} has submitted already and cannot change teams. The organizers can move them.",
+            field="username",
+        )
     _require_room(session, competition, team)
     known = session.scalars(
         select(TeamInvitation).where(TeamInvitation.team_id == team.id, TeamInvitation.user_id == user.id)

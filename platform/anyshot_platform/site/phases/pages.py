@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import NotFound
-from anyshot_platform.kernel.filters import duration, size
+from anyshot_platform.kernel.filters import count, duration, size
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseStatus
@@ -77,7 +77,9 @@ def show_phase(
 def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
     if version is None:
         return [("Settings", "The organizers have not set this phase up yet.")]
-    rows: list[tuple[str, Any]] = [("Tasks", f"{version.tasks:,} hidden tasks, the same for everybody")]
+    rows: list[tuple[str, Any]] = [
+        ("Tasks", f"{count(version.tasks, 'hidden task')}, the same for everybody")
+    ]
     protocol = protocol_words(version.protocol)
     if protocol:
         rows.append(("Protocol", protocol))
@@ -154,8 +156,10 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
             rows.append(("of which meta-training", duration(version.meta_train_seconds)))
         if version.task_seconds:
             rows.append(("Time of a task", f"{duration(version.task_seconds)} for fit and predict"))
-        machine = f"{version.cpus:g} cores, {size(version.memory_bytes)} memory"
-        rows.append(("Machine", machine + (f", {version.gpus} GPU" if version.gpus else ", no GPU")))
+        machine = f"{count(version.cpus, 'core')}, {size(version.memory_bytes)} memory"
+        rows.append(
+            ("Machine", machine + (f", {count(version.gpus, 'GPU')}" if version.gpus else ", no GPU"))
+        )
         rows.append(("Scratch space", size(version.scratch_bytes)))
     rows.append(("You see", _LOG_WORDS[shown_logs(phase)]))
     return rows

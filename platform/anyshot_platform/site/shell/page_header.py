@@ -202,7 +202,7 @@ def _tabs(
 def read_cards(session: Session, competitions: Sequence[Competition]) -> list[CompetitionCard]:
     """Cards of the competitions, counted with one query a figure."""
     ids = [competition.id for competition in competitions]
-    people = _count(session, Membership.competition_id, ids, Membership.status == MemberStatus.APPROVED)
+    people = _count(session, Membership.competition_id, ids, *_takes_part())
     entries = _count(
         session,
         Submission.competition_id,
@@ -226,6 +226,16 @@ def read_cards(session: Session, competitions: Sequence[Competition]) -> list[Co
         _card(competition, phases[competition.id], owners.get(competition.created_by), people, entries)
         for competition in competitions
     ]
+
+
+def _takes_part() -> tuple[ColumnElement[bool], ...]:
+    """Who is counted as a participant: neither organizers nor those whose account is deleted."""
+    gone = select(User.id).where(User.deleted_at.is_not(None))
+    return (
+        Membership.status == MemberStatus.APPROVED,
+        Membership.role == Role.PARTICIPANT,
+        Membership.user_id.not_in(gone),
+    )
 
 
 def _count(

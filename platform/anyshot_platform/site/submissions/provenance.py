@@ -6,6 +6,7 @@ from typing import Any
 
 from anyshot_core.dry_run_words import reproduce_command
 from anyshot_core.protocols import WithinDomain
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
@@ -47,6 +48,7 @@ def repeat_command(run: Run) -> str | None:
         isolated_tasks=version.isolated_tasks,
         within_domain=version.protocol.get("name") == WithinDomain.name,
         each_dataset=kind_of(run).by_dataset(run),
+        memory_bytes=version.memory_bytes if run.verdict == Verdict.MEMORY_LIMIT else None,
     )
     return f"anyshot data get {submission.competition.slug} && {command}" if public else command
 
@@ -92,7 +94,7 @@ def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
 
 def _granted(version: PhaseVersion) -> str:
     parts = [
-        f"{version.cpus:g} core" + ("" if version.cpus == 1 else "s"),
+        count(version.cpus, "core"),
         f"{size(version.memory_bytes)} memory",
     ]
     if version.gpus:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import PlatformError
+from anyshot_platform.errors import Conflict, Forbidden, PlatformError
 from anyshot_platform.organizers.teams import joining
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
@@ -90,13 +90,18 @@ def invite(request: Request, access: Participant, session: SessionDep, form: For
 
 
 @router.post("/invitations/{invitation_id}/{act}")
-def answer_invitation(access: Participant, session: SessionDep, invitation_id: Id, act: Id) -> Response:
+def answer_invitation(
+    request: Request, access: Participant, session: SessionDep, invitation_id: Id, act: Id
+) -> Response:
     """Accept, decline or take back an invitation."""
     if act == "withdraw":
         joining.withdraw_invitation(session, _own_team(session, access), access.viewer.id, invitation_id)
         return _back(access, "The invitation is taken back.")
     accept = act == "accept"
-    joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
+    try:
+        joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
+    except (Conflict, Forbidden) as error:
+        return _show(request, access, session, error)
     return _back(access, "You are in the team now." if accept else "Declined.")
 
 

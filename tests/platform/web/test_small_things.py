@@ -1,0 +1,227 @@
+"""What a reader trips over: numbers and nouns, headings, dead ends, addresses that lead to raw data."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import WorkerInfo
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.database import now
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.site.shell.page_header import read_cards
+from anyshot_platform.site.submissions.provenance import repeat_command
+from anyshot_platform.teams.models import TeamInvitation
+from anyshot_platform.users.models import User
+from anyshot_platform.web.markdown import markdown
+from anyshot_platform.workers.models import Worker, WorkerToken
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene
+
+
+class Read(HTMLParser):
+    """The visible words of a page, and its headings in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.levels: list[int] = []
+        self._unseen = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("td", "th", "dt", "dd"):
+            self.words.append("|")
+        self._unseen += tag in ("script", "style", "dialog", "pre", "svg")
+        if re.fullmatch("h[1-6]", tag) and not self._unseen:
+            self.levels.append(int(tag[1]))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen -= tag in ("script", "style", "dialog", "pre", "svg")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        """With single spaces."""
+        return " ".join(" ".join(self.words).split())
+
+
+def pages_of(scene: Scene) -> list[str]:
+    """What participants see."""
+    base = f"/competitions/{scene.competition.slug}"
+    parts = ("", "/phases/feedback", "/phases/feedback/submit", "/submissions", "/leaderboard", "/discussion")
+    ids = {name: one.id for name, one in scene.submissions.items()}
+    return [
+        *("/", "/competitions", "/status", "/notifications", "/submissions", "/account", "/account/teams"),
+        *(
+            base + part
+            for part in (*parts, "/discussion/new", "/team", "/announcements", "/leagues", "/data")
+        ),
+        *(f"/submissions/{one}" for one in ids.values()),
+        f"/compare?id={ids['finished']}&id={ids['older']}",
+        *("/docs", "/docs/participants/first-submission/", "/docs/participants/commands/"),
+        *("/docs/organizers/running/", "/docs/operators/settings/", "/docs/science/scoring/", "/api/docs"),
+    ]
+
+
+def test_one_of_a_thing_is_not_called_several_and_no_level_of_headings_is_left_out(
+    visitor: Visitor, scene: Scene
+) -> None:
+    visitor.sign_in(scene.ada)
+    with visitor.services.database.writing() as session:
+        session.get_one(PhaseVersion, scene.version.id).cpus = 1
+        session.get_one(PhaseVersion, scene.version.id).tasks = 1
+    wrong = re.compile(
+        r"(?<![\d.,–-])1 (?:[a-z]+ )?(?:lines|cores|datasets|tasks|threads|posts|replies|runs|submissions|teams"
+        r"|people|members|participants|images|classes|ways|shots|seeds|attempts|days|entries|files|workers|rows)\b"
+    )
+    found: list[tuple[str, object]] = []
+    for path in pages_of(scene):
+        page = Read(visitor.see(path))
+        found += [(path, one[0]) for one in wrong.finditer(page.text)]
+        if any(below > above + 1 for above, below in pairwise([0, *page.levels])):
+            found.append((path, page.levels))
+    assert not found
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("# a\n\n## b\n\n# c", [2, 3, 2]),
+        ("## a\n\n### b\n\n## c\n\n#### d", [2, 3, 2, 3]),
+        ("### a\n\n# b\n\n## c", [2, 2, 3]),
+        ("<h1>a</h1>\n\n<h4>b</h4>", [2, 3]),
+        ("# a\n\n## b\n\n### c\n\n#### d\n\n##### e\n\n###### f", [2, 3, 4, 5, 6, 6]),
+    ],
+)
+def test_headings_of_texts_stand_below_the_title_of_the_page(text: str, levels: list[int]) -> None:
+    assert Read(str(markdown(text))).levels == levels
+
+
+def test_code_that_scrolls_is_reached_by_keyboard(visitor: Visitor) -> None:
+    page = visitor.see("/docs/participants/first-submission/")
+    assert page.count("<pre") == page.count('<pre tabindex="0"') > 3
+
+
+def _member(scene: Scene, visitor: Visitor, user: User) -> Membership:
+    with visitor.services.database.reading() as session:
+        return session.scalars(
+            select(Membership).where(
+                Membership.user_id == user.id, Membership.competition_id == scene.competition.id
+            )
+        ).one()
+
+
+def test_who_has_submitted_is_not_invited(visitor: Visitor, scene: Scene) -> None:
+    """They could not accept: the captain learns it, instead of the invited on a page without a way back."""
+    with visitor.services.database.writing() as session:
+        session.get_one(Competition, scene.competition.id).team_size = 4
+    visitor.sign_in(scene.bob)
+    team = f"/competitions/{scene.competition.slug}/team"
+    answer = visitor.send(team, f"{team}/invite", 409, username="ada")
+    text = Read(answer.text).text
+    assert "ada has submitted already and cannot change teams. The organizers can move them." in text
+    with visitor.services.database.reading() as session:
+        assert session.scalars(select(TeamInvitation)).all() == []
+
+
+def test_an_invitation_that_cannot_be_accepted_any_more_says_so_on_the_page_of_the_team(
+    visitor: Visitor, scene: Scene
+) -> None:
+    theirs = _member(scene, visitor, scene.bob).team_id
+    with visitor.services.database.writing() as session:
+        session.get_one(Competition, scene.competition.id).team_size = 4
+        invitation = TeamInvitation(team_id=theirs, user_id=scene.ada.id)
+        session.add(invitation)
+        session.flush()
+        identity = invitation.id
+    visitor.sign_in(scene.ada)
+    team = f"/competitions/{scene.competition.slug}/team"
+    answer = visitor.send(team, f"{team}/invitations/{identity}/accept", 409)
+    text = Read(answer.text).text
+    assert "You have submitted in your present team" in text and "Members" in text
+    assert f"{team}/invitations/{identity}/decline" in answer.text
+
+
+def test_participants_are_those_who_take_part(visitor: Visitor, scene: Scene) -> None:
+    """Neither organizers nor deleted accounts."""
+    with visitor.services.database.writing() as session:
+        competition = session.get_one(Competition, scene.competition.id)
+        before = read_cards(session, [competition])[0].participants
+        everybody = session.scalars(
+            select(Membership).where(
+                Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+            )
+        ).all()
+        assert before == len(everybody) - 1  # the owner
+        session.get_one(User, scene.bob.id).deleted_at = now()
+        session.flush()
+        assert read_cards(session, [competition])[0].participants == before - 1
+
+
+def test_home_says_nothing_is_open_only_where_nothing_is(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    page = Read(visitor.see("/")).text
+    assert scene.competition.title in page
+    assert "Nothing is open just now" not in page and "Other open competitions" not in page
+    with visitor.services.database.writing() as session:
+        session.get_one(Competition, scene.competition.id).deleted_at = now()
+    visitor.sign_in(scene.visitor)
+    assert "Nothing is open just now" in Read(visitor.see("/")).text
+
+
+def test_a_run_without_memory_is_repeated_with_its_limit(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        run = session.scalars(select(Run).where(Run.submission_id == scene.submissions["failed"].id)).first()
+        assert run is not None and run.state == RunState.FAILED
+        assert "--memory" not in (repeat_command(run) or "")
+        run.verdict, run.cause = Verdict.MEMORY_LIMIT, Cause.PARTICIPANT
+        run.phase_version.memory_bytes = int(3.7 * 2**30)
+        assert (repeat_command(run) or "").endswith("--docker --memory 3.7")
+
+
+def test_status_is_a_page_for_people(visitor: Visitor, scene: Scene) -> None:
+    assert 'href="/status">Status' in visitor.see("/")
+    text = Read(visitor.see("/status")).text
+    assert "Workers 0 connected in the last minute" in text and "No worker is connected" in text
+    assert "Uploads and downloads works" in text and scene.competition.title not in text
+    with visitor.services.database.writing() as session:
+        token = WorkerToken(name="a token", digest="0" * 64)
+        session.add(token)
+        session.flush()
+        for name, minutes in (("one", 0), ("two", 60)):
+            seen = now() - timedelta(minutes=minutes)
+            session.add(Worker(token_id=token.id, name=name, info=WorkerInfo(name=name), last_seen_at=seen))
+    text = Read(visitor.see("/status")).text
+    assert "Workers 1 connected in the last minute" in text and "Everything works" in text
+
+
+def test_status_says_what_does_not_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_digest: str) -> bool:
+        raise OSError("secret-disk-name")
+
+    monkeypatch.setattr(visitor.services.storage, "exists", broken)
+    page = visitor.see("/status", 503)
+    assert "Uploads and downloads does not work" in Read(page).text and "secret-disk-name" not in page
+
+
+def test_the_reference_says_what_a_call_does_and_what_its_body_holds(visitor: Visitor) -> None:
+    page = visitor.see("/api/docs")
+    entries = [one for one in page.split("<details") if "/api/v1/tokens</code>" in one and "POST" in one]
+    (token,) = entries
+    summary, body = token.split("</summary>")
+    assert 'class="row' not in summary  # a box in the summary would stand below its triangle
+    assert Read(summary).text.count(" ") > 3
+    assert "TokenIn" in body and "<code>name</code>" in body and "string" in body
