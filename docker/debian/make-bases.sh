@@ -1,6 +1,6 @@
 #!/bin/sh
 # Base images where no registry answers: Debian's packages, by mmdebstrap. Each is made only if it is absent.
-#   docker/debian/make-bases.sh          the images anyshot/debian-{python,servers,proxy}
+#   docker/debian/make-bases.sh          the images anyshot/debian-{python,platform,servers,proxy}
 set -eu
 
 make_base() { # name, packages
@@ -13,5 +13,6 @@ make_base() { # name, packages
 }
 
 make_base anyshot/debian-python:bookworm python3,python3-venv,python3-pip,ca-certificates
+make_base anyshot/debian-platform:bookworm python3,python3-venv,python3-pip,ca-certificates,postgresql-client-15
 make_base anyshot/debian-servers:bookworm postgresql,redis-server
 make_base anyshot/debian-proxy:bookworm nginx-light

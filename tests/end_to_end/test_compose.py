@@ -95,7 +95,7 @@ def compose(docker_daemon: None, tmp_path_factory: pytest.TempPathFactory) -> It
         "ANYSHOT_S3_SECRET_KEY": secrets.token_hex(16),
         "ANYSHOT_REDIS_PASSWORD": secrets.token_hex(16),
         "ANYSHOT_STORAGE_ROOT_PASSWORD": secrets.token_hex(16),
-        "ANYSHOT_BASE_IMAGE": "anyshot/debian-python:bookworm",
+        "ANYSHOT_BASE_IMAGE": "anyshot/debian-platform:bookworm",
         "ANYSHOT_PIP_FLAGS": "--no-index --find-links /build/wheels",
         "ANYSHOT_WORKER_ANALYSIS": "",
         "ANYSHOT_LISTEN": f"127.0.0.1:{port}",
@@ -166,6 +166,8 @@ def test_one_submission_goes_through_the_composed_site_to_the_leaderboard(
         board = nobody.leaderboard(stage.competition, stage.phase)
     assert [row["team"] for row in board["rows"]] == ["alice"]
     assert board["rows"][0]["score"] == shown["score"]
+    said = compose("exec", "-T", "web", "anyshot", "admin", "backup", "/tmp/site.tar")
+    assert "/tmp/site.tar" in said, said
 
 
 def read_line(printed: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import tarfile
@@ -129,11 +130,14 @@ def _run_postgres_tool(url: URL, command: list[str]) -> None:
     database = ["-d", url.database or "postgres"]
     # The tools' own environment: PATH to be found, and the password, nothing else of ours.
     environment = {"PATH": _search_path(), "PGPASSWORD": str(url.password or "")}
+    tool = shutil.which(command[0], path=environment["PATH"])
+    if tool is None:
+        raise BackupFailed(
+            f"{command[0]} is not installed here. Install PostgreSQL's client (postgresql-client) of the database's "
+            "version, or newer, and run the command again."
+        )
     done = subprocess.run(
-        [command[0], *where, *database, *command[1:]],
-        env=environment,
-        capture_output=True,
-        text=True,
+        [tool, *where, *database, *command[1:]], env=environment, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise BackupFailed(f"{command[0]} failed: {done.stderr.strip()[-500:]}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -69,3 +71,26 @@ def test_a_backup_replaces_no_other_and_a_damaged_one_restores_nothing(folder: P
         assert not (folder / "other" / "anyshot.sqlite3").exists()
     assert run("restore", "one.tar", "--home", "other").exit_code == 0
     assert "There is no" in run("export", "nothing", "x.zip", "--home", "other").output
+
+
+def test_a_backup_of_postgresql_by_its_own_tool_as_in_the_image(
+    folder: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANYSHOT_DATABASE_URL", postgres_url)
+    monkeypatch.setenv("ANYSHOT_SECRET_KEY", "k" * 64)
+    monkeypatch.setenv("ANYSHOT_HOME", str(folder / "shared"))
+    assert run("migrate").exit_code == 0
+    database = Database(postgres_url)
+    with database.writing() as session:
+        create_user(session, username="paula", email="paula@example.org", password=None)
+    made = run("backup", "site.tar")
+    assert made.exit_code == 0, made.output
+    with tarfile.open("site.tar") as archive:
+        about = json.loads(archive.extractfile("about.json").read())  # pyright: ignore[reportOptionalMemberAccess]
+        dump = archive.extractfile("database").read()  # pyright: ignore[reportOptionalMemberAccess]
+    assert about["database"] == "postgresql" and dump.startswith(b"PGDMP")
+    database.dispose()
+    monkeypatch.setattr("anyshot_platform.operations.backup._search_path", lambda: str(folder))
+    refused = run("backup", "again.tar")
+    assert refused.exit_code == 1 and "pg_dump is not installed here." in refused.output
+    assert not Path("again.tar").exists()

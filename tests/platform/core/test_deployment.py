@@ -167,6 +167,22 @@ def test_no_image_installs_anything_without_its_hash(image: str) -> None:
     assert "--no-index" in installs[1] and "--no-deps" in installs[1]
 
 
+def test_the_platforms_image_has_the_tools_of_composes_database() -> None:
+    """`anyshot admin backup` runs pg_dump, which refuses a server that is newer than itself."""
+    compose = (ROOT / "docker-compose.yml").read_text()
+    server = re.search(r"ANYSHOT_POSTGRES_IMAGE:-postgres:(\d+)", compose)
+    text = (ROOT / "docker/platform/Dockerfile").read_text()
+    client = re.search(r"^ARG POSTGRES_CLIENT=postgresql-client-(\d+)$", text, re.M)
+    base = re.search(
+        r"anyshot/debian-platform:\S+ \S*postgresql-client-(\d+)",
+        (ROOT / "docker/debian/make-bases.sh").read_text(),
+    )
+    assert server and client and base
+    assert server[1] == client[1] == base[1]
+    last_stage = text.rpartition("FROM ${BASE}")[2]
+    assert "apt-get install --yes --no-install-recommends ${POSTGRES_CLIENT}" in last_stage
+
+
 def proxy_locations() -> list[tuple[re.Pattern[str], str]]:
     """The proxy's places for files and streams, with what they say."""
     text = (ROOT / "docker/proxy.conf").read_text()

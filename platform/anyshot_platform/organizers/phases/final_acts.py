@@ -30,6 +30,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
 
 PODIUM = 3
+DELETED = "The phase is deleted: restore it first."
 
 
 class Winners(ActOptions):
@@ -102,6 +103,8 @@ def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bo
 
 
 def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.deleted_at is not None:
+        return Findings(refused=[DELETED])
     winners = int(request.options.get("winners", 0))
     codes = publication.best_of_leagues(session, phase, winners)
     public = publication_of(phase).published is not None
@@ -177,6 +180,8 @@ def _hide(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 
 
 def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    if phase.deleted_at is not None:
+        return Findings(refused=[DELETED])
     rows = finals.preview(session, phase)
     waiting = finals.to_launch(rows, request.options.get("replace", ()))
     entered = sum(row.entered for row in rows)

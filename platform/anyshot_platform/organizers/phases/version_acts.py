@@ -104,6 +104,8 @@ def _make_live(session: Session, version: PhaseVersion, request: ActRequest) -> 
 def _look_discard(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
     if version.number == version.phase.live_version:
         return Findings(refused=["The live version cannot be discarded."])
+    if version.state == VersionState.RETIRED:
+        return Findings(done="This version is discarded already.")
     return Findings(does=["Its boards go; its scores are kept."])
 
 
@@ -119,6 +121,8 @@ class RescoringChoice(ActOptions):
 
 
 def _look_rescore(session: Session, version: PhaseVersion, request: ActRequest) -> Findings:
+    if version.number == version.phase.live_version:
+        return Findings(refused=["This version is live: submissions are scored under it as they come."])
     number = len(not_queued(session, version.phase, version))
     return Findings(does=[f"{number} submissions are scored under it; later ones join by themselves."])
 

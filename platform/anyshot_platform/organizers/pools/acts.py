@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
@@ -15,6 +15,8 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
 from anyshot_platform.sight.access import listed_for
 from anyshot_platform.users.viewer import Viewer
+
+DELETED = "The pool is deleted: restore it first."
 
 
 def _target(session: Session, pool: Pool) -> Target:
@@ -35,6 +37,8 @@ def _named(session: Session, phase: Phase, actor_id: str) -> str:
 
 def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings:
     version = _newest(session, pool)
+    if pool.deleted_at is not None:
+        return Findings(refused=[DELETED])
     if pool.published_at is not None:
         return Findings(done="The pool is public already.")
     if version is None:
@@ -78,12 +82,26 @@ def _look_delete(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.deleted_at is not None:
         return Findings(done="The pool is deleted already.")
     phase = first_use(session, pool)
-    return Findings(refused=[f"{_named(session, phase, request.actor_id)} uses this pool."] if phase else [])
+    return Findings(
+        refused=[f"{_named(session, phase, request.actor_id)} uses this pool."] if phase else [],
+        does=["No list shows it any more, and no phase can name it. Its datasets are kept."],
+    )
 
 
 def _delete(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     pool.deleted_at = now()
     return ActDone("The pool is deleted; you can restore it.", after={"pool": pool.slug})
+
+
+def _look_restore(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    if pool.deleted_at is None:
+        return Findings(done="The pool is not deleted.")
+    return Findings(does=["It is listed again and can be named in phases, with all its versions."])
+
+
+def _restore(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    pool.deleted_at = None
+    return ActDone("The pool is back.", after={"slug": pool.slug})
 
 
 def _receiver(session: Session, request: ActRequest) -> Competition:
@@ -92,6 +110,8 @@ def _receiver(session: Session, request: ActRequest) -> Competition:
 
 def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
     receiver = _receiver(session, request)
+    if pool.deleted_at is not None:
+        return Findings(refused=[DELETED])
     if pool.competition_id == receiver.id:
         return Findings(done=f"The pool belongs to “{receiver.title}” already.")
     people = session.scalar(
@@ -130,3 +150,7 @@ GIVE = Act(
     "pool.give", "Give away the pool {}", _target, _look_give, _give, "Its organizers can give it away again."
 )
 DELETE = Act("pool.delete", "Delete the pool {}", _target, _look_delete, _delete, "Restore it.")
+RESTORE = Act(
+    "pool.restore", "Restore the pool {}", _target, _look_restore, _restore, "Delete it again."
+)
+ACTS = by_name(PUBLISH, HIDE, GIVE, DELETE, RESTORE)

@@ -177,12 +177,6 @@ def _may_be_public(session: Session, pool: Pool) -> bool:
     return with_packs and bool(phases) and not secret and all(is_over(phase) for phase in phases)
 
 
-def restore_pool(session: Session, pool: Pool, actor_id: str) -> None:
-    """Undo a deletion."""
-    pool.deleted_at = None
-    _record(session, pool, actor_id, "pool.restore")
-
-
 def contact_sheet(storage: Storage, digest: str) -> bytes:
     """A PNG with a row a class (at most 20) and up to eight images of it, as they are handed to learners."""
     with opened(storage, digest) as pack:

@@ -9,6 +9,7 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.organizers.competitions.acts import DELETED
 from anyshot_platform.organizers.competitions.organizing import what_is_missing
 from anyshot_platform.organizers.rehearsals.copying import make_copy
 from anyshot_platform.services import Services
@@ -37,6 +38,8 @@ def _players(
 
 
 def _look(session: Session, competition: Competition, request: ActRequest) -> Findings:
+    if competition.deleted_at is not None:
+        return Findings(refused=[DELETED])
     underway = [row for row in list_rehearsals(session, competition) if row.ended_at is None]
     if underway:
         return Findings(done="A rehearsal is under way.")

@@ -336,7 +336,7 @@ def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> Poo
 def restore_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
     """Undo a deletion."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.restore_pool(session, pool, viewer.id)
+    carry_out(session, acts.RESTORE, pool, ActRequest(viewer.id))
     return _show(session, pool, viewer)
 
 

@@ -152,7 +152,7 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     return ids
 
 
-_ACTS = {"publish": acts.PUBLISH, "unpublish": acts.HIDE, "delete": acts.DELETE}
+_ACTS = {name: act for name, act in acts.ACTS.items() if act is not acts.GIVE}
 
 
 @router.post("/{slug}/give")
@@ -192,7 +192,6 @@ def act_on_pool(
         "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
         "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
         "combine": lambda: organizing.combine(session, pool, viewer),
-        "restore": lambda: organizing.restore_pool(session, pool, viewer.id),
     }
     if act not in changes:
         raise Invalid("There is no such act.")

@@ -1,0 +1,276 @@
+"""Acts on pools, published code, versions, finals, winners and invitations in each state; and that no act has no row."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+import anyshot_platform.organizers
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
+from anyshot_platform.database import now
+from anyshot_platform.errors import PlatformError
+from anyshot_platform.organizers.competitions import acts as competition_acts
+from anyshot_platform.organizers.competitions import member_acts
+from anyshot_platform.organizers.competitions.member_acts import Invitation
+from anyshot_platform.organizers.competitions.moving import MOVE
+from anyshot_platform.organizers.phases import final_acts, version_acts, winner_acts
+from anyshot_platform.organizers.pools import acts as pool_acts
+from anyshot_platform.organizers.rehearsals.acts import REHEARSE
+from anyshot_platform.organizers.submissions import code_acts
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
+from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
+from tests.platform.admin import test_any_moment as first
+from tests.platform.admin.test_any_moment import HOUR, member, outcome
+from tests.platform.admin.test_manage import finish
+from tests.platform.site import Site, make_paper_pack
+
+ROOT = Path(__file__).parents[3]
+# What each act does in each state: d(one), a(lready so), r(efused), n(ame is asked).
+POOL_TABLE = {
+    # tested on, not used, without packs, public, deleted
+    "publish": "r n r a r",
+    "unpublish": "a a a d a",
+    "give": "d d d d r",
+    "delete": "r d d d a",
+    "restore": "a a a a d",
+}
+CODE_TABLE = {  # nothing published, published, hidden
+    "hide": "d d a",
+    "show": "a a d",
+}
+VERSION_TABLE = {  # draft, scoring, live, retired
+    "rescore": "d d r d",
+    "make-live": "r r a r",
+    "discard": "d d r a",
+}
+FINAL_TABLE = {
+    #               upc open pau clo over fro pub wai key del
+    "launch": "n n n n n n n n n r",
+    "repeat": "a a a a a a a a a a",
+    "publish": "n n n n n n a n n r",
+    "unpublish": "a a a a a a d a a a",
+}
+COMPETITION_TABLE = {  # draft, published, archived, deleted
+    "rehearse": "d d d r",
+    "take-secrets": "n n n n",
+}
+MEMBER_TABLE = {  # invited, pending, approved, banned, rejected, withdrawn
+    "add": "n n n r n n",
+    "move": "r r n r r r",
+}
+# Winners need a published final: `test_winners.py` carries the act out in each state.
+ELSEWHERE = {"winner.check": "tests/platform/entries/test_winners.py"}
+
+
+def declared() -> dict[str, Act[Any]]:
+    """Every act that a module of the organizers' declares, by key."""
+    found: dict[str, Act[Any]] = {}
+    for module in pkgutil.walk_packages(
+        anyshot_platform.organizers.__path__, "anyshot_platform.organizers."
+    ):
+        for value in vars(importlib.import_module(module.name)).values():
+            for act in value.values() if isinstance(value, dict) else [value]:
+                if isinstance(act, Act):
+                    found[act.key] = act
+    return found
+
+
+def test_every_act_that_is_declared_has_its_row() -> None:
+    """Who declares an act says what it does at each moment, here or beside it."""
+    rows = {f"phase.{name.replace('-', '_')}" for name in first.PHASE_TABLE}
+    for kind, table in (
+        ("pool", POOL_TABLE),
+        ("code", CODE_TABLE),
+        ("version", VERSION_TABLE),
+        ("final", FINAL_TABLE),
+        ("competition", COMPETITION_TABLE),
+        ("member", MEMBER_TABLE),
+    ):
+        rows |= {f"{kind}.{name.replace('-', '_')}" for name in table}
+    rows |= {act.key for act in competition_acts.ACTS.values()}
+    rows |= {act.key for act in (member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE)}
+    assert all((ROOT / place).exists() for place in ELSEWHERE.values())
+    assert rows | ELSEWHERE.keys() == declared().keys()
+
+
+def rolled_back(site: Site) -> Iterator[Session]:
+    """Sessions whose changes are taken back."""
+    while True:
+        with site.services.database.writing() as session:
+            yield session
+            session.rollback()
+
+
+def test_every_act_on_a_pool_in_every_state(site: Site) -> None:
+    owner = site.owner()
+    gamma = make_paper_pack(site.services, "gamma")
+    with site.services.database.writing() as session:
+        create_pool(session, slug="empty", name="Empty", owner_id=owner.id)
+    states = ("small-pool", "spare", "empty", "public", "deleted")
+    for name, row in POOL_TABLE.items():
+        found = []
+        for state, session in zip(states, rolled_back(site), strict=False):
+            pool = pool_in(session, site, state, gamma)
+            act = pool_acts.ACTS[name]
+            wish = ActRequest(owner.id, options={"competition_id": site.competition(session).id})
+            found.append(outcome(session, act, pool, wish, pool))
+        assert " ".join(found) == row, name
+    assert POOL_TABLE.keys() == pool_acts.ACTS.keys()
+
+
+def pool_in(session: Session, site: Site, state: str, pack_id: str) -> Pool:
+    """A pool in one of the states."""
+    if state in ("small-pool", "empty"):
+        return session.query(Pool).filter_by(slug=state).one()
+    pool = create_pool(session, slug=state, name=state, owner_id=site.owner_id)
+    create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=site.owner_id)
+    pool.published_at = now() if state == "public" else None
+    pool.deleted_at = now() if state == "deleted" else None
+    return pool
+
+
+def test_every_act_on_a_teams_code_in_every_state(site: Site) -> None:
+    site.member("pia").submit()
+    finish(site.worker(), 0.5)
+    for name, row in CODE_TABLE.items():
+        found = []
+        for state, session in zip(("none", "published", "hidden"), rolled_back(site), strict=False):
+            submission = session.query(Submission).one()
+            team = session.get_one(Team, submission.team_id)
+            submission.code_published_at = None if state == "none" else now()
+            team.code_hidden_at = now() if state == "hidden" else None
+            found.append(outcome(session, code_acts.ACTS[name], team, ActRequest(site.owner_id), team))
+        assert " ".join(found) == row, name
+
+
+def test_every_act_on_a_version_in_every_state(site: Site) -> None:
+    site.member("pia").submit()
+    finish(site.worker(), 0.5)
+    for name, row in VERSION_TABLE.items():
+        found = []
+        for state, session in zip(VersionState, rolled_back(site), strict=False):
+            phase = session.get_one(Phase, site.phase_id)
+            version = phase.live
+            if state != VersionState.LIVE:
+                columns = {c.key: getattr(version, c.key) for c in PhaseVersion.__table__.columns}
+                columns |= {"id": "v" * 32, "number": 2, "state": state, "live_at": None}
+                version = PhaseVersion(**columns)
+                version.phase = phase
+                session.add(version)
+                session.flush()
+            wish = ActRequest(site.owner_id, options={"mode": RescoreMode.EVERYTHING})
+            found.append(attempt(session, version_acts.ACTS[name], version, wish))
+        assert " ".join(found) == row, name
+
+
+def attempt(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> str:
+    """As `outcome`, for acts that may be done again, and for services that refuse by themselves."""
+    shown = preview(session, act, subject, wish)
+    assert shown.undo and (shown.done or shown.refused or shown.blocked or shown.does)
+    try:
+        try:
+            done, word = carry_out(session, act, subject, wish), "d"
+        except NeedsConsent:
+            done, word = carry_out(session, act, subject, wish, Consent(shown.name, override=True)), "n"
+    except PlatformError as error:
+        assert error.message
+        assert isinstance(error, ActRefused) or error.status in (409, 422)
+        return "r"
+    assert done.message
+    return word if done.changed else "a"
+
+
+def test_every_act_on_a_final_in_every_state(site: Site) -> None:
+    site.member("pia").submit()
+    finish(site.worker(), 0.5)
+    with site.services.database.writing() as session:
+        source = session.get_one(Phase, site.phase_id)
+        final = Phase(
+            competition_id=source.competition_id,
+            slug="final",
+            name="Final",
+            kind=PhaseKind.FINAL,
+            starts_at=now() - HOUR,
+            accepts_uploads=False,
+            needs_publishing=True,
+            gate_phase_id=source.id,
+        )
+        columns = {c.key: getattr(source.live, c.key) for c in PhaseVersion.__table__.columns}
+        final.versions.append(PhaseVersion(**{**columns, "id": "w" * 32, "phase_id": None}))
+        session.add(final)
+    for name, row in FINAL_TABLE.items():
+        found = []
+        for values, session in zip(first.PHASE_STATES.values(), rolled_back(site), strict=False):
+            phase = session.query(Phase).filter_by(slug="final").one()
+            for column, value in values().items():
+                setattr(phase, column, value)
+            session.flush()
+            found.append(attempt(session, final_acts.ACTS[name], phase, ActRequest(site.owner_id)))
+        assert " ".join(found) == row, name
+    assert FINAL_TABLE.keys() == final_acts.ACTS.keys()
+
+
+def test_further_acts_on_a_competition_in_every_state(site: Site) -> None:
+    site.set_phase(ends_at=now() + HOUR)
+    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS}
+    states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        session.add(
+            Baseline(competition_id=site.competition(session).id, slug="r", name="Random", builtin="random")
+        )
+    wishes = {
+        "services": site.services,
+        "tasks": 2,
+        "teams": 5,
+        "viewer": Viewer(user_id=owner.id, username=owner.username),
+    }
+    for name, row in COMPETITION_TABLE.items():
+        found = []
+        for values, session in zip([*states, {"deleted_at": now()}], rolled_back(site), strict=False):
+            competition = site.competition(session)
+            for column, value in values.items():
+                setattr(competition, column, value)
+            session.flush()
+            found.append(attempt(session, acts[name], competition, ActRequest(owner.id, options=wishes)))
+        assert " ".join(found) == row, name
+    assert COMPETITION_TABLE.keys() == acts.keys()
+
+
+@pytest.mark.parametrize("name", MEMBER_TABLE)
+def test_inviting_and_moving_a_person_in_every_state(site: Site, name: str) -> None:
+    pia, ben = site.member("pia"), site.member("ben")
+    pia.submit()
+    finish(site.worker(), 0.5)
+    found = []
+    for status, session in zip(MemberStatus, rolled_back(site), strict=False):
+        membership = member(session, site, pia.id)
+        membership.status = status
+        competition = site.competition(session)
+        competition.team_size = 3
+        session.flush()
+        if name == "add":
+            invitation = Invitation(competition, session.get_one(User, pia.id))
+            wish = ActRequest(site.owner_id, options={"role": Role.REVIEWER})
+            found.append(attempt(session, member_acts.INVITE, invitation, wish))
+        else:
+            team = session.get_one(Team, member(session, site, ben.id).team_id)
+            wish = ActRequest(site.owner_id, options={"team": team.name})
+            found.append(attempt(session, MOVE, membership, wish))
+    assert " ".join(found) == MEMBER_TABLE[name]
