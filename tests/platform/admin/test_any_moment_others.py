@@ -1,11 +1,10 @@
-"""Acts on pools, published code, versions, finals, winners and invitations in each state; and that no act has no row."""
+"""Acts on pools, code, versions, finals and invitations in each state; and that no act is without a row."""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from anyshot_platform.organizers.competitions import acts as competition_acts
 from anyshot_platform.organizers.competitions import member_acts
 from anyshot_platform.organizers.competitions.member_acts import Invitation
 from anyshot_platform.organizers.competitions.moving import MOVE
-from anyshot_platform.organizers.phases import final_acts, version_acts, winner_acts
+from anyshot_platform.organizers.phases import final_acts, version_acts
 from anyshot_platform.organizers.pools import acts as pool_acts
 from anyshot_platform.organizers.rehearsals.acts import REHEARSE
 from anyshot_platform.organizers.submissions import code_acts
