@@ -80,9 +80,7 @@ ELSEWHERE = {"winner.check": "tests/platform/entries/test_winners.py"}
 def declared() -> dict[str, Act[Any]]:
     """Every act that a module of the organizers' declares, by key."""
     found: dict[str, Act[Any]] = {}
-    for module in pkgutil.walk_packages(
-        anyshot_platform.organizers.__path__, "anyshot_platform.organizers."
-    ):
+    for module in pkgutil.walk_packages(anyshot_platform.organizers.__path__, "anyshot_platform.organizers."):
         for value in vars(importlib.import_module(module.name)).values():
             for act in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(act, Act):

@@ -150,7 +150,5 @@ GIVE = Act(
     "pool.give", "Give away the pool {}", _target, _look_give, _give, "Its organizers can give it away again."
 )
 DELETE = Act("pool.delete", "Delete the pool {}", _target, _look_delete, _delete, "Restore it.")
-RESTORE = Act(
-    "pool.restore", "Restore the pool {}", _target, _look_restore, _restore, "Delete it again."
-)
+RESTORE = Act("pool.restore", "Restore the pool {}", _target, _look_restore, _restore, "Delete it again.")
 ACTS = by_name(PUBLISH, HIDE, GIVE, DELETE, RESTORE)
