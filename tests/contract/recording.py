@@ -43,6 +43,7 @@ FREE = {
     "test_seed",
     "gpus",
     "images",
+    "image_digests",
     "packs",
 }
 _PATH = re.compile(r"(?:/[\w.-]+){3,}")  # of this machine

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -115,6 +116,7 @@ class PaperWorker:
     name: str = "paper"
     hardware_class: str = "cpu"
     images: tuple[str, ...] = ()
+    image_digests: Mapping[str, str] = field(default_factory=dict)
     analyses: bool = True
     gpus: tuple[str, ...] = ()
     memory_bytes: int = 64 << 30
@@ -128,6 +130,7 @@ class PaperWorker:
         """Claim a run; None if there is nothing."""
         known = recorded("claim")["worker"]
         own = {"name": self.name, "hardware_class": self.hardware_class, "images": list(self.images)}
+        own |= {"image_digests": self.image_digests}
         machine = {"cores": 16, "memory_bytes": self.memory_bytes, "gpus": list(self.gpus)}
         box = {"sandbox": "docker", "sandbox_reduced": False}
         worker = known | own | machine | box | {"analyses": self.analyses}

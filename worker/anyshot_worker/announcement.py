@@ -25,6 +25,7 @@ def announce(name: str, hardware_class: str, sandboxes: Sandboxes) -> WorkerInfo
         memory_bytes=psutil.virtual_memory().total,
         gpus=sandboxes.gpu_names(),
         images=sandboxes.image_names(),
+        image_digests=sandboxes.image_digests(),
         sandbox=sandboxes.name,
         sandbox_reduced=sandboxes.reduced,
         analyses=find_spec("torch") is not None,  # a worker's image may do without it

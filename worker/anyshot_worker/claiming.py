@@ -51,7 +51,11 @@ class RunClaimer:
             # What is claimed now would fail at once, and use up the few attempts that a run has.
             log.warning("no claim: the sandbox cannot be used at present")
             return None
-        worker = self._describe.model_copy(update={"packs": self._site.workspace.digests()})
+        found = {
+            "packs": self._site.workspace.digests(),
+            "image_digests": self._site.sandboxes.image_digests(),  # a name may mean another image by now
+        }
+        worker = self._describe.model_copy(update=found)
         try:
             return self._site.client.claim(worker)
         except Unreadable as error:

@@ -108,6 +108,7 @@ def _open_box(attempt: Attempt[Tested]) -> OpenBox:
             seconds=outer_seconds(assignment),
             eager=assignment.isolated_tasks,
             weights=assignment.weights,
+            digest=assignment.image_digest,
         )
 
 

@@ -141,6 +141,10 @@ class Tested(Scored):
     budget: Budget
     limits: Limits = Limits()
     image: str | None = Field(default=None, description="name of an image that the operator offers")
+    image_digest: str | None = Field(
+        default=None,
+        description="of the one image to use, whatever its name means by now; absent: not pinned",
+    )
     weights: bool = Field(default=True, description="whether the operator's pretrained weights may be read")
     log_policy: LogPolicy = LogPolicy.META_TRAIN
     isolated_tasks: bool = False

@@ -94,6 +94,11 @@ class WorkerInfo(Message):
     memory_bytes: int = 0
     gpus: list[str] = Field(default=[])
     images: list[str] = Field(default=[])
+    image_digests: dict[str, str] = Field(
+        default={},
+        description="of the images that it has, by the name that phases use; under the empty name, what a phase "
+        "gets that names none. A worker of an older release tells none and gets no pinned run",
+    )
     sandbox: str = ""
     sandbox_reduced: bool = False
     packs: list[str] = Field(default=[], description="digests of the packs in the cache")

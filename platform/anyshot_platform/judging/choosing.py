@@ -131,9 +131,10 @@ def _is_queued(hardware_class: str, moment: datetime) -> ColumnElement[bool]:
 
 
 def _is_carried_by(info: WorkerInfo) -> ColumnElement[bool]:
-    """This worker has the image, the GPUs and the memory."""
+    """This worker has the image, by its digest where the phase is pinned to one, the GPUs and the memory."""
+    named = and_(Run.image_digest.is_(None), or_(Run.image.is_(None), Run.image.in_(info.images)))
     return and_(
-        or_(Run.image.is_(None), Run.image.in_(info.images)),
+        or_(named, Run.image_digest.in_(sorted(set(info.image_digests.values())))),
         Run.gpus <= len(info.gpus),
         Run.memory_bytes <= (info.memory_bytes or _ANY_MEMORY),
     )

@@ -44,6 +44,7 @@ from anyshot_platform.phases.states import (
 from anyshot_platform.queue import priorities
 from anyshot_scoring.rules import find_rule
 
+IMAGE_DIGEST = r"^sha256:[0-9a-f]{64}$"
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
 _Phase = partial(Column, "phases")
@@ -121,6 +122,14 @@ class MachineSpec(Part):
     ] = Field(default="cpu", title="Hardware class", description="class of worker, such as cpu or gpu")
     image: Annotated[str | None, _Sent("image"), Offered("images")] = Field(
         default=None, max_length=64, title="Sandbox image", description="one that the operator offers"
+    )
+    image_digest: Annotated[Annotated[str, Field(pattern=IMAGE_DIGEST)] | None, _Sent("image_digest")] = (
+        Field(
+            default=None,
+            title="Pinned to",
+            description="digest of the one image, `sha256:` and 64 hex digits, that all runs use, whatever the name "
+            "above means to a worker; empty (null): the image of that name. `pin-image` fills in what the workers have",
+        )
     )
     memory: Annotated[Size, _Sent("memory_bytes")] = Field(
         default=4 << 30, gt=0, le=LARGEST, title="Memory", description="of the sandbox"

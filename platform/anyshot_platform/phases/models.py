@@ -130,6 +130,7 @@ class PhaseVersion(Base):
     task_seconds: Mapped[float | None]
     hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
     image: Mapped[str | None] = mapped_column(String(64))
+    image_digest: Mapped[str | None] = mapped_column(String(71))  # pinned: no other image may be used
     memory_bytes: Mapped[int] = mapped_column(BigInteger, default=4 << 30)
     cpus: Mapped[float] = mapped_column(default=1.0)
     processes: Mapped[int] = mapped_column(default=512)

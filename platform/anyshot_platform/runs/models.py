@@ -60,6 +60,7 @@ class Run(Base):
     bulk: Mapped[bool] = mapped_column(default=False)
     hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
     image: Mapped[str | None] = mapped_column(String(64))
+    image_digest: Mapped[str | None] = mapped_column(String(71))
     memory_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     gpus: Mapped[int] = mapped_column(default=0)
     queued_at: Mapped[datetime] = mapped_column(default=now)

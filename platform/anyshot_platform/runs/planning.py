@@ -33,6 +33,7 @@ def demands(version: PhaseVersion) -> dict[str, Any]:
     return {
         "hardware_class": version.hardware_class,
         "image": version.image,
+        "image_digest": version.image_digest,
         "memory_bytes": version.memory_bytes,
         "gpus": version.gpus,
     }

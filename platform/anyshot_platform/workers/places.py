@@ -12,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
+from anyshot_platform.workers.images import has_image, takes_work, taking_work
 from anyshot_platform.workers.models import Worker
 
 
@@ -29,7 +30,9 @@ def find_place(session: Session, run: Run, *, worker_gone_seconds: float = 60.0)
     if run.state != RunState.QUEUED:
         return None
     moment, ahead = now(), _count_ahead(session, run)
-    workers = count_workers(session, run.hardware_class, moment - timedelta(seconds=worker_gone_seconds))
+    since = moment - timedelta(seconds=worker_gone_seconds)
+    able = taking_work(session, run.hardware_class, seen_since=since)
+    workers = sum(has_image(worker, run.image_digest) for worker in able)
     return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))
 
 
@@ -47,17 +50,7 @@ def _count_ahead(session: Session, run: Run) -> int:
 
 def count_workers(session: Session, hardware_class: str, seen_since: datetime) -> int:
     """How many workers of a class take work."""
-    return (
-        session.scalar(
-            select(func.count(Worker.id)).where(
-                Worker.hardware_class == hardware_class,
-                Worker.last_seen_at > seen_since,
-                Worker.stopped_at.is_(None),
-                Worker.paused_at.is_(None),
-            )
-        )
-        or 0
-    )
+    return session.scalar(select(func.count(Worker.id)).where(takes_work(hardware_class, seen_since))) or 0
 
 
 def _expect(session: Session, run: Run, ahead: int, workers: int, moment: datetime) -> datetime | None:

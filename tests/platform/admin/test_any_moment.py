@@ -55,6 +55,8 @@ PHASE_TABLE = {
     "restore": "a a a a a a a a a d",
     "redraw-seeds": "d r r r r r r r r r",
     "publish-key": "r r r n n r n r a r",
+    "pin-image": "n n n n n n n n n n",  # the score came from another image
+    "unpin-image": "a a a a a a a a a a",
 }
 
 
@@ -102,7 +104,7 @@ def outcome(session: Session, act: Act[Any], subject: Any, request: ActRequest, 
 
 def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
     site.member("pia").submit()
-    finish(site.worker(), 0.5)
+    finish(site.worker(image_digests={"": "sha256:" + "1" * 64}), 0.5)
     actor = site.owner().id
     with site.services.database.writing() as session:
         session.query(Pool).filter_by(slug="small-pool").one().published_at = now()

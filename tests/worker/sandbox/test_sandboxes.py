@@ -51,6 +51,22 @@ def test_what_is_recorded_of_an_image_is_what_the_box_was_made_of(
         sandboxes.close()
 
 
+def test_a_pinned_run_gets_the_image_of_that_digest_or_none(backend: FakeBackend, tmp_path: Path) -> None:
+    """The name has come to mean another image; the pinned one is here under the name that it has now."""
+    old, new = "sha256:" + "0" * 64, "sha256:" + "1" * 64
+    backend.digests |= {"cpu": new, "before": old, "private": "sha256:" + "2" * 64}
+    settings = sandbox_settings(tmp_path).model_copy(update={"sandbox_images": ("cpu", "before")})
+    sandboxes = Sandboxes(backend, settings)
+    assert sandboxes.image_digests() == {"": new, "cpu": new, "before": old}
+    opened = sandboxes.open("cpu", Limits(), "run", 1, digest=old)
+    assert isinstance(opened.box, FakeBox)
+    assert (opened.image.digest, opened.box.spec.image) == (old, old)
+    for other in ("sha256:" + "2" * 64, "sha256:" + "3" * 64):  # not offered, not here
+        with pytest.raises(SandboxError, match="none of the images before, cpu is sha256:") as caught:
+            sandboxes.open("cpu", Limits(), "run", 1, digest=other)
+        assert caught.value.verdict is Verdict.IMAGE_MISSING
+
+
 def test_boxes_of_runs_that_are_not_live_end(sandboxes: Sandboxes) -> None:
     kept, gone = sandboxes.open(None, Limits(), "kept", 1), sandboxes.open(None, Limits(), "gone", 1)
     sandboxes.retain_only({"kept"})

@@ -71,8 +71,10 @@ class BubblewrapBackend:
         return f"{asked.stdout} {compile_profile().hex()} {os.geteuid()}"
 
     def prepare(self, image: str) -> ImageInfo:
-        """The newest folder made by `anyshot worker image build --as-folder`."""
+        """The folder of that digest, else the newest one made by `anyshot worker image build --as-folder`."""
         roots = sorted(self.settings.images_folder.glob("root-*/" + SBOM_INSIDE), key=_age)
+        if image.startswith("sha256:"):
+            roots = [root for root in roots if f"sha256:{digest_of(root)}" == image]
         if not roots:
             raise SandboxError(
                 "no image folder on this machine; make it with: anyshot worker image build --as-folder",

@@ -22,6 +22,7 @@ from anyshot_worker.sandbox.settings import SandboxSettings
 
 logger = logging.getLogger(__name__)
 
+SHA256 = "sha256:"  # what digests begin with; without a sandbox there is none
 SWEEP_SECONDS = 10.0
 GRACE_SECONDS = 60.0  # past the outer limit, before the janitor ends what the worker should have ended
 
@@ -121,6 +122,12 @@ class Sandboxes:
         """The images that the operator offers and that are on this machine."""
         return [name for name in self.settings.sandbox_images if self._has(name)]
 
+    def image_digests(self) -> dict[str, str]:
+        """The digests of these images by name; under the empty name, that of the usual one. None without a sandbox."""
+        names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.sandbox_images}
+        known = {key: self._info(name) for key, name in names.items()}
+        return {key: info.digest for key, info in known.items() if info and info.digest.startswith(SHA256)}
+
     def gpu_names(self) -> list[str]:
         return self._gpus.names()
 
@@ -134,16 +141,15 @@ class Sandboxes:
         seconds: float | None = None,
         eager: bool = False,
         weights: bool = True,
+        digest: str | None = None,
     ) -> OpenBox:
         """A box for one attempt. `seconds` is the outer limit; `eager` warms the next one up at once (isolated tasks).
-        `weights` is whether the operator's pretrained weights, if there are any, can be read inside.
+        `weights` is whether the operator's pretrained weights, if there are any, can be read inside. `digest` pins the
+        image: no other one is taken, whatever its name.
 
         Raises SandboxError: BAD_IMAGE for an image that is not offered, else of the infrastructure class.
         """
-        name = image or self.settings.sandbox_image
-        if name not in self.settings.sandbox_images:
-            raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
-        info = self.backend.prepare(name)
+        info = self._pinned(digest) if digest else self._named(image or self.settings.sandbox_image)
         gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
         # By digest: a box that is warm already has the image that the name meant then.
         spec = BoxSpec(info.digest, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
@@ -200,12 +206,31 @@ class Sandboxes:
             with contextlib.suppress(SandboxError):  # a daemon that is down is asked again
                 self.sweep()
 
+    def _named(self, name: str) -> ImageInfo:
+        if name not in self.settings.sandbox_images:
+            raise SandboxError(f"the image {name!r} is not one that this worker offers", Verdict.BAD_IMAGE)
+        return self.backend.prepare(name)
+
+    def _pinned(self, digest: str) -> ImageInfo:
+        """Of the images that are offered, the one with this digest."""
+        names = (self.settings.sandbox_image, *self.settings.sandbox_images)
+        for name in names:
+            if (info := self._info(name)) and info.digest == digest:
+                return info
+        raise SandboxError(
+            f"none of the images {', '.join(sorted(set(names)))} is {digest} here any more",
+            Verdict.IMAGE_MISSING,
+        )
+
     def _has(self, name: str) -> bool:
+        return self._info(name) is not None
+
+    def _info(self, name: str) -> ImageInfo | None:
+        """The image of that name, if it is on this machine."""
         try:
-            self.backend.prepare(name)
+            return self.backend.prepare(name)
         except SandboxError:
-            return False
-        return True
+            return None
 
     def _first_spec(self) -> BoxSpec | None:
         """What to warm up before the first submission came: the usual image with the usual limits."""

@@ -157,6 +157,7 @@ class Scored(Kind):
         """Keep a score that was verified; parts have theirs when they are put together."""
         if not isinstance(result.summary, RunSummary):
             raise WrongResult("A score was asked for, and a report came.")
+        _require_pinned_image(run, result, boxed=self.opens_zip)
         files = {reference.name: reference.digest for reference in result.artifacts}
         verify(result.summary, self.tasks(run), files, storage)
         if run.shard_index is None:
@@ -168,6 +169,15 @@ class Scored(Kind):
         """Which of the seeded runs it is."""
         seeds = run.phase_version.seeded_runs
         return joined(f"Run {run.seed_index + 1} of {seeds}, own seeds" if seeds > 1 else "", parts)
+
+
+def _require_pinned_image(run: Run, result: Complete, boxed: bool) -> None:
+    """Raise `WrongResult` for a result of a pinned phase that was made with another image, or does not say which."""
+    found = result.provenance.image_digest
+    if boxed and run.image_digest is not None and found != run.image_digest:
+        raise WrongResult(
+            f"The run is pinned to {run.image_digest}, and its image was {found or 'not told'}."
+        )
 
 
 def joined(whole: str, parts: str) -> str:

@@ -15,7 +15,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.leaderboards.service import rebuild_boards
-from anyshot_platform.organizers.phases import key_acts
+from anyshot_platform.organizers.phases import image_acts, key_acts
 from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
@@ -245,6 +245,10 @@ def _frozen(phase: Phase) -> bool:
     return publication_of(phase).frozen is not None
 
 
+def _is_free(phase: Phase) -> bool:
+    return not image_acts.is_pinned(phase)
+
+
 class End(ActOptions):
     """The new end; nothing removes it."""
 
@@ -325,6 +329,23 @@ ACTS = by_name(
         "It cannot be undone.",
         dangerous=True,
         button=Button("Publish the key", "lock", group="key"),
+    ),
+    _act(
+        "pin_image",
+        "Pin the image of",
+        image_acts.look_pin,
+        image_acts.pin,
+        "Unpin it.",
+        options=image_acts.Pin,
+        button=Button[Phase]("Pin to what the workers have now", "lock", _is_free, "image"),
+    ),
+    _act(
+        "unpin_image",
+        "Unpin the image of",
+        image_acts.look_unpin,
+        image_acts.unpin,
+        "Pin it again.",
+        button=Button("Unpin the image", "lock-open", image_acts.is_pinned, "image"),
     ),
     _act(
         "extend",

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike
-from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.pools.models import PoolVersion
+from anyshot_platform.workers.images import has_image, taking_work
 from anyshot_platform.workers.models import Worker
 
 
@@ -52,7 +53,18 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
         odd.append(
             f"No worker has the hardware class {version.hardware_class} (workers: {known}); runs would wait."
         )
-    return odd
+    return odd + _without_image(session, version)
+
+
+def _without_image(session: Session, version: PhaseVersion) -> list[str]:
+    """A sentence where the phase is pinned to an image that no worker has."""
+    workers = taking_work(session, version.hardware_class, competition_id=version.phase.competition_id)
+    if version.image_digest is None or any(has_image(worker, version.image_digest) for worker in workers):
+        return []
+    return [
+        f"No worker that is connected has the image {version.image_digest}, which the phase is pinned to; "
+        "runs would wait."
+    ]
 
 
 def _too_small(pool: PoolVersion, protocol: dict[str, Any]) -> list[str]:

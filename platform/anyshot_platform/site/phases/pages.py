@@ -133,6 +133,13 @@ def protocol_words(protocol: dict[str, Any]) -> str:
     return words
 
 
+def image_words(version: PhaseVersion) -> str:
+    """Which sandbox image the runs of a version use."""
+    if version.image_digest is not None:
+        return f"{version.image_digest}, and no other"
+    return f"{version.image or 'the usual one'}; the page of a run says which it was"
+
+
 def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     if phase.accepts_uploads:
@@ -161,5 +168,6 @@ def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]
             ("Machine", machine + (f", {count(version.gpus, 'GPU')}" if version.gpus else ", no GPU"))
         )
         rows.append(("Scratch space", size(version.scratch_bytes)))
+        rows.append(("Image", image_words(version)))
     rows.append(("You see", _LOG_WORDS[shown_logs(phase)]))
     return rows

@@ -1,0 +1,49 @@
+"""Which sandbox images the connected workers have, by digest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.workers.models import Worker, WorkerToken
+
+GONE = timedelta(seconds=60)  # without a word: it is not connected any more
+
+
+def takes_work(hardware_class: str, seen_since: datetime) -> ColumnElement[bool]:
+    """Workers of a class that were heard of since, did not say goodbye and are not paused."""
+    return and_(
+        Worker.hardware_class == hardware_class,
+        Worker.last_seen_at > seen_since,
+        Worker.stopped_at.is_(None),
+        Worker.paused_at.is_(None),
+    )
+
+
+def taking_work(
+    session: Session,
+    hardware_class: str,
+    *,
+    competition_id: str | None = None,
+    seen_since: datetime | None = None,
+) -> Sequence[Worker]:
+    """The workers of a class that take work now, by name; of a competition, those whose token is good for it."""
+    query = select(Worker).where(takes_work(hardware_class, seen_since or now() - GONE))
+    if competition_id is not None:
+        good = or_(WorkerToken.competition_id.is_(None), WorkerToken.competition_id == competition_id)
+        query = query.join(WorkerToken, WorkerToken.id == Worker.token_id).where(good)
+    return session.scalars(query.order_by(Worker.name)).all()
+
+
+def has_image(worker: Worker, digest: str | None) -> bool:
+    """Whether a worker can do runs that are pinned to an image; none asks for none."""
+    return digest is None or (worker.info is not None and digest in worker.info.image_digests.values())
+
+
+def digest_of_name(worker: Worker, image: str | None) -> str:
+    """What a phase's name of an image, or no name, means to a worker now; empty where it does not tell."""
+    return worker.info.image_digests.get(image or "", "") if worker.info is not None else ""
