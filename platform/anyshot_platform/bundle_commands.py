@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,16 +14,17 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, r
 from anyshot_platform.bundles.ready import read_ready_made, ready_made
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.home import HomeOption, services_of
+from anyshot_platform.organizers.bundles.data import take_data
 from anyshot_platform.organizers.bundles.service import export_competition, import_competition
 from anyshot_platform.sight.access import find_competition
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 
 
-def _read(source: str) -> CompetitionBundle:
+def _read(source: str, data_folder: Path | None = None) -> CompetitionBundle:
     path = Path(source)
     try:
-        return read_bundle(path) if path.exists() else read_ready_made(source)
+        return read_bundle(path, data_folder) if path.exists() else read_ready_made(source)
     except KeyError as error:
         names = ", ".join(ready.name for ready in ready_made())
         raise click.ClickException(
@@ -57,17 +59,21 @@ def check_command(source: str) -> None:
 )
 def import_command(home: Path, source: str, owner: str, slug: str | None, start: datetime | None) -> None:
     """Import the competition bundle SOURCE (folder, zip or ready-made name) as a draft."""
-    bundle = _read(source)
     services = services_of(home)
     first = start.replace(tzinfo=UTC) if start else None
     try:
-        with services.database.writing() as session:
+        with services.database.reading() as session:
             user = session.scalars(select(User).where(User.username_key == owner.casefold())).one_or_none()
-            if user is None:
-                raise click.ClickException(f"There is no user {owner}.")
-            actor = Viewer(user_id=user.id, username=user.username, is_site_admin=user.is_site_admin)
-            made = import_competition(session, services.storage, bundle, actor, slug=slug, start=first)
-            address, notices = made.competition.slug, made.notices
+        if user is None:
+            raise click.ClickException(f"There is no user {owner}.")
+        actor = Viewer(user_id=user.id, username=user.username, is_site_admin=user.is_site_admin)
+        with tempfile.TemporaryDirectory(prefix="anyshot-import-") as folder:
+            bundle, packs = take_data(services, _read(source, Path(folder)), user.id)
+            with services.database.writing() as session:
+                made = import_competition(
+                    session, services.storage, bundle, actor, slug=slug, start=first, packs=packs
+                )
+                address, notices = made.competition.slug, made.notices
     except PlatformError as error:
         raise click.ClickException(error.message) from error
     for notice in notices:

@@ -28,7 +28,7 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
     from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
 
     try:
-        read = read_bundle(Path(order["path"]))
+        read = read_bundle(Path(order["path"]), Path(order["data"]) if order["data"] else None)
         if sum(map(len, read.files.values())) > _NAMED_FILES:
             raise BundleUnreadable(f"its pages and baselines unpack to over {_NAMED_FILES >> 20} MiB")
     except BundleInvalid as error:
@@ -42,10 +42,26 @@ def bundle(order: dict[str, Any]) -> dict[str, Any]:
         "files": list(read.files),
         "format": read.format,
         "notices": [asdict(notice) for notice in read.without_equivalent],
+        "input_data": read.input_data,
+        "datasets": {path: list(map(str, folders)) for path, folders in read.datasets.items()},
     }
 
 
-_TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"check": check, "bundle": bundle}
+def pack(order: dict[str, Any]) -> dict[str, Any]:
+    """Packs a Meta-Album folder in this process; `problems` says why not."""
+    from anyshot_core.data.block_workers import BlockWorkers
+    from anyshot_core.data.packing import pack_folder
+    from anyshot_core.data.problems import DataError
+
+    try:
+        with BlockWorkers(0) as workers:
+            pack_folder(Path(order["folder"]), Path(order["target"]), workers=workers)
+    except (DataError, OSError) as error:
+        return {"problems": str(error)}
+    return {"problems": ""}
+
+
+_TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"check": check, "bundle": bundle, "pack": pack}
 
 
 def main(memory: int) -> None:

@@ -36,6 +36,7 @@ class Converted:
     files: dict[str, bytes]
     notices: list[Notice]
     problems: list[FileProblem]
+    input_data: dict[str, str]  # by the key of a phase: the path of the data that it tests on
 
 
 def detect(data: dict[Any, Any]) -> Flavour | None:
@@ -82,7 +83,8 @@ class _Conversion:
                     Notice(problem.line, problem.path, "stands twice; the last one was read")
                 )
         pages, terms = self._pages()
-        phases = PhasesConversion(self.report).convert()
+        conversion = PhasesConversion(self.report)
+        phases = conversion.convert()
         raw = {
             "anyshot": 1,
             "slug": key_from(self._text("title"), "competition"),
@@ -107,6 +109,7 @@ class _Conversion:
             self.kept,
             sorted(self.report.notices, key=lambda n: n.line),
             self.report.problems,
+            conversion.input_data,
         )
 
     # -- reporting -------------------------------------------------------------------------------------------

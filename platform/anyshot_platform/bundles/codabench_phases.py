@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +22,7 @@ from anyshot_platform.bundles.codabench_report import (
     number_of,
     whole_of,
 )
+from anyshot_platform.bundles.foreign_data import input_data_of
 from anyshot_platform.bundles.marked import Path
 from anyshot_platform.bundles.naming import key_from, unique
 
@@ -33,6 +34,7 @@ class PhasesConversion:
     """Converts the phases, and reports what it leaves out."""
 
     report: Reporter
+    input_data: dict[str, str] = field(default_factory=dict)  # by the key of a phase
 
     def convert(self) -> list[dict[str, Any]]:
         """The phases as a bundle of ours describes them, in their order."""
@@ -136,6 +138,8 @@ class PhasesConversion:
             "quota": quota,
             "shown": self._shown(phase),
         }
+        if data := input_data_of(self.report.data, phase):
+            self.input_data[raw["key"]] = data
         if rule := self._rule(path, phase):
             raw["scoring"] = rule
         if seconds:

@@ -19,7 +19,8 @@ class Flavour(StrEnum):
 class Notice:
     """Something of the source that has no equivalent here, or was read in one of several ways.
 
-    `place` is the organizers' page on which something has to be done about it; empty: nothing can be.
+    `place` is the organizers' page on which something has to be done about it; empty: nothing can be. Line 0 means that
+    it is about a file of the bundle, which `path` names then.
     """
 
     line: int
@@ -28,7 +29,7 @@ class Notice:
     place: str = ""
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.path}: {self.message}"
+        return f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
 @dataclass

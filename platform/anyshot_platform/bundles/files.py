@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from anyshot_platform.bundles.marked import FileProblem
 
 LIMIT_ENTRIES = 5_000
+LIMIT_NAMES = 250_000  # with the files of its data, which are not read
 LIMIT_TOTAL = 512 << 20
 NAMES = ("competition.yaml", "competition.yml")
 
@@ -50,78 +54,113 @@ def climbs_out(path: str) -> bool:
     return path.startswith(("/", "\\")) or ".." in PurePosixPath(path.replace("\\", "/")).parts
 
 
-def open_bundle(source: Path | bytes) -> BundleFiles:
+def open_bundle(source: Path | bytes, beside: Callable[[bytes], set[str]] = lambda _: set()) -> BundleFiles:
     """Files of a folder, a zip on disk, or a zip in memory.
+
+    `beside` says of the definition which paths are data: their files are neither read nor counted.
 
     Raises:
         BundleUnreadable: not a zip, too large, paths that climb out, or no competition.yaml.
     """
+    with open_tree(source) as tree:
+        name = tree.definition()
+        root = name[: -len(PurePosixPath(name).name)]
+        left = tuple(f"{root}{path}" for path in beside(tree.read(name, LIMIT_TOTAL)))
+        wanted = [other for other in tree.names if other.startswith(root) and not _lies_in(other, left)]
+        if len(wanted) > LIMIT_ENTRIES:
+            raise BundleUnreadable(
+                f"the {tree.kind} holds {len(wanted)} files; at most {LIMIT_ENTRIES} are allowed"
+            )
+        contents: dict[str, bytes] = {}
+        room = LIMIT_TOTAL
+        for other in wanted:
+            contents[other.removeprefix(root)] = data = tree.read(other, room)
+            room -= len(data)
+    return BundleFiles(contents, name.removeprefix(root))
+
+
+def _lies_in(name: str, paths: tuple[str, ...]) -> bool:
+    return any(name == path or name.startswith(f"{path}/") for path in paths)
+
+
+class Tree:
+    """The files of a folder or a zip, by POSIX path; links and what desktops leave behind are not among them."""
+
+    kind = "folder"
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = sorted(names)
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file's content."""
+        raise NotImplementedError
+
+    def read(self, name: str, limit: int) -> bytes:
+        """A file's bytes; raises `BundleUnreadable` beyond the limit."""
+        with self.open(name) as stream:
+            data = stream.read(limit + 1)
+        if len(data) > limit:
+            raise BundleUnreadable(f"the {self.kind} unpacks to over {LIMIT_TOTAL >> 20} MiB")
+        return data
+
+    def definition(self) -> str:
+        """The shallowest competition.yaml; what stands beside and below it is the bundle."""
+        found = [name for name in self.names if PurePosixPath(name).name.lower() in NAMES]
+        if not found:
+            raise BundleUnreadable("there is no competition.yaml; it belongs at the top of the folder or zip")
+        return min(found, key=lambda name: name.count("/"))
+
+
+class FolderTree(Tree):
+    """A folder on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        files = (path for path in folder.rglob("*") if not path.is_symlink() and path.is_file())
+        super().__init__(path.relative_to(folder).as_posix() for path in files)
+
+    def open(self, name: str) -> IO[bytes]:
+        return (self._folder / name).open("rb")
+
+
+class ZipTree(Tree):
+    """A zip that is open."""
+
+    kind = "zip"
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+        if len(entries) > LIMIT_NAMES:
+            raise BundleUnreadable(f"the zip holds {len(entries)} files; at most {LIMIT_NAMES} are allowed")
+        for entry in entries:
+            if climbs_out(entry.filename) or "\x00" in entry.filename:
+                raise BundleUnreadable(f"the path {entry.filename!r} climbs out of the zip")
+        self._archive = archive
+        self._entries = {normal(entry.filename): entry for entry in entries if not _is_litter(entry)}
+        super().__init__(self._entries)
+
+    def open(self, name: str) -> IO[bytes]:
+        return self._archive.open(self._entries[name])
+
+
+@contextmanager
+def open_tree(source: Path | bytes) -> Iterator[Tree]:
+    """The files of a folder or zip; raises `BundleUnreadable` for what is no zip, also while it is read."""
     if isinstance(source, Path) and source.is_dir():
-        contents = _read_folder(source)
-    else:
-        contents = _read_zip(io.BytesIO(source) if isinstance(source, bytes) else source)
-    return _rooted(contents)
-
-
-def _read_folder(folder: Path) -> dict[str, bytes]:
-    contents: dict[str, bytes] = {}
-    total = 0
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or not path.is_file():
-            continue
-        total += path.stat().st_size
-        if total > LIMIT_TOTAL or len(contents) >= LIMIT_ENTRIES:
-            raise BundleUnreadable(f"the folder holds over {LIMIT_TOTAL >> 20} MiB or {LIMIT_ENTRIES} files")
-        contents[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return contents
-
-
-def _read_zip(source: io.BytesIO | Path) -> dict[str, bytes]:
+        yield FolderTree(source)
+        return
     try:
-        with zipfile.ZipFile(source) as archive:
-            return _read_entries(archive)
+        with zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source) as archive:
+            yield ZipTree(archive)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError) as error:
         raise BundleUnreadable(
             f"this is not a zip that can be read ({error}); zip the folder again"
         ) from error
 
 
-def _read_entries(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > LIMIT_ENTRIES:
-        raise BundleUnreadable(f"the zip holds {len(entries)} files; at most {LIMIT_ENTRIES} are allowed")
-    contents: dict[str, bytes] = {}
-    left = LIMIT_TOTAL
-    for entry in entries:
-        if climbs_out(entry.filename) or "\x00" in entry.filename:
-            raise BundleUnreadable(f"the path {entry.filename!r} climbs out of the zip")
-        if _is_link(entry) or "__MACOSX" in entry.filename or entry.filename.endswith(".DS_Store"):
-            continue
-        with archive.open(entry) as stream:
-            data = stream.read(left + 1)
-        left -= len(data)
-        if left < 0:
-            raise BundleUnreadable(f"the zip unpacks to over {LIMIT_TOTAL >> 20} MiB")
-        contents[normal(entry.filename)] = data
-    return contents
-
-
-def _is_link(entry: zipfile.ZipInfo) -> bool:
-    return (entry.external_attr >> 16) & 0o170000 == 0o120000
-
-
-def _rooted(contents: dict[str, bytes]) -> BundleFiles:
-    """Take the shallowest competition.yaml, and what stands beside and below it."""
-    found = sorted(
-        (name for name in contents if PurePosixPath(name).name.lower() in NAMES),
-        key=lambda name: name.count("/"),
-    )
-    if not found:
-        raise BundleUnreadable("there is no competition.yaml; it belongs at the top of the folder or zip")
-    prefix = found[0].rpartition("/")[0]
-    start = f"{prefix}/" if prefix else ""
-    inside = {name[len(start) :]: data for name, data in contents.items() if name.startswith(start)}
-    return BundleFiles(inside, found[0][len(start) :])
+def _is_litter(entry: zipfile.ZipInfo) -> bool:
+    link = (entry.external_attr >> 16) & 0o170000 == 0o120000
+    return link or "__MACOSX" in entry.filename or entry.filename.endswith(".DS_Store")
 
 
 def missing_file(path: str, files: BundleFiles) -> str | None:

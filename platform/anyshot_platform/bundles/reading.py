@@ -16,6 +16,7 @@ from anyshot_platform.bundles import codabench
 from anyshot_platform.bundles.codabench_report import Notice
 from anyshot_platform.bundles.crosschecks import cross_check
 from anyshot_platform.bundles.files import BundleFiles, open_bundle
+from anyshot_platform.bundles.foreign_data import FoundData, data_paths, take_out
 from anyshot_platform.bundles.marked import FileProblem, Marked, read_marked
 from anyshot_platform.bundles.page_values import has_values, unknown_in, values_of
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
@@ -39,16 +40,23 @@ class CompetitionBundle:
     files: dict[str, bytes]
     format: str = "anyshot 1"
     without_equivalent: list[Notice] = field(default_factory=list)
+    input_data: dict[str, str] = field(
+        default_factory=dict
+    )  # by phase: the path of what a foreign one tests on
+    datasets: dict[str, list[Path]] = field(default_factory=dict)  # by such a path: Meta-Album folders
+    taken: list[str] = field(default_factory=list)  # in words, beside what the description says
 
 
-def read_bundle(source: Path | bytes) -> CompetitionBundle:
+def read_bundle(source: Path | bytes, data_folder: Path | None = None) -> CompetitionBundle:
     """Read and check a bundle of Anyshot, Codabench (version 2) or CodaLab (version 1.5).
+
+    With a `data_folder`, the Meta-Album folders of a foreign bundle's input data are copied there.
 
     Raises:
         BundleUnreadable: not a zip or folder with a competition.yaml.
         BundleInvalid: with every problem and its line.
     """
-    files = open_bundle(source)
+    files = open_bundle(source, data_paths)
     marked = read_marked(files.definition, files.name)
     if marked.problems and not isinstance(marked.data, dict):
         raise BundleInvalid(marked.problems)
@@ -60,7 +68,16 @@ def read_bundle(source: Path | bytes) -> CompetitionBundle:
     converted = codabench.convert(marked, files, flavour)
     if converted.problems:
         raise BundleInvalid(sorted(converted.problems))
-    return CompetitionBundle(converted.spec, converted.files, flavour.value, converted.notices)
+    found = take_out(source, converted.input_data.values(), data_folder) if data_folder else FoundData()
+    remarks = [Notice(0, path, words, "/phases") for path, words in found.remarks]
+    return CompetitionBundle(
+        converted.spec,
+        converted.files,
+        flavour.value,
+        converted.notices + remarks,
+        converted.input_data,
+        found.folders,
+    )
 
 
 def check(marked: Marked, files: BundleFiles) -> CompetitionSpec:

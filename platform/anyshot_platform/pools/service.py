@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,11 @@ def create_pool(
     return pool
 
 
+def digest_of_packs(digests: Iterable[str]) -> str:
+    """What a pool version is known by: the digest of its packs' digests, in their order."""
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
 def create_pool_version(
     session: Session, pool: Pool, pack_rows: Sequence[Pack], *, created_by: str, note: str = ""
 ) -> PoolVersion:
@@ -102,11 +107,10 @@ def create_pool_version(
     if not pack_rows:
         raise Invalid("A pool needs at least one dataset.")
     last = session.scalar(select(func.max(PoolVersion.number)).where(PoolVersion.pool_id == pool.id)) or 0
-    digest = hashlib.sha256("\n".join(row.digest for row in pack_rows).encode()).hexdigest()
     version = PoolVersion(
         pool_id=pool.id,
         number=last + 1,
-        digest=digest,
+        digest=digest_of_packs(row.digest for row in pack_rows),
         note=note,
         created_by=created_by,
         entries=[PoolPack(position=place, pack_id=row.id) for place, row in enumerate(pack_rows)],

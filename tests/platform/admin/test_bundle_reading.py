@@ -142,6 +142,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch
     target = BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("big.bin", bytes(8 << 20))
+        archive.writestr("competition.yaml", "title: x")
     assert len(target.getvalue()) < 20_000
     with pytest.raises(BundleUnreadable, match="unpacks to over"):
         read_bundle(target.getvalue())

@@ -60,6 +60,8 @@ def _together(notices: Iterable[Notice], *, to_do: bool) -> list[tuple[str, str]
 
 
 def _where(rows: list[Notice]) -> str:
+    if rows[0].line == 0:
+        return rows[0].path
     if len(rows) == 1:
         return f"line {rows[0].line}, {rows[0].path}"
     return f"lines {', '.join(str(row.line) for row in rows)}"
@@ -78,11 +80,11 @@ def _taken(bundle: CompetitionBundle) -> list[str]:
         f"{count(images, 'file')} for the pages" if images else "",
         f"{count(len(spec.fact_sheet), 'question')} of the fact sheet" if spec.fact_sheet else "",
         f"{count(len(spec.baselines), 'baseline')}" if spec.baselines else "",
-        f"{count(len(spec.pools), 'pool')}" if spec.pools else "",
+        f"{count(len(spec.pools), 'pool')}" if spec.pools and not bundle.taken else "",
         "the contact" if spec.contact else "",
         "the prizes" if spec.prizes else "",
     ]
-    return [part for part in parts if part]
+    return [part for part in parts if part] + bundle.taken
 
 
 def read_report(session: Session, competition: Competition) -> ImportReport | None:

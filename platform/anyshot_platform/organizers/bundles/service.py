@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import select
@@ -17,10 +17,13 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
+from anyshot_platform.organizers.bundles.data import PacksByPool
 from anyshot_platform.organizers.bundles.exporting import describe
 from anyshot_platform.organizers.bundles.importing import Intake
 from anyshot_platform.organizers.bundles.naming_pools import find_pools, give_new_ones
 from anyshot_platform.organizers.bundles.reporting import IMPORT, report_on
+from anyshot_platform.organizers.pools.organizing import put_packs
+from anyshot_platform.pools.models import Pack
 from anyshot_platform.users.viewer import Viewer
 
 
@@ -46,8 +49,9 @@ def import_competition(
     *,
     slug: str | None = None,
     start: datetime | None = None,
+    packs: PacksByPool | None = None,
 ) -> ImportedCompetition:
-    """Make a competition, as a draft owned by the actor, from a bundle.
+    """Make a competition, as a draft owned by the actor, from a bundle; `packs` go into its new pools.
 
     `start` moves all phases so that the first one starts then; `slug` replaces the bundle's short name.
 
@@ -55,18 +59,21 @@ def import_competition(
         AddressTaken: the short name is in use; a foreign bundle, which has none, gets a free one instead.
     """
     if start is not None:
-        bundle = CompetitionBundle(
-            _shifted(bundle.spec, start), bundle.files, bundle.format, bundle.without_equivalent
-        )
+        bundle = replace(bundle, spec=_shifted(bundle.spec, start))
     address = _free_address(session, slug or bundle.spec.slug, exact=bundle.format.startswith("anyshot"))
     pools = find_pools(session, bundle.spec, actor)
-    waiting = sorted(version.pool.slug for version in pools.values() if not version.entries)
+    brought = packs or {}
+    new = {name: version for name, version in pools.items() if not version.entries}
+    waiting = sorted(version.pool.slug for name, version in new.items() if name not in brought)
     notices = [
         f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
     competition = intake.make_competition(address)
     give_new_ones(session, pools.values(), competition.id)
+    for name in new.keys() & brought.keys():
+        rows = [session.get_one(Pack, pack_id) for pack_id in brought[name]]
+        put_packs(session, new[name].pool, rows, "came with the bundle", actor.id)
     audit.record(
         session,
         actor_id=actor.id,

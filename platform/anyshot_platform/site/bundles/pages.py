@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from datetime import UTC, datetime
+from pathlib import Path as FilePath
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -21,6 +23,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.organizers.bundles.data import take_data
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import (
     clone_competition,
@@ -28,6 +31,7 @@ from anyshot_platform.organizers.bundles.service import (
     import_competition,
 )
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
+from anyshot_platform.services import Services
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -80,34 +84,40 @@ def _show(
 
 
 @router.post("/organize/import")
-def import_bundle(
-    request: Request, session: SessionDep, services: ServicesDep, viewer: Beginner, form: FormDep
-) -> Response:
-    """Import an uploaded zip or a ready-made competition, or show everything that is wrong with it."""
+def import_bundle(request: Request, services: ServicesDep, viewer: Beginner, form: FormDep) -> Response:
+    """Import an uploaded zip or a ready-made competition, or show everything that is wrong with it.
+
+    No transaction is open while it is read and its datasets are packed.
+    """
     try:
-        bundle = _read(form)
-        start = form.text("start")
-        made = import_competition(
-            session,
-            services.storage,
-            bundle,
-            viewer,
-            slug=form.text("slug") or None,
-            start=datetime.fromisoformat(start).replace(tzinfo=UTC) if start else None,
-        )
-        session.flush()
+        slug = _import(services, viewer, form)
     except BundleInvalid as error:
-        session.rollback()
-        return _show(
-            request, session, viewer, status=422, problems=[str(problem) for problem in error.problems]
-        )
+        problems, status = [str(problem) for problem in error.problems], 422
     except (BundleUnreadable, ValueError) as error:
-        session.rollback()
-        return _show(request, session, viewer, status=422, problems=[str(error)])
+        problems, status = [str(error)], 422
     except PlatformError as error:
-        session.rollback()
-        return _show(request, session, viewer, status=error.status, problems=[error.message])
-    return redirect(f"/competitions/{made.competition.slug}/manage/import")
+        problems, status = [error.message], error.status
+    else:
+        return redirect(f"/competitions/{slug}/manage/import")
+    with services.database.reading() as session:
+        return _show(request, session, viewer, status=status, problems=problems)
+
+
+def _import(services: Services, viewer: Viewer, form: SentForm) -> str:
+    start = form.text("start")
+    with tempfile.TemporaryDirectory(prefix="anyshot-import-") as folder:
+        bundle, packs = take_data(services, _read(form, FilePath(folder)), viewer.id)
+        with services.database.writing() as session:
+            made = import_competition(
+                session,
+                services.storage,
+                bundle,
+                viewer,
+                slug=form.text("slug") or None,
+                start=datetime.fromisoformat(start).replace(tzinfo=UTC) if start else None,
+                packs=packs,
+            )
+            return made.competition.slug
 
 
 @router.get("/competitions/{slug}/manage/import")
@@ -121,7 +131,7 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     )
 
 
-def _read(form: SentForm) -> CompetitionBundle:
+def _read(form: SentForm, folder: FilePath) -> CompetitionBundle:
     name = form.text("ready")
     if name:
         try:
@@ -131,7 +141,7 @@ def _read(form: SentForm) -> CompetitionBundle:
     uploaded = form.file("bundle")
     if uploaded is None:
         raise BundleUnreadable("Choose the zip of a competition first.")
-    return read_sent_bundle(uploaded[1])
+    return read_sent_bundle(uploaded[1], folder)
 
 
 @router.post("/organize/new")
