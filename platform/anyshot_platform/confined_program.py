@@ -61,7 +61,11 @@ def pack(order: dict[str, Any]) -> dict[str, Any]:
     return {"problems": ""}
 
 
-_TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"check": check, "bundle": bundle, "pack": pack}
+_TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "check": check,
+    "bundle": bundle,
+    "pack": pack,
+}
 
 
 def main(memory: int) -> None:

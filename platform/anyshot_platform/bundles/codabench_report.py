@@ -29,7 +29,9 @@ class Notice:
     place: str = ""
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
+        return (
+            f"line {self.line}: {self.path}: {self.message}" if self.line else f"{self.path}: {self.message}"
+        )
 
 
 @dataclass

@@ -111,7 +111,9 @@ def test_what_is_too_large_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     content = zipped({"competition.yaml": VERSION_2, **FILES_2, **files_of(tmp_path, "input_data/")})
     bundle = read_bundle(content, tmp_path / "out")
     assert [folder.name for folder in bundle.datasets["input_data"]] == ["few"]
-    assert "many was left out: at most 40 datasets of 5 images" in "\n".join(map(str, bundle.without_equivalent))
+    assert "many was left out: at most 40 datasets of 5 images" in "\n".join(
+        map(str, bundle.without_equivalent)
+    )
 
 
 def real_data() -> Path | None:
