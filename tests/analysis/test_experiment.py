@@ -228,3 +228,36 @@ def test_a_failed_run_is_told(demo_packs: dict[str, Path], tmp_path: Path) -> No
     page = (tmp_path / "out" / "index.html").read_text()
     assert page.count("<p>Failed: broken, seed ") == page.count("<details>") == 2
     assert "&lt;no way&gt;" in page and "broken failed on seeds 1, 2" in page
+
+
+def test_further_evaluations_cost_no_second_training(tmp_path: Path) -> None:
+    """What is added later is tested with the learner that was kept; table, curve, gap and files have all points."""
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    write_pack(pool, "ONE", classes=16, images=20, seed=1)
+    split = "ways=2-4 shots=1 query=2 held_back=0.3"
+    words = ["baselines", "nearest-prototype", "--pool", str(pool), "--train", "ONE", "--test", "ONE"]
+    words = [*words, "--seeds", "1", "--tasks", "6", "--cpus", "1", "-o", str(tmp_path / "out")]
+    words[words.index("--train") : words.index("--train") + 2] = []
+    words += ["--protocol", f"class_side side=novel images=all {split}"]
+    words += ["--train-protocol", f"class_side side=base {split}"]
+    (pool / "info").mkdir()
+    (pool / "info" / "meta_splits.txt").write_text(json.dumps({"meta-train": [], "meta-test": ["ONE"]}))
+    first = CliRunner().invoke(experiment, [*words, "--evaluate", "base"])
+    assert first.exit_code == 0, first.output
+    assert len(list((tmp_path / "out" / "learners").iterdir())) == 1
+    more = ["--evaluate", "base", "--evaluate", "novel", "--evaluate", "mixtures steps=0,1"]
+    second = CliRunner().invoke(experiment, [*words, *more])
+    assert second.exit_code == 0, second.output
+    assert second.output.count("meta_training") == 0 and "meta_testing" in second.output
+    rows = json.loads((tmp_path / "out" / "evaluations.json").read_text())
+    assert [row["point"] for row in rows] == ["base", "novel", "0", "1"]
+    assert all(row["tasks"] == 6 and row["mean"] is not None for row in rows)
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert "Further evaluations" in page and "From base to novel classes" in page
+    assert "share of novel classes" in page and "<td>nearest_prototype</td>" in page
+    assert (tmp_path / "out" / "evaluations.csv").read_text().startswith("baseline,evaluation,")
+    third = CliRunner().invoke(experiment, [*words, *more])
+    assert third.exit_code == 0 and third.output.count("(done before)") == 1
+    bad = CliRunner().invoke(experiment, [*words, "--evaluate", "unseen_pairs"])
+    assert bad.exit_code == 2 and "Evaluation unseen_pairs" in " ".join(bad.output.split())

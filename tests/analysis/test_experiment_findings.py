@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.carry_out import Done, FurtherTable
 from anyshot_analysis.studies.experiment.comparisons import compare_all, compare_two, make_matrix
 from anyshot_analysis.studies.experiment.findings import _slope, find
+from anyshot_analysis.studies.experiment.further import further_scores, gaps, welch
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled
+from anyshot_core.evaluations import read_evaluation
+from anyshot_core.protocols import Roles, read_protocol
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 
 
@@ -108,3 +112,30 @@ def test_every_row_is_compared_with_the_best() -> None:
     }
     assert found["mine", "best"].verdict == "does not hold"
     assert found["fo_maml (FIX-ML)", "fo_maml"].verdict == "holds"
+
+
+def test_the_gap_from_base_to_novel_classes_is_between_two_independent_samples() -> None:
+    """A method that loses on novel classes, one that loses nothing, and one that failed there: no gap is said."""
+    random, roles = np.random.default_rng(3), Roles(read_protocol("class_side side=novel images=all"))
+    kinds = {name: read_evaluation(name) for name in ("base", "novel")}
+
+    def run(name: str, base: float, novel: float | None) -> Done:
+        parts = {}
+        for key, mean in (("base", base), ("novel", novel)):
+            (point,) = kinds[key].points(roles, ())
+            tasks = None if mean is None else table(random.normal(mean, 0.1, 60))
+            parts[key] = FurtherTable(kinds[key], point, tasks, "" if tasks is not None else "OUT_OF_TIME")
+        return Done(name, 1, table(random.normal(0.5, 0.1, 60)), 1.0, further=parts)
+
+    done = [run("trained", 0.7, 0.5), run("untrained", 0.4, 0.4), run("failed", 0.5, None)]
+    found = {gap.name: gap for gap in gaps(done)}
+    assert {name: gap.verdict for name, gap in found.items()} == {
+        "trained": "holds",
+        "untrained": "undecided",
+    }
+    assert further_scores(done)["failed"][1].message == "OUT_OF_TIME"
+    first, second = random.normal(0, 1, 12), random.normal(1, 3, 30)
+    difference, interval = welch(first, second)
+    known = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+    assert difference == pytest.approx(first.mean() - second.mean())
+    assert (interval.low, interval.high) == pytest.approx((known.low, known.high), rel=1e-12)

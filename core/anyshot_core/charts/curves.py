@@ -26,8 +26,10 @@ class HistoryPoint:
     score: float
 
 
-def draw_curves(series: Mapping[str, Sequence[Group]], title: str, x: str, axis: str = SCORE) -> Chart:
-    """One curve with its band of 95 % intervals for each series; the groups' keys are numbers (ways or shots)."""
+def draw_curves(
+    series: Mapping[str, Sequence[Group]], title: str, x: str, axis: str = SCORE, *, whole: bool = True
+) -> Chart:
+    """One curve with its band of 95 % intervals for each series; the groups' keys are numbers, `whole` or not."""
     series = {name: groups for name, groups in series.items() if groups}
     words = " ".join(
         f"{name}: " + ", ".join(f"{x} {g.key}: {interval_words(g.mean, g.half_width)}" for g in groups) + "."
@@ -40,7 +42,7 @@ def draw_curves(series: Mapping[str, Sequence[Group]], title: str, x: str, axis:
             return empty(axes)
         for i, (name, groups) in enumerate(series.items()):
             _paint_curve(axes, i, name, groups)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
         axes.set_xlabel(x.capitalize())
         axes.set_ylabel(axis)
         axes.grid(axis="y")

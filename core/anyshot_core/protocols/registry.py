@@ -15,7 +15,13 @@ from anyshot_core.protocols.fixed_supports import FixedSupports
 from anyshot_core.protocols.gaussian import Gaussians
 from anyshot_core.protocols.keys import Seed, read_seed
 from anyshot_core.protocols.legacy import Legacy
-from anyshot_core.protocols.task import NumberMaker, Protocol, ProtocolError, Range
+from anyshot_core.protocols.task import (
+    NumberMaker,
+    Protocol,
+    ProtocolError,
+    ProtocolSettings,
+    Range,
+)
 from anyshot_core.protocols.within_domain import WithinDomain
 from anyshot_core.protocols.writers import Writers
 
@@ -35,6 +41,11 @@ PROTOCOLS: dict[str, type[Protocol]] = {
     )
 }
 NUMBER_MAKERS: dict[str, type[NumberMaker]] = {Gaussians.name: Gaussians}
+_TUPLES: dict[type, TypeAdapter[Any]] = {
+    str: TypeAdapter(tuple[str, ...]),
+    int: TypeAdapter(tuple[int, ...]),
+    float: TypeAdapter(tuple[float, ...]),
+}
 SEEDS = ("split_seed", "fix_seed")  # settings that are secret where the data is hidden
 
 
@@ -48,18 +59,20 @@ def protocol_from_dict(data: dict[str, Any], table_folder: Path | None = None) -
         ProtocolError: unknown name or key, or a bad value; says what is allowed.
     """
     kind = _find(data.get("name", AnyWayAnyShot.name))
+    return kind.from_settings(read_settings(kind, data, f"Protocol {kind.name}"), table_folder)
+
+
+def read_settings(kind: type[ProtocolSettings], data: dict[str, Any], who: str) -> dict[str, Any]:
+    """The settings of `data`, with the types of the kind's fields; `who` names it in errors. Raises `ProtocolError`."""
     settings = {key: value for key, value in data.items() if key != "name"}
     known = {field.name: field for field in kind.setting_fields()}
     if unknown := sorted(set(settings) - set(known)):
-        raise ProtocolError(
-            f"Protocol {kind.name} has no setting {', '.join(unknown)}; it has {', '.join(known)}."
-        )
+        raise ProtocolError(f"{who} has no setting {', '.join(unknown)}; it has {', '.join(known)}.")
     try:
-        values = {key: _value(known[key], value) for key, value in settings.items()}
+        return {key: _value(known[key], value) for key, value in settings.items()}
     except ValidationError as error:
         first = error.errors()[0]
-        raise ProtocolError(f"Protocol {kind.name}: found {first['input']!r}: {first['msg']}.") from error
-    return kind.from_settings(values, table_folder)
+        raise ProtocolError(f"{who}: found {first['input']!r}: {first['msg']}.") from error
 
 
 def _find(name: str) -> type[Protocol]:
@@ -83,8 +96,7 @@ def _value(field: Field[Any], value: Any) -> Any:
         low, high = TypeAdapter(tuple[int, int]).validate_python(ends)
         return Range(low, high)
     if isinstance(default, tuple):
-        floats = bool(default) and isinstance(default[0], float)
-        return TypeAdapter(tuple[float, ...] if floats else tuple[str, ...]).validate_python(value)
+        return _TUPLES[type(default[0]) if default else str].validate_python(value)
     return TypeAdapter(type(default)).validate_python(value)
 
 

@@ -38,21 +38,34 @@ class Roles:
 
         `train` is the meta-training pool, which validation tasks come from as well. Packs are known by their content.
         """
-        for shown, tested in _shared(train, test):
+        self.require_unseen(self.test, train, test, test)
+
+    def require_unseen(
+        self, tested_by: Protocol, train: Pool, test: Pool, evaluated: Pool, *, validated: bool = False
+    ) -> None:
+        """Raise `ProtocolError` where an image of `evaluated` that `tested_by` tests could be seen before.
+
+        `test` is the pool that the phase itself tests on, which decides what of `train` may be trained on. With
+        `validated` images of validation tasks may be tested too: the evaluation is of those.
+        """
+        own = {pack.content_digest for pack in test}
+        for shown, tested in _shared(train, evaluated):
             for what, protocol in (("trained", self.train), ("validated", self.validation)):
-                if protocol is not None and protocol.splits_tasks and self.test.splits_tasks:
+                if protocol is not None and protocol.splits_tasks and tested_by.splits_tasks:
                     continue  # other tasks on the same images, by design
-                if protocol is None and what == "validated":
+                if what == "validated" and (protocol is None or validated):
                     continue  # what is held out of what may be trained on
                 rows = (
-                    self.training_rows(shown, tested=True) if protocol is None else protocol.shown_rows(shown)
+                    self.training_rows(shown, tested=shown.content_digest in own)
+                    if protocol is None
+                    else protocol.shown_rows(shown)
                 )
-                both = _common(rows, self.test.shown_rows(tested), len(tested))
+                both = _common(rows, tested_by.shown_rows(tested), len(tested))
                 if both:
                     name = "config.json" if protocol is None else protocol.name
                     raise ProtocolError(
                         f"{tested.name}: {both} of its images would be {what} on ({name}) and tested on"
-                        f" ({self.test.name}). Name pools that share no dataset, or protocols that split it, with the"
+                        f" ({tested_by.name}). Name pools that share no dataset, or protocols that split it, with the"
                         " same split_seed."
                     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from anyshot_core.protocols.registry import PROTOCOLS, protocol_from_dict
-from anyshot_core.protocols.task import Protocol, ProtocolError, Range
+from anyshot_core.protocols.task import Protocol, ProtocolError, ProtocolSettings, Range
 
 
 def read_protocol(text: str) -> Protocol:
@@ -14,13 +15,18 @@ def read_protocol(text: str) -> Protocol:
 
     Raises ProtocolError.
     """
+    return protocol_from_dict(read_line(text, PROTOCOLS))
+
+
+def read_line(text: str, kinds: Mapping[str, type[ProtocolSettings]]) -> dict[str, Any]:
+    """Plain data of such a line, for what is described as protocols are. Raises ProtocolError."""
     if text.lstrip().startswith("{"):
         try:
-            return protocol_from_dict(json.loads(text))
+            return json.loads(text)
         except ValueError as error:
             raise ProtocolError(f"{text!r} is no JSON object: {error}.") from error
-    name, *settings = text.split()
-    kind = PROTOCOLS.get(name)
+    name, *settings = text.split() or [""]
+    kind = kinds.get(name)
     defaults = {} if kind is None else {field.name: field.default for field in kind.setting_fields()}
     data: dict[str, Any] = {"name": name}
     for setting in settings:
@@ -28,7 +34,7 @@ def read_protocol(text: str) -> Protocol:
         if not equals:
             raise ProtocolError(f"{setting!r} is no setting of {name}: write KEY=VALUE.")
         data[key] = _value(value, defaults.get(key))
-    return protocol_from_dict(data)
+    return data
 
 
 def _value(text: str, default: Any) -> Any:
@@ -38,8 +44,8 @@ def _value(text: str, default: Any) -> Any:
                 low, _, high = text.partition("-")
                 return [int(low), int(high or low)]
             case tuple():
-                parts = text.split(",")
-                return [float(part) for part in parts] if default and isinstance(default[0], float) else parts
+                member = type(default[0]) if default else str
+                return [member(part) for part in text.split(",")]
             case int():
                 return int(text)
             case float():

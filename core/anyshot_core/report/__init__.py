@@ -1,12 +1,14 @@
 """The report of a run, as a page, as a section of a page and as text, from its summary and its per-task table."""
 
 from anyshot_core.report.content import RunReport, build_report
+from anyshot_core.report.evaluations import evaluations_section
 from anyshot_core.report.pages import (
     render_page,
     render_section,
     report_html,
     report_section,
     section_of,
+    wrap_page,
 )
 from anyshot_core.report.reliability import reliability_html, reliability_section
 from anyshot_core.report.text import report_text
@@ -14,6 +16,7 @@ from anyshot_core.report.text import report_text
 __all__ = [
     "RunReport",
     "build_report",
+    "evaluations_section",
     "reliability_html",
     "reliability_section",
     "render_page",
@@ -22,4 +25,5 @@ __all__ = [
     "report_section",
     "report_text",
     "section_of",
+    "wrap_page",
 ]

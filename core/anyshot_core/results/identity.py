@@ -33,6 +33,7 @@ class Identity(BaseModel):
         submission: a site's id of the submission.
         run: which of its runs, where it is no matter of seeds: its place among a submission's on a site.
         part: which part of the run, where its tasks are spread over several files.
+        evaluation: which further evaluation, and which point of it; empty for the run's own tasks.
         run_id, competition, phase: as the site names them.
         train_seed, test_seed: of the run; `test_seed` draws the tasks.
         tasks: how many tasks the whole run has.
@@ -50,6 +51,7 @@ class Identity(BaseModel):
     submission: str = ""
     run: str = ""
     part: str = ""
+    evaluation: str = ""
     run_id: str = ""
     competition: str = ""
     phase: str = ""
@@ -86,8 +88,8 @@ class Identity(BaseModel):
 
     @property
     def submission_key(self) -> tuple[str, str, str]:
-        """Equal for the runs of one submission: the same name, and the same code wherever that is known."""
-        return self.who, self.submission, self.code
+        """Equal for the runs of one submission on the same tasks: the same name, evaluation, and code where known."""
+        return (f"{self.who} ({self.evaluation})" if self.evaluation else self.who), self.submission, self.code
 
     @property
     def run_key(self) -> str:

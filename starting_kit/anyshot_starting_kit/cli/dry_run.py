@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,29 @@ from rich.markup import escape
 from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.problems import DataError
+from anyshot_core.evaluations import (
+    EVALUATIONS,
+    FurtherEvaluation,
+    evaluations_from_list,
+    read_evaluation,
+)
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain, read_protocol
 from anyshot_core.taskserver.channel import NoSandbox
+from anyshot_core.taskserver.job import Hooks
 from anyshot_core.wire.verdicts import Cause
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.cli.check import describe
 from anyshot_starting_kit.cli.dry_run_view import ProgressView, save
 from anyshot_starting_kit.cli.exits import Exit
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out, require_sandbox
+from anyshot_starting_kit.dryrun.evaluate import (
+    DryRun,
+    DryRunPlan,
+    PointRun,
+    carry_out,
+    carry_out_further,
+    require_sandbox,
+)
+from anyshot_starting_kit.dryrun.further import all_points
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0
@@ -57,6 +73,28 @@ class ProtocolText(click.ParamType[Protocol]):
             return read_protocol(value)
         except DataError as error:
             self.fail(str(error), param, ctx)
+
+
+class EvaluationText(click.ParamType[FurtherEvaluation]):
+    """A further evaluation with its settings, in one argument."""
+
+    name = "EVALUATION"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> FurtherEvaluation:
+        if isinstance(value, FurtherEvaluation):
+            return value
+        try:
+            return read_evaluation(value)
+        except DataError as error:
+            self.fail(str(error), param, ctx)
+
+
+EVALUATE_HELP = (
+    f"Test the same learner further: {', '.join(EVALUATIONS)}, with settings such as"
+    ' "mixtures steps=0,0.5,1 tasks=40"; may be repeated.'
+)
 
 
 @click.command("dry-run")
@@ -105,6 +143,15 @@ class ProtocolText(click.ParamType[Protocol]):
     is_flag=True,
     help="With it: a fresh learner for each dataset, with an equal share of the budget.",
 )
+@click.option("--evaluate", "further", type=EvaluationText(), multiple=True, help=EVALUATE_HELP)
+@click.option(
+    "--learner",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Skip meta-training: test a learner.bin that an earlier dry run of this submission has kept.",
+)
+@click.option(
+    "--keep-learner", is_flag=True, help="Keep the learner as learner.bin in the output [with --evaluate]."
+)
 @click.option("--budget", type=click.FloatRange(1), help="Seconds for the whole run [5 hours, as in 2022].")
 @click.option(
     "--task-seconds", type=click.FloatRange(0.001), help="Seconds for fit and predict of a task [no limit]."
@@ -145,6 +192,9 @@ def dry_run(
     train_protocol: Protocol | None,
     validation_protocol: Protocol | None,
     each_dataset: bool,
+    further: tuple[FurtherEvaluation, ...],
+    learner: Path | None,
+    keep_learner: bool,
     budget: float | None,
     task_seconds: float | None,
     isolated: bool,
@@ -169,7 +219,14 @@ def dry_run(
         raise click.UsageError(
             "--each-dataset goes with --within-domain, or a protocol that splits datasets."
         )
+    if each_dataset and (further or learner or keep_learner):
+        raise click.UsageError("--evaluate and its like need one learner for all: leave --each-dataset.")
+    try:
+        evaluations = evaluations_from_list([one.to_dict() for one in further])
+    except DataError as error:
+        raise click.UsageError(f"--evaluate: {error}") from error
     console = Console(quiet=as_json, highlight=False)
+    kept = learner or (output / "learner.bin" if keep_learner or further else None)
     with tempfile.TemporaryDirectory() as folder:
         bundle = _bundle(submission, Path(folder))
         report = check_bundle(bundle)
@@ -183,6 +240,7 @@ def dry_run(
                 default_cache(),
                 train=train,
                 test=test,
+                pools=[one.pool for one in evaluations if one.pool],
                 on_step=lambda text: console.print(f"{text} ..."),
             )
             plan = DryRunPlan(
@@ -198,20 +256,33 @@ def dry_run(
                 train_protocol=train_protocol,
                 validation_protocol=validation_protocol,
                 each_dataset=each_dataset,
+                learner=learner,
+                keep_learner=None if learner else kept,
+                further=evaluations,
                 max_items=QUICK_ITEMS if quick else None,
                 isolated_tasks=isolated,
                 sandbox=sandbox,
                 memory_bytes=int(memory * 2**30),
             )
+            if plan.keep_learner is not None:
+                output.mkdir(parents=True, exist_ok=True)
             with ProgressView(console, plan) as view:
                 result = carry_out(plan, view.hooks)
+                tested = list(_test_further(plan, result, kept, view.hooks))
         except (NoData, DataError) as error:
             raise click.UsageError(str(error)) from error
         except NoSandbox as error:
             click.echo(str(error), err=True)
             sys.exit(Exit.UNAVAILABLE)
-        summary = save(result, plan, submission.name, output, console)
-    _end(as_json, summary, exit_code(result))
+        summary = save(result, plan, submission.name, output, console, tested)
+    _end(as_json, summary, max(exit_code(run) for run in (result, *(one.run for one in tested))))
+
+
+def _test_further(plan: DryRunPlan, result: DryRun, kept: Path | None, hooks: Hooks) -> Iterator[PointRun]:
+    """The further evaluations of a run that did not fail."""
+    if result.outcome.failure is None and kept is not None:
+        for evaluation, point in all_points(plan.data, plan.roles, plan.further):
+            yield carry_out_further(plan, evaluation, point, kept, hooks)
 
 
 def _protocol(within_domain: bool, ways: Range | None, shots: Range | None, query: int) -> Protocol:

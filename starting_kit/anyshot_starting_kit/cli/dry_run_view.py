@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -12,11 +14,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from anyshot_core.report import report_html, report_text
-from anyshot_core.results import write_predictions, write_results
+from anyshot_core.evaluations import PointScore, score_text
+from anyshot_core.report import (
+    build_report,
+    evaluations_section,
+    render_section,
+    report_text,
+    wrap_page,
+)
+from anyshot_core.results import Identity, write_predictions, write_results
 from anyshot_core.taskserver.job import Hooks, JobOutcome, LogLine, ServerProgress
 from anyshot_core.wire.worker_api import Stage
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun
 
 _STAGES = {
     Stage.PREPARING: "starting",
@@ -69,7 +78,14 @@ class ProgressView:
             signal.signal(signal.SIGINT, self._before)
 
 
-def save(result: DryRun, plan: DryRunPlan, name: str, output: Path, console: Console) -> dict[str, Any]:
+def save(
+    result: DryRun,
+    plan: DryRunPlan,
+    name: str,
+    output: Path,
+    console: Console,
+    further: Sequence[PointRun] = (),
+) -> dict[str, Any]:
     """Write report, results and logger tables to `output`, print the outcome, and return it as plain data."""
     outcome = result.outcome
     output.mkdir(parents=True, exist_ok=True)
@@ -83,15 +99,43 @@ def save(result: DryRun, plan: DryRunPlan, name: str, output: Path, console: Con
     identity, meta = plan.identify(Path(name).stem, outcome), _facts(outcome, plan, name)
     write_results(output / "results.parquet", result.table, identity)
     write_predictions(output / "predictions.parquet", result.predictions, identity)
-    (output / "report.html").write_text(report_html(result.summary, result.table, meta), encoding="utf-8")
+    report = build_report(result.summary, result.table, meta)
+    scores = _save_further(further, identity, output)
+    page = wrap_page(report.title, render_section(report) + evaluations_section({"Score": scores}))
+    (output / "report.html").write_text(page, encoding="utf-8")
     text = report_text(result.summary, result.table, meta)
     (output / "report.txt").write_text(text, encoding="utf-8")
     console.print(escape(text), soft_wrap=True)
+    if scores:
+        console.print(escape(f"Further evaluations\n{score_text(scores)}\n"), soft_wrap=True)
     console.print(escape(_times(outcome)), soft_wrap=True)
     if plan.max_items is not None:
         console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
     console.print(f"Report: {output / 'report.html'}")
-    return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")}
+    found = {"evaluations": [score.to_dict() for score in scores]} if scores else {}
+    return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")} | found
+
+
+def _save_further(further: Sequence[PointRun], identity: Identity, output: Path) -> list[PointScore]:
+    """The results of each point as files of its own, and the scores of all of them."""
+    for tested in further:
+        if tested.run.table is None or tested.run.predictions is None:
+            continue
+        own = identity.model_copy(
+            update={
+                "evaluation": tested.name,
+                "tasks": len(tested.run.table),
+                "protocol": tested.point.protocol.to_dict(),
+                "test_pool": tested.pool,
+            }
+        )
+        write_results(output / f"results-{tested.name}.parquet", tested.run.table, own)
+        write_predictions(output / f"predictions-{tested.name}.parquet", tested.run.predictions, own)
+    scores = [tested.score for tested in further]
+    if scores:
+        text = json.dumps([score.to_dict() for score in scores], indent=1)
+        (output / "evaluations.json").write_text(text + "\n", encoding="utf-8")
+    return scores
 
 
 def describe_outcome(outcome: JobOutcome, plan: DryRunPlan) -> dict[str, Any]:

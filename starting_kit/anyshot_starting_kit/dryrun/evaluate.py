@@ -13,6 +13,7 @@ from typing import Any
 
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation, PointScore, pool_part
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, Roles
 from anyshot_core.protocols.cutting import Shown
 from anyshot_core.results.identity import Identity, Maker, digest_code
@@ -26,6 +27,7 @@ from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
+from anyshot_starting_kit.dryrun.further import check_further, further_pool, point_name
 from anyshot_starting_kit.dryrun.parts import carry_out_parts, shown_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
@@ -39,6 +41,8 @@ class DryRunPlan:
     `protocol` replaces any-way any-shot tasks with `ways`, `shots` and `query`; one that splits datasets trains on what
     it leaves of the datasets tested, unless `train_protocol` says otherwise. With `each_dataset`, each has a learner of
     its own and an equal part of the time.
+    With `learner`, a file that an earlier run kept, meta-training is skipped; `keep_learner` is where to keep it.
+    `further` are evaluations of the same learner (`dryrun.further`).
     """
 
     bundle: Path
@@ -59,6 +63,9 @@ class DryRunPlan:
     train_protocol: Protocol | None = None
     validation_protocol: Protocol | None = None
     each_dataset: bool = False
+    learner: Path | None = None
+    keep_learner: Path | None = None
+    further: tuple[FurtherEvaluation, ...] = ()
 
     @property
     def tasks_protocol(self) -> Protocol:
@@ -106,6 +113,7 @@ def carry_out(plan: DryRunPlan, hooks: Hooks) -> DryRun:
     pool = Pool.open(plan.data.test, verify=False)
     protocol = plan.tasks_protocol
     protocol.check(pool)
+    check_further(plan.data, plan.roles, plan.further)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
     with tempfile.TemporaryDirectory() as folder:
         shown = shown_packs(plan.data, plan.roles, Path(folder))
@@ -119,11 +127,50 @@ def carry_out(plan: DryRunPlan, hooks: Hooks) -> DryRun:
             outcome = carry_out_parts(len(pool), serve_dataset, hooks)
         else:
             outcome = _serve(plan, _job(plan, shown, tasks), hooks)
+    return _scored(outcome, tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class PointRun:
+    """One point of a further evaluation, and what came of it; `pool` are the digests of its packs."""
+
+    evaluation: FurtherEvaluation
+    point: EvaluationPoint
+    pool: tuple[str, ...]
+    run: DryRun
+
+    @property
+    def name(self) -> str:
+        """What files call it."""
+        return point_name(self.evaluation, self.point)
+
+    @property
+    def score(self) -> PointScore:
+        """Its score, or why there is none."""
+        failure = self.run.outcome.failure
+        message = "" if failure is None else f"{failure.verdict}: {failure.message}"
+        return PointScore.of(self.evaluation, self.point, self.run.summary, message)
+
+
+def carry_out_further(
+    plan: DryRunPlan, evaluation: FurtherEvaluation, point: EvaluationPoint, learner: Path, hooks: Hooks
+) -> PointRun:
+    """Test a kept learner at one point of an evaluation: meta-test alone, with the run's budget once more."""
+    pool = pool_part(further_pool(plan.data, evaluation), point)
+    tasks = PoolTasks(pool, point.protocol, plan.test_seed, 0, evaluation.tasks or plan.tasks)
+    job = replace(_job(plan, Shown(()), tasks), learner=learner, keep_learner=None)
+    found = _scored(_serve(plan, job, hooks), tasks)
+    return PointRun(evaluation, point, tuple(pack.content_digest for pack in pool), found)
+
+
+def _scored(outcome: JobOutcome, tasks: PoolTasks) -> DryRun:
+    """What a run without a failure found."""
     if outcome.failure is not None:
         return DryRun(outcome)
+    pool = tasks.pool
     predictions = collect(outcome.results, tasks, pool.names, [pack.domain for pack in pool])
     table = predictions.score()
-    return DryRun(outcome, predictions, table, summarize(table, plan.tasks))
+    return DryRun(outcome, predictions, table, summarize(table, tasks.stop))
 
 
 def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Job:
@@ -139,6 +186,8 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Jo
         query_secret=b"dry run",
         hide_dataset_names=False,
         log_policy=LogPolicy.EVERYTHING,
+        learner=plan.learner,
+        keep_learner=plan.keep_learner,
         cpus=plan.cpus or default_cpus(),
         max_items=plan.max_items,
     )

@@ -20,13 +20,18 @@ def shown_packs(data: PublicData, roles: Roles, folder: Path) -> Shown:
     A protocol that divides datasets divides those tested; one that holds out domains chooses among all there are;
     another one takes those of the data to train on.
     """
-    train = _source(data, roles.train, divides=roles.test.splits_datasets, all_of_it=roles.test.holds_out)
-    validation = None if roles.validation is None else _source(data, roles.validation)
+    train, validation = training_packs(data, roles)
     roles.require_no_leak(
         Pool.open((*train, *(validation or ())), verify=False), Pool.open(data.test, verify=False)
     )
     tested = {Pack.open(path, verify=False).content_digest for path in data.test}
     return cut_packs(roles, train, lambda pack: pack.content_digest in tested, write_cut(folder), validation)
+
+
+def training_packs(data: PublicData, roles: Roles) -> tuple[tuple[Path, ...], tuple[Path, ...] | None]:
+    """The packs that training and validation choose from; None where the validation is no protocol's."""
+    train = _source(data, roles.train, divides=roles.test.splits_datasets, all_of_it=roles.test.holds_out)
+    return train, None if roles.validation is None else _source(data, roles.validation)
 
 
 def _source(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyshot_core.data.pack import SUFFIX, pack_dataset
@@ -24,6 +24,7 @@ class PublicData:
     train: tuple[Path, ...]
     test: tuple[Path, ...]
     generated: bool
+    pools: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)  # of further evaluations, by name
 
 
 def default_cache() -> Path:
@@ -40,12 +41,13 @@ def find_public_data(
     test: Sequence[str] = (),
     trained: bool = True,
     disjoint: bool = False,
+    pools: Sequence[str] = (),
     on_step: Callable[[str], object] = lambda _: None,
 ) -> PublicData:
     """The packs of `folder` (generated data without one), split as its info says or as `train` and `test` name.
 
-    Without `trained` only those to test on; with `disjoint` no dataset may be both trained and tested on. Raises
-    NoData, or DataError where a dataset breaks the format.
+    Without `trained` only those to test on; with `disjoint` no dataset may be both trained and tested on. `pools` are
+    folders of which every dataset is wanted. Raises NoData, or DataError where a dataset breaks the format.
     """
     generated = folder is None
     source = _generated(cache, on_step) if folder is None else folder
@@ -58,8 +60,20 @@ def find_public_data(
     _require_distinct(train, test, disjoint)
     packs = {name: _pack(source, name, cache, on_step) for name in [*train, *test]}
     return PublicData(
-        tuple(packs[name] for name in train), tuple(packs[name] for name in test), generated=generated
+        tuple(packs[name] for name in train),
+        tuple(packs[name] for name in test),
+        generated=generated,
+        pools={name: _whole_pool(Path(name), cache, on_step) for name in pools},
     )
+
+
+def _whole_pool(folder: Path, cache: Path, on_step: Callable[[str], object]) -> tuple[Path, ...]:
+    """The packs of all datasets of a folder, by name."""
+    names = {path.stem for path in folder.glob(f"*{SUFFIX}")}
+    names |= {path.parent.name for path in folder.glob("*/labels.csv")}
+    if not names:
+        raise NoData(f"{folder}: found no dataset there, neither packs nor folders with labels.csv.")
+    return tuple(_pack(folder, name, cache, on_step) for name in sorted(names))
 
 
 def _require_distinct(train: Sequence[str], test: Sequence[str], disjoint: bool) -> None:

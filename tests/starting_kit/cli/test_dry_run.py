@@ -18,7 +18,7 @@ from anyshot_core.command import main
 from anyshot_core.data.pack import pack_dataset
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import training_stream
-from anyshot_core.results import read_predictions, read_results
+from anyshot_core.results import find_runs, read_predictions, read_results
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_starting_kit.dryrun.evaluate import channel_opener
 from anyshot_starting_kit.dryrun.publicdata import NoData, find_public_data, read_split
@@ -236,3 +236,46 @@ def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> N
     )
     both = anyshot(tmp_path, "dry-run", "mine", *words, "--ways", "2")
     assert both.returncode == 2 and "leave --within-domain, --ways, --shots" in " ".join(both.stderr.split())
+
+
+def test_one_training_many_tests(tmp_path: Path) -> None:
+    """A learner is trained once and tested further: table, curve and files of each point, JSON; later from the kept
+    learner alone. What its training shows is refused before anything runs."""
+    data = tmp_path / "data"
+    write_dataset(data / "ONE", classes=16, images=20, seed=1)
+    write_dataset(data / "OTHER", classes=4, images=9, seed=2)
+    write_dataset(tmp_path / "third" / "THIRD", classes=4, images=9, seed=3)
+    (data / "info").mkdir()
+    splits = {"meta-train": ["OTHER"], "meta-test": ["ONE"]}
+    (data / "info" / "meta_splits.txt").write_text(json.dumps(splits))
+    (tmp_path / "mine").mkdir()
+    counted = HONEST.replace(
+        "return MyLearner()", "import sys; print('TRAINED', file=sys.stderr)\n        return MyLearner()", 1
+    )
+    (tmp_path / "mine" / "model.py").write_text(counted)
+    split = "ways=2 shots=1 query=2 held_back=0.3"
+    words = ["dry-run", "mine", "--data", str(data), "--tasks", "6", "-o", "out"]
+    words += ["--protocol", f"class_side side=novel images=all {split}"]
+    words += ["--train-protocol", f"class_side side=base {split}"]
+    wanted = ["base", "pool pool=third tasks=4 key=third"]
+    done = anyshot(tmp_path, *words, *[word for text in wanted for word in ("--evaluate", text)])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("TRAINED") == 1 and "Base classes: " in done.stdout
+    assert "Another pool (third): " in done.stdout
+    scores = {(s["evaluation"], s["point"]): s for s in json.loads((tmp_path / "out/evaluations.json").read_text())}
+    assert {name for name, _ in scores} == {"base", "third"}
+    assert scores["base", "base"]["tasks"] == 6 and scores["third", "third"]["tasks"] == 4
+    assert 'id="evaluation-third"' in (tmp_path / "out" / "report.html").read_text()
+    runs = find_runs([*sorted((tmp_path / "out").glob("results*.parquet"))])
+    assert {"mine", "mine (base)", "mine (third)"} == set(runs)
+    (third,) = runs["mine (third)"]
+    assert set(third.table.dataset) == {"THIRD"}
+    mean = float(third.table.normalized_accuracy.mean())
+    assert mean == pytest.approx(scores["third", "third"]["mean"])
+    words[words.index("out")] = "later"
+    later = anyshot(tmp_path, *words, "--learner", "out/learner.bin", "--evaluate", "base", "--json")
+    assert later.returncode == 0, later.stdout + later.stderr
+    (again,) = json.loads(later.stdout)["evaluations"]
+    assert again == scores["base", "base"] and "TRAINED" not in later.stderr + later.stdout
+    leak = anyshot(tmp_path, *words, "--evaluate", f"pool pool={data}")
+    assert leak.returncode == 2 and "would be trained on" in " ".join(leak.stderr.split())

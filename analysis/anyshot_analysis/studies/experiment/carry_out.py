@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_core.baselines import pack_baseline
+from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation
 from anyshot_core.results import BadResultsFile, Identity, Maker, read_results, write_results
 from anyshot_core.taskserver.job import Hooks
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out, carry_out_further
+from anyshot_starting_kit.dryrun.further import point_name
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished run; `table` is None where the submission failed: `message` says how in a line, `detail` in many."""
+    """A finished run; `table` is None where the submission failed: `message` says how in a line, `detail` in many.
+
+    `further` are the scores and tables of further evaluations, by the names that files have.
+    """
 
     name: str
     seed: int
@@ -29,6 +34,17 @@ class Done:
     message: str = ""
     resumed: bool = False
     detail: str = ""
+    further: Mapping[str, FurtherTable] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherTable:
+    """One point of a further evaluation of a run; `table` is None where it failed, `message` says how."""
+
+    evaluation: FurtherEvaluation
+    point: EvaluationPoint
+    table: TaskTable | None
+    message: str = ""
 
 
 def run_experiment(
@@ -65,8 +81,23 @@ def _merged(name: str, seed: int, runs: Sequence[Done]) -> Done:
     if len(tables) < len(runs):
         failed = next(run for run in runs if run.table is None)
         return replace(failed, seconds=seconds)
-    whole = TaskTable.concatenate(tables)
-    return Done(name, seed, replace(whole, task=np.arange(len(whole))), seconds)
+    return Done(name, seed, _joined(tables), seconds, further=_merged_further([run.further for run in runs]))
+
+
+def _joined(tables: Sequence[TaskTable]) -> TaskTable:
+    whole = TaskTable.concatenate(list(tables))
+    return replace(whole, task=np.arange(len(whole)))
+
+
+def _merged_further(parts: Sequence[Mapping[str, FurtherTable]]) -> dict[str, FurtherTable]:
+    """Of each point the tasks of all datasets; failed where one of them did."""
+    found: dict[str, FurtherTable] = {}
+    for name in {name: None for part in parts for name in part}:
+        own = [part[name] for part in parts if name in part]
+        failed = next((one for one in own if one.table is None), None)
+        tables = [one.table for one in own if one.table is not None]
+        found[name] = failed or replace(own[0], table=_joined(tables))
+    return found
 
 
 def _run(run: PlannedRun, hooks: Hooks) -> Done:
@@ -76,11 +107,22 @@ def _run(run: PlannedRun, hooks: Hooks) -> Done:
             run.baseline, bundle, settings, run.arm.changes_of(run.baseline, settings), run.arm.files
         )
         target = run.results(hashlib.sha256(bundle.read_bytes()).hexdigest())
-        if (before := _read(run, target)) is not None:
-            return before
-        plan = run.plan(bundle)
-        result = carry_out(plan, hooks)
-        identity = _identify(run, plan, result)
+        plan, learner, lacking = run.plan(bundle), run.learner(target), _lacking(run, target)
+        before = _read(run, target)
+        if before is None or (lacking and not learner.is_file()):
+            before = _train(run, plan, target, learner if run.experiment.further else None, hooks)
+            if before.table is None:
+                return before
+        _test_further(run, plan, target, lacking, hooks)
+        return replace(before, further=_read_further(run, target), resumed=before.resumed and not lacking)
+
+
+def _train(run: PlannedRun, plan: DryRunPlan, target: Path, learner: Path | None, hooks: Hooks) -> Done:
+    """Meta-train and test; the learner is kept where a file for it is named."""
+    if learner is not None:
+        learner.parent.mkdir(parents=True, exist_ok=True)
+    result = carry_out(replace(plan, keep_learner=learner), hooks)
+    identity = _identify(run, plan, result)
     seconds, failure = result.outcome.time.participant_seconds, result.outcome.failure
     if failure is not None:
         place = f"{run.place}: " if run.place else ""
@@ -88,11 +130,57 @@ def _run(run: PlannedRun, hooks: Hooks) -> Done:
         parts = (rest, failure.private or failure.detail)
         return Done(run.name, run.seed, None, seconds, first, detail="\n".join(filter(None, parts)))
     assert result.table is not None and identity is not None  # the run did not fail
+    _write(target, result.table, identity)
+    return Done(run.name, run.seed, result.table, seconds)
+
+
+def _write(target: Path, table: TaskTable, identity: Identity) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    write_results(partial, result.table, identity)
+    write_results(partial, table, identity)
     partial.replace(target)
-    return Done(run.name, run.seed, result.table, seconds)
+
+
+def _lacking(run: PlannedRun, target: Path) -> list[tuple[FurtherEvaluation, EvaluationPoint]]:
+    """The points that have no results yet."""
+    return [point for point in run.points() if not run.further_results(target, *point).is_file()]
+
+
+def _test_further(
+    run: PlannedRun,
+    plan: DryRunPlan,
+    target: Path,
+    lacking: Sequence[tuple[FurtherEvaluation, EvaluationPoint]],
+    hooks: Hooks,
+) -> None:
+    """Test the kept learner where there are no results yet; a failure is written too, as a sentence."""
+    for evaluation, point in lacking:
+        tested = carry_out_further(plan, evaluation, point, run.learner(target), hooks)
+        file = run.further_results(target, evaluation, point)
+        identity = _identify(run, plan, tested.run)
+        if tested.run.table is None or identity is None:
+            file.with_suffix(".failed").write_text(tested.score.message, encoding="utf-8")
+            continue
+        changes = {
+            "evaluation": tested.name,
+            "tasks": len(tested.run.table),
+            "protocol": point.protocol.to_dict(),
+            "test_pool": tested.pool,
+        }
+        _write(file, tested.run.table, identity.model_copy(update=changes))
+
+
+def _read_further(run: PlannedRun, target: Path) -> dict[str, FurtherTable]:
+    found: dict[str, FurtherTable] = {}
+    for evaluation, point in run.points():
+        file, table, message = run.further_results(target, evaluation, point), None, ""
+        try:
+            table = read_results(file).table
+        except (FileNotFoundError, BadResultsFile):
+            failed = file.with_suffix(".failed")
+            message = failed.read_text(encoding="utf-8") if failed.is_file() else "no results"
+        found[point_name(evaluation, point)] = FurtherTable(evaluation, point, table, message)
+    return found
 
 
 def _identify(run: PlannedRun, plan: DryRunPlan, result: DryRun) -> Identity | None:

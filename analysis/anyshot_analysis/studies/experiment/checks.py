@@ -11,6 +11,7 @@ from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_core.baselines import Baseline, merged_config
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot
+from anyshot_starting_kit.dryrun.further import check_further
 
 
 class BadExperiment(ValueError):
@@ -26,6 +27,8 @@ def check(experiment: Experiment) -> tuple[str, ...]:
     _check_settings(experiment)
     if experiment.within:
         notes += [f"Left out: {reason}" for reason in experiment.split_datasets()[1]]
+    for run in {run.dataset: run for run in experiment.runs()}.values():
+        check_further(run.data, run.roles, experiment.further)
     _make_folder(experiment.output)
     return tuple(notes)
 

@@ -20,11 +20,12 @@ from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
 from anyshot_core.data.problems import DataError
+from anyshot_core.evaluations import evaluations_from_list
 from anyshot_core.protocols import AnyWayAnyShot, Range, Roles
 from anyshot_core.protocols.splits import CLASS_SPLITS
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks, ServerProgress
-from anyshot_starting_kit.cli.dry_run import ProtocolText, WaysRange
+from anyshot_starting_kit.cli.dry_run import EVALUATE_HELP, EvaluationText, ProtocolText, WaysRange
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.dryrun.evaluate import require_sandbox
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
@@ -90,6 +91,7 @@ def experiment() -> None:
     "--train-protocol", type=ProtocolText(), help="Of the meta-training tasks [as config.json asks]."
 )
 @click.option("--validation-protocol", type=ProtocolText(), help="Of the validation tasks [the same].")
+@click.option("--evaluate", "further", type=EvaluationText(), multiple=True, help=EVALUATE_HELP)
 @click.option("--ways", type=WaysRange(), default=Range(2, 20), help="Ways of the test tasks [2-20].")
 @click.option("--shots", type=WaysRange(), default=Range(1, 20), help="Shots of the test tasks [1-20].")
 @click.option("--query", type=click.IntRange(1), default=20, show_default=True, help="Query images a class.")
@@ -132,7 +134,7 @@ def baselines(
         done = _run(plan, notes, _command(ctx, pool), console)
     except (NoBaseline, BadConfig, BadExperiment, NoData, DataError, NoSandbox) as error:
         raise click.UsageError(str(error)) from error
-    if any(run.table is None for run in done):
+    if any(run.table is None or any(part.table is None for part in run.further.values()) for run in done):
         sys.exit(Exit.FAILED)
 
 
@@ -163,6 +165,7 @@ def _plan(
     names: tuple[str, ...], folder: Path | None, pool: Path | None, options: dict[str, Any], console: Console
 ) -> Experiment:
     found = find_baselines(names, folder or _BASELINES)
+    further = evaluations_from_list([one.to_dict() for one in options["further"]])
     seeds, changes = _seeds(options["seeds"]), parse_changes(options["changes"])
     require_sandbox(options["sandbox"], _SANDBOX_BYTES)
     data = find_public_data(
@@ -172,6 +175,7 @@ def _plan(
         test=options["test"],
         trained=not options["within"],
         disjoint=True,
+        pools=[one.pool for one in further if one.pool],
         on_step=lambda text: console.print(f"{text} ..."),
     )
     return Experiment(
@@ -190,6 +194,7 @@ def _plan(
         cpus=options["cpus"],
         within=options["within"] or "",
         roles=_roles(options),
+        further=further,
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import Comparison, shown
 from anyshot_analysis.studies.experiment.figures import Figure
 from anyshot_analysis.studies.experiment.findings import Finding
+from anyshot_analysis.studies.experiment.further import Gap, Scores
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
+from anyshot_core.charts import Chart
+from anyshot_core.evaluations import PointScore, draw_evaluation, point_words
 
 TITLE = "Baselines on this pool"
 _STYLE = (
@@ -32,6 +35,8 @@ class Content:
     comparisons: Sequence[Comparison]
     findings: Sequence[Finding]
     failures: Sequence[Done]
+    further: Scores = field(default_factory=dict)
+    gaps: Sequence[Gap] = ()
 
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, head, rows
@@ -45,6 +50,10 @@ def make_html(content: Content, figures: Mapping[str, Figure]) -> str:
         for figure in figures.values()
     )
     scores, *others = [_html_table(table) for table in _tables(content)]
+    drawn += "".join(
+        f"<figure><figcaption><h3>{escape(chart.title)}</h3></figcaption>{chart.svg}</figure>"
+        for chart in _curves(content.further)
+    )
     notes = "".join(f"<p>{escape(note)}</p>" for note in content.notes)
     failed = "".join(_html_failure(run) for run in content.failures)
     return (
@@ -67,7 +76,44 @@ def make_markdown(content: Content) -> str:
 
 
 def _tables(content: Content) -> list[Table]:
-    return [_scores(content.entries), _differences(content), _by_dataset(content.entries), _findings(content)]
+    return [
+        _scores(content.entries),
+        _further(content.further),
+        _gaps(content.gaps),
+        _differences(content),
+        _by_dataset(content.entries),
+        _findings(content),
+    ]
+
+
+def _further(series: Scores) -> Table:
+    labels = {
+        (score.evaluation, score.point): _label(score) for scores in series.values() for score in scores
+    }
+    rows = []
+    for name, scores in series.items():
+        own = {(score.evaluation, score.point): point_words(score) for score in scores}
+        rows.append((name, *[own.get(key, "") for key in labels]))
+    return "Further evaluations", ("Baseline", *labels.values()), rows
+
+
+def _label(score: PointScore) -> str:
+    return score.title if score.label == score.title else f"{score.title}: {score.label}"
+
+
+def _gaps(found: Sequence[Gap]) -> Table:
+    head = ("Baseline", "Base minus novel", "95 % over other tasks", "Novel classes are harder")
+    rows = [(gap.name, f"{gap.difference:+.3f}", shown(gap.interval), gap.verdict) for gap in found]
+    return "From base to novel classes", head, rows
+
+
+def _curves(series: Scores) -> list[Chart]:
+    names = dict.fromkeys(score.evaluation for scores in series.values() for score in scores)
+    drawn = [
+        draw_evaluation({who: [s for s in scores if s.evaluation == name] for who, scores in series.items()})
+        for name in names
+    ]
+    return [chart for chart in drawn if chart is not None]
 
 
 def _scores(entries: Sequence[BaselineTasks]) -> Table:

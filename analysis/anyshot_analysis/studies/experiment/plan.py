@@ -14,10 +14,12 @@ from anyshot_core.baselines import Baseline
 from anyshot_core.data.layout import read_meta
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation
 from anyshot_core.protocols import AnyWayAnyShot, ProtocolError, Range, Roles, WithinDomain
 from anyshot_core.protocols.splits import CLASS_SPLITS, PARTS, split_classes
 from anyshot_core.wire.worker_api import Budget
 from anyshot_starting_kit.dryrun.evaluate import DryRunPlan
+from anyshot_starting_kit.dryrun.further import all_points, further_pool, point_name
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
 
@@ -45,6 +47,7 @@ class Experiment:
     cpus: int | None = None  # all
     within: str = ""
     roles: Roles | None = None  # in place of any-way any-shot tasks, or of the rest of what `within` says
+    further: tuple[FurtherEvaluation, ...] = ()  # of the same learners, which are kept for it
 
     def runs(self) -> list[PlannedRun]:
         """Seed by seed, so that after the first pass there is a first table; no arm that would change nothing."""
@@ -129,15 +132,37 @@ class PlannedRun:
         key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]
         return e.output / "runs" / f"{self.name.replace(' ', '-')}-{self.seed}-{key}.parquet"
 
+    def learner(self, results: Path) -> Path:
+        """Where the learner of a run lies whose results are there."""
+        return self.experiment.output / "learners" / f"{results.stem}.bin"
+
+    def further_results(self, results: Path, evaluation: FurtherEvaluation, point: EvaluationPoint) -> Path:
+        """Where the results of one point of a further evaluation lie: the name changes with all that decides them."""
+        packs = further_pool(self.data, evaluation)
+        facts = [evaluation.tasks or self.experiment.tasks, point.protocol.to_dict(), point.domain]
+        key = hashlib.sha256(json.dumps([facts, [pack.content_digest for pack in packs]]).encode()).hexdigest()[:12]
+        return results.with_name(f"{results.stem}.{point_name(evaluation, point)}.{key}.parquet")
+
+    def points(self) -> list[tuple[FurtherEvaluation, EvaluationPoint]]:
+        """Every further test of its learner."""
+        return list(all_points(self.data, self.roles, self.experiment.further))
+
+    @property
+    def data(self) -> PublicData:
+        """What it is trained and tested on."""
+        e = self.experiment
+        return e.data if self.dataset is None else replace(e.data, train=(), test=(self.dataset,))
+
     def plan(self, bundle: Path) -> DryRunPlan:
         """For the runner that dry runs use too; packs of training classes are written beside the bundle."""
         e = self.experiment
         return DryRunPlan(
             bundle=bundle,
-            data=e.data if self.dataset is None else PublicData((), (self.dataset,), e.data.generated),
-            protocol=self._roles().test,
-            train_protocol=self._roles().train,
-            validation_protocol=self._roles().validation,
+            data=self.data,
+            further=e.further,
+            protocol=self.roles.test,
+            train_protocol=self.roles.train,
+            validation_protocol=self.roles.validation,
             tasks=e.tasks,
             train_seed=self.own_seed,
             test_seed=self.own_seed,
@@ -149,7 +174,8 @@ class PlannedRun:
             cpus=e.cpus,
         )
 
-    def _roles(self) -> Roles:
+    @property
+    def roles(self) -> Roles:
         """What is trained, validated and tested by."""
         e = self.experiment
         if self.dataset is None:

@@ -9,6 +9,7 @@ from anyshot_analysis.studies.experiment.carry_out import Done, comparable
 from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
 from anyshot_analysis.studies.experiment.figures import draw_figures
 from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.further import further_scores, gaps, write_further
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
@@ -37,6 +38,8 @@ def write_report(
     matrix = make_matrix(runs)
     said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
     said += [*capped(experiment, entries), *notes]
+    further = further_scores(runs)
+    write_further(further, folder)
     content = Content(
         facts=_facts(experiment, done, command),
         notes=said,
@@ -44,6 +47,8 @@ def write_report(
         comparisons=compare_all(matrix) if matrix is not None else [],
         findings=find(runs),
         failures=[run for run in done if run.table is None],
+        further=further,
+        gaps=gaps(runs),
     )
     (folder / "findings.md").write_text(make_markdown(content), encoding="utf-8")
     (folder / "index.html").write_text(make_html(content, figures), encoding="utf-8")
@@ -81,6 +86,7 @@ def _facts(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
         "Ways": _range(e.ways),
         "Shots": _range(e.shots),
         "Query": f"{e.query} images a class",
+        "Further evaluations": ", ".join(one.words for one in e.further),
         "Budget": f"{e.budget_seconds:g} seconds a run",
         "Settings": ", ".join([e.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())]),
         "Compute": f"{seconds:.0f} seconds of participants' time in {_count(len(done), 'run')}",

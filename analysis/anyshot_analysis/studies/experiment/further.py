@@ -1,0 +1,119 @@
+"""The further evaluations of an experiment: scores of each baseline by point, and what it loses on novel classes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from scipy import stats
+
+from anyshot_analysis.studies.experiment.carry_out import Done, FurtherTable
+from anyshot_core.evaluations import BaseClasses, NovelClasses, PointScore
+from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.reliability import Interval
+from anyshot_scoring.table import TaskTable
+
+CONFIDENCE = 0.95
+Scores = Mapping[str, Sequence[PointScore]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Mean on base classes minus mean on novel ones, with its 95 % interval over other tasks of both."""
+
+    name: str
+    difference: float
+    interval: Interval
+
+    @property
+    def verdict(self) -> str:
+        """Whether novel classes are harder: "holds", "does not hold" (easier) or "undecided"."""
+        if self.interval.holds(0.0):
+            return "undecided"
+        return "holds" if self.interval.low > 0 else "does not hold"
+
+
+def further_scores(done: Sequence[Done]) -> dict[str, list[PointScore]]:
+    """Of each baseline the points in order, over the tasks of all its seeds; failed where it failed on one."""
+    return {
+        name: [_pooled(parts) for parts in points.values()] for name, points in _by_baseline(done).items()
+    }
+
+
+def gaps(done: Sequence[Done]) -> list[Gap]:
+    """What each baseline loses from base to novel classes, where it was tested on both."""
+    found = []
+    for name, points in _by_baseline(done).items():
+        base, novel = (_values(points, kind) for kind in (BaseClasses, NovelClasses))
+        if base is not None and novel is not None:
+            found.append(Gap(name, *welch(base, novel)))
+    return found
+
+
+def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, Interval]:
+    """Difference of two means of independent samples and its 95 % interval (Welch 1947, unequal variances)."""
+    parts = [(values.var(ddof=1) / len(values), len(values) - 1) for values in (first, second)]
+    variance, units = sum(part for part, _ in parts), len(first) + len(second)
+    difference = float(first.mean() - second.mean())
+    if variance == 0:
+        return difference, Interval(difference, difference, CONFIDENCE, units)
+    freedom = variance**2 / sum(part**2 / rest for part, rest in parts)
+    half = cast(float, stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * sqrt(variance)
+    return difference, Interval(difference - half, difference + half, CONFIDENCE, units)
+
+
+def write_further(scores: Scores, folder: Path) -> None:
+    """`evaluations.csv` and `evaluations.json`: a row for each baseline and point."""
+    rows = [{"baseline": name} | score.to_dict() for name, own in scores.items() for score in own]
+    if not rows:
+        return
+    with (folder / "evaluations.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    (folder / "evaluations.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def _by_baseline(done: Sequence[Done]) -> dict[str, dict[str, list[FurtherTable]]]:
+    found: dict[str, dict[str, list[FurtherTable]]] = {}
+    for run in done:
+        for name, part in run.further.items():
+            found.setdefault(run.name, {}).setdefault(name, []).append(part)
+    return found
+
+
+def _pooled(parts: Sequence[FurtherTable]) -> PointScore:
+    first, tables = parts[0], [part.table for part in parts if part.table is not None]
+    failed = next((part.message for part in parts if part.table is None), "")
+    mean, half, tasks = None, None, 0
+    if tables and not failed:
+        values = TaskTable.concatenate(tables).normalized_accuracy
+        (mean, half), tasks = t_interval(values), len(values)
+    evaluation, point = first.evaluation, first.point
+    return PointScore(
+        evaluation=evaluation.short_name,
+        title=evaluation.words,
+        axis=evaluation.axis,
+        point=point.key,
+        label=point.label,
+        at=point.at,
+        mean=mean,
+        half_width=half,
+        tasks=tasks,
+        message=failed,
+    )
+
+
+def _values(points: Mapping[str, Sequence[FurtherTable]], kind: type) -> np.ndarray | None:
+    """All tasks of the first evaluation of that kind; None where a seed lacks it."""
+    for parts in points.values():
+        tables = [part.table for part in parts if part.table is not None]
+        if isinstance(parts[0].evaluation, kind) and len(tables) == len(parts):
+            return TaskTable.concatenate(tables).normalized_accuracy
+    return None

@@ -1,0 +1,44 @@
+"""Further evaluations of learners that are trained once: which other tasks they are tested on, described once."""
+
+from anyshot_core.evaluations.evaluation import EvaluationPoint, FurtherEvaluation, pool_part
+from anyshot_core.evaluations.kinds import (
+    AnotherPool,
+    BaseClasses,
+    EachDomain,
+    Mixtures,
+    NovelClasses,
+    Shots,
+    UnseenPairs,
+    UnseenWriters,
+    ValidationClasses,
+)
+from anyshot_core.evaluations.registry import (
+    EVALUATIONS,
+    evaluation_from_dict,
+    evaluations_from_list,
+    read_evaluation,
+)
+from anyshot_core.evaluations.scores import PointScore, draw_evaluation, point_words, score_text
+
+__all__ = [
+    "EVALUATIONS",
+    "AnotherPool",
+    "BaseClasses",
+    "EachDomain",
+    "EvaluationPoint",
+    "FurtherEvaluation",
+    "Mixtures",
+    "NovelClasses",
+    "PointScore",
+    "Shots",
+    "UnseenPairs",
+    "UnseenWriters",
+    "ValidationClasses",
+    "draw_evaluation",
+    "evaluation_from_dict",
+    "evaluations_from_list",
+    "point_words",
+    "pool_part",
+    "read_evaluation",
+    "score_text",
+]

@@ -1,0 +1,97 @@
+"""What further evaluations found, as dry runs, experiments and sites show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from anyshot_core.charts import Chart, draw_curves
+from anyshot_core.evaluations.evaluation import EvaluationPoint, FurtherEvaluation
+from anyshot_scoring.summary import Group, RunSummary
+
+
+@dataclass(frozen=True)
+class PointScore:
+    """The score of one learner, or of several seeds, at one point of an evaluation.
+
+    Attributes:
+        evaluation, title: short name and words of the evaluation; `axis` what `at` is, where the points make a curve.
+        point, label: short name and words of the point.
+        mean: normalized accuracy, `half_width` of its 95 % interval over tasks; None where it failed or is not known.
+        message: why there is no score.
+    """
+
+    evaluation: str
+    title: str
+    axis: str
+    point: str
+    label: str
+    at: float | None
+    mean: float | None
+    half_width: float | None
+    tasks: int
+    message: str = ""
+
+    @classmethod
+    def of(
+        cls, evaluation: FurtherEvaluation, point: EvaluationPoint, summary: RunSummary | None, message: str = ""
+    ) -> PointScore:
+        """The score that a summary gives; without one `message` says why."""
+        return cls(
+            evaluation=evaluation.short_name,
+            title=evaluation.words,
+            axis=evaluation.axis,
+            point=point.key,
+            label=point.label,
+            at=point.at,
+            mean=None if summary is None else summary.mean,
+            half_width=None if summary is None else summary.half_width,
+            tasks=0 if summary is None else summary.tasks,
+            message=message,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return asdict(self)
+
+
+def score_text(scores: Sequence[PointScore]) -> str:
+    """A line for each point, under the title of its evaluation."""
+    lines, title = list[str](), ""
+    for score in scores:
+        if score.title != title:
+            title = score.title
+            lines.append(title)
+        half = "" if score.half_width is None else f" ± {score.half_width:.3f}"
+        found = score.message or "no score" if score.mean is None else f"{score.mean:.3f}{half}, {score.tasks} tasks"
+        lines.append(f"  {score.label}: {found}")
+    return "\n".join(lines)
+
+
+def point_words(score: PointScore | None) -> str:
+    """Mean and half width, or why there is none."""
+    if score is None:
+        return ""
+    if score.mean is None:
+        return score.message
+    return f"{score.mean:.3f}" + ("" if score.half_width is None else f" ± {score.half_width:.3f}")
+
+
+def draw_evaluation(series: Mapping[str, Sequence[PointScore]]) -> Chart | None:
+    """The curves of one evaluation, one for each name; None where its points make no curve."""
+    known = {
+        name: [score for score in scores if score.at is not None and score.mean is not None]
+        for name, scores in series.items()
+    }
+    first = next((scores[0] for scores in known.values() if len(scores) > 1), None)
+    if first is None or not first.axis:
+        return None
+    groups = {name: [_group(score) for score in scores] for name, scores in known.items()}
+    whole = all(score.at == int(score.at or 0) for scores in known.values() for score in scores)
+    return draw_curves(groups, first.title, first.axis, whole=whole)
+
+
+def _group(score: PointScore) -> Group:
+    at, mean = score.at or 0.0, score.mean or 0.0
+    return Group(f"{at:g}", mean, score.half_width, score.tasks)

@@ -1,0 +1,54 @@
+"""Further evaluations as sections of a page: a table each, and a curve where the points make one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from anyshot_core.charts import Chart
+from anyshot_core.evaluations import PointScore, draw_evaluation, point_words
+from anyshot_core.report.pages import figure, templates
+
+
+@dataclass(frozen=True)
+class EvaluationPart:
+    """One evaluation of one or more learners side by side; `rows` are its points, a cell for each of `names`."""
+
+    name: str
+    title: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[PointScore | None, ...]], ...]
+    chart: Chart | None
+
+
+def evaluations_section(series: Mapping[str, Sequence[PointScore]], *, level: int = 2) -> Markup:
+    """All evaluations of the named learners; nothing where there are none. Headings are of that level."""
+    parts = [_part(name, series) for name in _names(series)]
+    page = templates()
+    page.filters["point"] = point_words
+    return Markup(page.get_template("evaluations.html").render(evaluations=parts, figure=figure, level=level))
+
+
+def _names(series: Mapping[str, Sequence[PointScore]]) -> list[str]:
+    return list(dict.fromkeys(score.evaluation for scores in series.values() for score in scores))
+
+
+def _part(evaluation: str, series: Mapping[str, Sequence[PointScore]]) -> EvaluationPart:
+    own = {
+        name: [score for score in scores if score.evaluation == evaluation]
+        for name, scores in series.items()
+    }
+    own = {name: scores for name, scores in own.items() if scores}
+    cells = {name: {score.point: score for score in scores} for name, scores in own.items()}
+    labels = {score.point: score.label for scores in own.values() for score in scores}
+    return EvaluationPart(
+        name=evaluation,
+        title=next(iter(own.values()))[0].title,
+        names=tuple(own) if len(own) > 1 else ("Score",),
+        rows=tuple(
+            (label, tuple(found.get(point) for found in cells.values())) for point, label in labels.items()
+        ),
+        chart=draw_evaluation(own),
+    )

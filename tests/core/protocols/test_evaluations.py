@@ -1,0 +1,142 @@
+"""Further evaluations: what each tests on, what it needs, and that it never tests what was trained on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations import (
+    EVALUATIONS,
+    evaluation_from_dict,
+    evaluations_from_list,
+    pool_part,
+    read_evaluation,
+)
+from anyshot_core.evaluations.evaluation import domains_of
+from anyshot_core.protocols import AttributePairs, ProtocolError, Roles, read_protocol
+from tests.core.protocols.test_roles import packs  # noqa: F401 - a fixture
+
+SPLIT = "ways=2 shots=1 query=2 held_back=0.4"
+SIDES = Roles(
+    read_protocol(f"class_side side=novel images=all {SPLIT}"),
+    read_protocol(f"class_side side=base {SPLIT}"),
+    read_protocol(f"class_side side=valid images=all {SPLIT}"),
+)
+ATTRIBUTES = "least_images=4 shots=1 query=2"
+WRITERS = "sizes=6,3,3"
+FITTING = {
+    "base": SIDES,
+    "validation": SIDES,
+    "novel": SIDES,
+    "mixtures steps=0,0.5,1": SIDES,
+    "shots numbers=1,3": SIDES,
+    "domains": SIDES,
+    "pool pool=elsewhere": SIDES,
+    "unseen_pairs": Roles(
+        read_protocol(f"attribute_pairs among=second {ATTRIBUTES}"),
+        read_protocol(f"attribute_pairs among=second {ATTRIBUTES}"),
+    ),
+    "unseen_writers": Roles(
+        read_protocol(f"writers {WRITERS}"), read_protocol(f"writers part=meta_train {WRITERS}")
+    ),
+}
+
+
+def test_every_kind_is_tried_here() -> None:
+    assert [text.split()[0] for text in FITTING] == list(EVALUATIONS)
+
+
+@pytest.mark.parametrize("text", FITTING)
+def test_its_tasks_can_be_drawn_and_hold_no_image_that_was_trained_on(
+    text: str,
+    packs: tuple[Path, ...],  # noqa: F811
+) -> None:
+    """Every point draws its tasks; none of their rows is among those that training shows."""
+    evaluation, roles, pool = read_evaluation(text), FITTING[text], Pool.open(packs)
+    train = pool
+    if evaluation.pool:
+        train, pool = Pool.open(packs[:1]), Pool.open(packs[1:])
+    evaluation.check(roles, train, train, pool)
+    points = evaluation.points(roles, domains_of(pool))
+    assert points and len({point.key for point in points}) == len(points)
+    for point in points:
+        part = pool_part(pool, point)
+        for spec in point.protocol.tasks(part, 3, 6):
+            pack = part[spec.dataset]
+            assert roles.train is not None
+            if isinstance(roles.train, AttributePairs):  # the images are the same by design, the attributes are not
+                names = [name for name in pack.annotations if pack.is_binary(name)]
+                assert not {names[c] for c in spec.classes} & set(roles.train.shown_annotations(pack))
+                continue
+            if evaluation.pool:
+                assert pack.name not in {trained.name for trained in train}
+                continue
+            shown = roles.train.shown_rows(pack)
+            assert shown is not None and not set(shown.tolist()) & set(spec.rows.tolist())
+
+
+def test_a_curve_goes_from_base_to_novel_classes(packs: tuple[Path, ...]) -> None:  # noqa: F811
+    """At 0 all classes are base classes, at 1 none is; a domain's point has datasets of that domain alone."""
+    pool = Pool.open(packs)
+    first, _, last = read_evaluation("mixtures steps=0,0.5,1").points(SIDES, domains_of(pool))
+    (base,) = read_evaluation("base").points(SIDES, ())
+    (novel,) = read_evaluation("novel").points(SIDES, ())
+    for mixed, side in ((first, base), (last, novel)):
+        known = {int(c) for d in range(len(pool)) for c in side.protocol.classes(pool, d)}  # type: ignore[attr-defined]
+        assert {int(c) for spec in mixed.protocol.tasks(pool, 1, 20) for c in spec.classes} <= known
+    assert [(point.at, point.label) for point in (first, last)] == [(0.0, "λ = 0"), (1.0, "λ = 1")]
+    points = read_evaluation("domains").points(SIDES, domains_of(pool))
+    assert [[pack.domain for pack in pool_part(pool, point)] for point in points] == [["Plants"], ["Vehicles"]]
+
+
+@pytest.mark.parametrize(
+    ("roles", "text", "words"),
+    [
+        ("any_way_any_shot", "base", "take class_side or base_novel"),
+        ("any_way_any_shot", "novel", "take class_side or base_novel"),
+        ("within_domain", "validation", "take split=70/15/15"),
+        ("any_way_any_shot", "unseen_pairs", "among=first"),
+        ("any_way_any_shot", "unseen_writers", "the protocol writers"),
+        ("writers", "shots", "has no setting `shots`"),
+    ],
+)
+def test_what_it_needs_is_said(roles: str, text: str, words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        read_evaluation(text).points(Roles(read_protocol(roles)), ("Plants",))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nowhere", "there are base, validation, novel"),
+        ("pool", "needs a pool"),
+        ("base pool=x", "leave `pool` out"),
+        ("mixtures steps=0,0", "different numbers"),
+        ("shots tasks=1", "at least 2"),
+        ("shots key=A/B", "small letters"),
+        ("shots ways=5", "has no setting ways"),
+        ("shots numbers=one", "'one' is no tuple"),
+    ],
+)
+def test_a_wrong_description_says_what_is_allowed(text: str, words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        read_evaluation(text)
+
+
+def test_data_and_text_are_the_same_and_names_are_unique() -> None:
+    one = read_evaluation("mixtures steps=0,1 tasks=40 key=ends")
+    assert evaluation_from_dict(one.to_dict()) == one and one.short_name == "ends"
+    with pytest.raises(ProtocolError, match="mixtures: listed more than once"):
+        evaluations_from_list([{"name": "mixtures"}, {"name": "mixtures", "tasks": 20}])
+
+
+def test_what_was_trained_on_is_refused(packs: tuple[Path, ...]) -> None:  # noqa: F811
+    """The phase's own pool is split; the same data as another pool, trained on as a whole, is not."""
+    pool, free = Pool.open(packs), Roles(read_protocol("any_way_any_shot ways=2 shots=1 query=2"))
+    with pytest.raises(ProtocolError, match="would be trained on"):
+        read_evaluation("pool pool=seen").check(free, pool, Pool.open(packs[:1]), pool)
+    with pytest.raises(ProtocolError, match="would be validated on"):
+        swapped = Roles(SIDES.validation or SIDES.test, SIDES.train, SIDES.test)
+        read_evaluation("novel").check(swapped, pool, pool, pool)

@@ -1,0 +1,46 @@
+"""Further evaluations side by side: a row for each point, a column for each learner, a curve where there is an axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from anyshot_core.evaluations import PointScore, evaluation_from_dict, score_text
+from anyshot_core.protocols import Roles, read_protocol
+from anyshot_core.report import evaluations_section
+
+ROLES = Roles(read_protocol("class_side side=novel images=all"))
+
+
+def scores(name: str, means: list[float | None]) -> list[PointScore]:
+    """One evaluation of these means; None is a failure."""
+    evaluation = evaluation_from_dict({"name": name} | ({"steps": [0, 0.25]} if name == "mixtures" else {}))
+    points = evaluation.points(ROLES, ())
+    made = [PointScore.of(evaluation, point, None, "OUT_OF_TIME: too slow") for point in points]
+    return [
+        one if mean is None else replace(one, mean=mean, half_width=0.05, tasks=40, message="")
+        for one, mean in zip(made, means, strict=True)
+    ]
+
+
+def test_points_are_rows_and_learners_columns() -> None:
+    series = {
+        "<one>": [*scores("base", [0.5]), *scores("mixtures", [0.5, 0.375])],
+        "two": scores("mixtures", [0.25, None]),
+    }
+    page = " ".join(str(evaluations_section(series)).split())
+    assert "<one>" not in page and page.count("<svg") == 1 and "share of novel classes" in page.lower()
+    assert page.count("<section") == 2 and 'id="evaluation-mixtures"' in page
+    assert "λ = 0.25" in page and "0.375 ± 0.050" in page and "OUT_OF_TIME: too slow" in page
+    assert page.index("&lt;one&gt;") < page.index(">two<")
+    assert str(evaluations_section({})) == ""
+
+
+def test_text_has_a_line_for_each_point() -> None:
+    text = score_text([*scores("base", [0.5]), *scores("mixtures", [0.5, None])])
+    assert text.splitlines() == [
+        "Base classes",
+        "  Base classes: 0.500 ± 0.050, 40 tasks",
+        "Base and novel classes mixed",
+        "  λ = 0: 0.500 ± 0.050, 40 tasks",
+        "  λ = 0.25: OUT_OF_TIME: too slow",
+    ]
