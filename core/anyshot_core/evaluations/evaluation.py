@@ -47,7 +47,9 @@ class FurtherEvaluation(ProtocolSettings):
     says: ClassVar[str]  # what it tells, in a sentence
     axis: ClassVar[str] = ""  # what `at` of its points is, where they make a curve
     may_be_validated: ClassVar[bool] = False  # it tests what training validates on
-    pools: ClassVar[str] = "own"  # "own": of the phase's pool alone; "any": or of another; "other": of another
+    pools: ClassVar[str] = (
+        "own"  # "own": of the phase's pool alone; "any": or of another; "other": of another
+    )
 
     tasks: int = 0
     key: str = ""

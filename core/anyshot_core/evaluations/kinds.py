@@ -37,7 +37,9 @@ class ValidationClasses(FurtherEvaluation):
 
     name: ClassVar[str] = "validation"
     title: ClassVar[str] = "Validation classes"
-    says: ClassVar[str] = "tasks of the validation classes: where training validates on them, it has chosen by them"
+    says: ClassVar[str] = (
+        "tasks of the validation classes: where training validates on them, it has chosen by them"
+    )
     may_be_validated: ClassVar[bool] = True
 
     def _points(self, roles: Roles, domains: Sequence[str]) -> tuple[EvaluationPoint, ...]:
@@ -184,7 +186,9 @@ class UnseenWriters(FurtherEvaluation):
     def _points(self, roles: Roles, domains: Sequence[str]) -> tuple[EvaluationPoint, ...]:
         known = next((one for one in _every(roles) if isinstance(one, Writers)), None)
         if known is None:
-            raise ProtocolError(f"{self.name} needs the protocol writers in training or test: it splits the writers.")
+            raise ProtocolError(
+                f"{self.name} needs the protocol writers in training or test: it splits the writers."
+            )
         return self._one(replace(known, part="meta_test"))
 
 
@@ -226,13 +230,17 @@ def _part(name: str, roles: Roles, part: str, side: str) -> Protocol:
     if within is None:
         return _side(name, roles, side, "all")
     if not CLASS_SPLITS[within.split][PARTS.index(part)]:
-        raise ProtocolError(f"{name}: within_domain split={within.split} has no such classes; take split=70/15/15.")
+        raise ProtocolError(
+            f"{name}: within_domain split={within.split} has no such classes; take split=70/15/15."
+        )
     return replace(within, part=part)
 
 
 def _require_distinct(name: str, setting: str, numbers: Sequence[float]) -> None:
     if not numbers or len(set(numbers)) < len(numbers):
-        raise ProtocolError(f"{name}: {setting} must be one or more different numbers; found {list(numbers)}.")
+        raise ProtocolError(
+            f"{name}: {setting} must be one or more different numbers; found {list(numbers)}."
+        )
 
 
 def _keys(names: Sequence[str]) -> list[str]:

@@ -45,7 +45,9 @@ def evaluation_from_dict(data: dict[str, Any]) -> FurtherEvaluation:
     """
     kind = EVALUATIONS.get(str(data.get("name", "")))
     if kind is None:
-        raise ProtocolError(f"Unknown evaluation {data.get('name', '')!r}; there are {', '.join(EVALUATIONS)}.")
+        raise ProtocolError(
+            f"Unknown evaluation {data.get('name', '')!r}; there are {', '.join(EVALUATIONS)}."
+        )
     return kind.from_settings(read_settings(kind, data, f"Evaluation {kind.name}"))
 
 

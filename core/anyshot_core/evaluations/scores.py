@@ -35,7 +35,11 @@ class PointScore:
 
     @classmethod
     def of(
-        cls, evaluation: FurtherEvaluation, point: EvaluationPoint, summary: RunSummary | None, message: str = ""
+        cls,
+        evaluation: FurtherEvaluation,
+        point: EvaluationPoint,
+        summary: RunSummary | None,
+        message: str = "",
     ) -> PointScore:
         """The score that a summary gives; without one `message` says why."""
         return cls(
@@ -64,7 +68,11 @@ def score_text(scores: Sequence[PointScore]) -> str:
             title = score.title
             lines.append(title)
         half = "" if score.half_width is None else f" ± {score.half_width:.3f}"
-        found = score.message or "no score" if score.mean is None else f"{score.mean:.3f}{half}, {score.tasks} tasks"
+        found = (
+            score.message or "no score"
+            if score.mean is None
+            else f"{score.mean:.3f}{half}, {score.tasks} tasks"
+        )
         lines.append(f"  {score.label}: {found}")
     return "\n".join(lines)
 

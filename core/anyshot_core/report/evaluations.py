@@ -37,8 +37,7 @@ def _names(series: Mapping[str, Sequence[PointScore]]) -> list[str]:
 
 def _part(evaluation: str, series: Mapping[str, Sequence[PointScore]]) -> EvaluationPart:
     own = {
-        name: [score for score in scores if score.evaluation == evaluation]
-        for name, scores in series.items()
+        name: [score for score in scores if score.evaluation == evaluation] for name, scores in series.items()
     }
     own = {name: scores for name, scores in own.items() if scores}
     cells = {name: {score.point: score for score in scores} for name, scores in own.items()}

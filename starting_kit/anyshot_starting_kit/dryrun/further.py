@@ -44,4 +44,8 @@ def all_points(
 
 def point_name(evaluation: FurtherEvaluation, point: EvaluationPoint) -> str:
     """What files call a point: the evaluation's short name, and the point's own where it has several."""
-    return evaluation.short_name if point.key == evaluation.short_name else f"{evaluation.short_name}-{point.key}"
+    return (
+        evaluation.short_name
+        if point.key == evaluation.short_name
+        else f"{evaluation.short_name}-{point.key}"
+    )

@@ -66,7 +66,9 @@ def test_its_tasks_can_be_drawn_and_hold_no_image_that_was_trained_on(
         for spec in point.protocol.tasks(part, 3, 6):
             pack = part[spec.dataset]
             assert roles.train is not None
-            if isinstance(roles.train, AttributePairs):  # the images are the same by design, the attributes are not
+            if isinstance(
+                roles.train, AttributePairs
+            ):  # the images are the same by design, the attributes are not
                 names = [name for name in pack.annotations if pack.is_binary(name)]
                 assert not {names[c] for c in spec.classes} & set(roles.train.shown_annotations(pack))
                 continue
@@ -88,7 +90,10 @@ def test_a_curve_goes_from_base_to_novel_classes(packs: tuple[Path, ...]) -> Non
         assert {int(c) for spec in mixed.protocol.tasks(pool, 1, 20) for c in spec.classes} <= known
     assert [(point.at, point.label) for point in (first, last)] == [(0.0, "λ = 0"), (1.0, "λ = 1")]
     points = read_evaluation("domains").points(SIDES, domains_of(pool))
-    assert [[pack.domain for pack in pool_part(pool, point)] for point in points] == [["Plants"], ["Vehicles"]]
+    assert [[pack.domain for pack in pool_part(pool, point)] for point in points] == [
+        ["Plants"],
+        ["Vehicles"],
+    ]
 
 
 @pytest.mark.parametrize(

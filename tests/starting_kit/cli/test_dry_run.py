@@ -262,7 +262,9 @@ def test_one_training_many_tests(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("TRAINED") == 1 and "Base classes: " in done.stdout
     assert "Another pool (third): " in done.stdout
-    scores = {(s["evaluation"], s["point"]): s for s in json.loads((tmp_path / "out/evaluations.json").read_text())}
+    scores = {
+        (s["evaluation"], s["point"]): s for s in json.loads((tmp_path / "out/evaluations.json").read_text())
+    }
     assert {name for name, _ in scores} == {"base", "third"}
     assert scores["base", "base"]["tasks"] == 6 and scores["third", "third"]["tasks"] == 4
     assert 'id="evaluation-third"' in (tmp_path / "out" / "report.html").read_text()

@@ -140,7 +140,9 @@ class PlannedRun:
         """Where the results of one point of a further evaluation lie: the name changes with all that decides them."""
         packs = further_pool(self.data, evaluation)
         facts = [evaluation.tasks or self.experiment.tasks, point.protocol.to_dict(), point.domain]
-        key = hashlib.sha256(json.dumps([facts, [pack.content_digest for pack in packs]]).encode()).hexdigest()[:12]
+        key = hashlib.sha256(
+            json.dumps([facts, [pack.content_digest for pack in packs]]).encode()
+        ).hexdigest()[:12]
         return results.with_name(f"{results.stem}.{point_name(evaluation, point)}.{key}.parquet")
 
     def points(self) -> list[tuple[FurtherEvaluation, EvaluationPoint]]:
