@@ -16,6 +16,7 @@ from tests.contract.stage import Stage
 from tests.platform.conftest import (  # noqa: F401 - fixtures
     database_kind,
     databases,
+    kept_databases,
     migrated_postgres,
     migrated_sqlite,
     services,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from anyshot_platform import database
 from anyshot_platform.app import make_services
 from anyshot_platform.budgets import limits
 from anyshot_platform.database import Database
@@ -21,8 +22,9 @@ from anyshot_platform.migration import migrate
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
 from tests.platform.site import Site
-from tests.services.databases import PostgresServer
+from tests.services.databases import KeptDatabases, PostgresServer, postgres_database
 from tests.services.processes import find_program
+from tests.services.shared import once
 
 SECRET = "a secret for tests, forty characters long"
 
@@ -34,36 +36,54 @@ def windows_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "seconds_now", lambda: began)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def kept_engines() -> Iterator[None]:
+    """One engine for each database of the server: it has compiled most statements before, which is half of a test.
+
+    Its connections end with each test, by `dispose`.
+    """
+    make = database._create_engine
+    keep = functools.lru_cache(maxsize=32)(make)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            database,
+            "_create_engine",
+            lambda address, size: (make if address.startswith("sqlite") else keep)(address, size),
+        )
+        yield
+
+
 @pytest.fixture(scope="session")
 def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite file, to be copied: migrating takes a second, copying none."""
-    path = tmp_path_factory.mktemp("migrated") / "template.sqlite3"
-    database = Database(f"sqlite:///{path}")
-    migrate(database)
-    with database.engine.connect() as connection:
+    return Path(
+        once(tmp_path_factory, "sqlite", lambda: str(_migrate_sqlite(tmp_path_factory.mktemp("migrated"))))
+    )
+
+
+def _migrate_sqlite(folder: Path) -> Path:
+    path = folder / "template.sqlite3"
+    template = Database(f"sqlite:///{path}")
+    migrate(template)
+    with template.engine.connect() as connection:
         connection.exec_driver_sql("ROLLBACK")
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    database.dispose()
+    template.dispose()
     return path
 
 
 @pytest.fixture(scope="session")
-def migrated_postgres(postgres_server: PostgresServer) -> str:
+def migrated_postgres(postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The name of a migrated PostgreSQL database, to be used as a template."""
-    import psycopg
-    from psycopg import sql
+    return once(tmp_path_factory, "migrated", lambda: _migrate_postgres(postgres_server))
 
-    name = f"template_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(_admin(postgres_server), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    database = Database(postgres_server.url(name))
-    migrate(database)
-    database.dispose()
+
+def _migrate_postgres(server: PostgresServer) -> str:
+    name = server.create("template0")
+    template = Database(server.url(name))
+    migrate(template)
+    template.dispose()
     return name
-
-
-def _admin(server: PostgresServer) -> str:
-    return f"host={server.host} port={server.port} user=postgres dbname=postgres"
 
 
 def make_settings(home: Path, **changes: object) -> PlatformSettings:
@@ -80,19 +100,11 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
     return PlatformSettings.model_validate(values)
 
 
-@contextmanager
-def postgres_database(server: PostgresServer, template: str = "template0") -> Iterator[str]:
-    """The address of a database that is made from a template, and dropped afterwards."""
-    import psycopg
-    from psycopg import sql
-
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    made, dropped = sql.SQL("CREATE DATABASE {} TEMPLATE {}"), sql.SQL("DROP DATABASE {} WITH (FORCE)")
-    with psycopg.connect(_admin(server), autocommit=True) as connection:
-        connection.execute(made.format(sql.Identifier(name), sql.Identifier(template)))
-    yield server.url(name)
-    with psycopg.connect(_admin(server), autocommit=True) as connection:
-        connection.execute(dropped.format(sql.Identifier(name)))
+@pytest.fixture(scope="session")
+def kept_databases(postgres_server: PostgresServer, migrated_postgres: str) -> Iterator[KeptDatabases]:
+    """Migrated PostgreSQL databases for this process of the run."""
+    with ExitStack() as exits:
+        yield KeptDatabases(postgres_server, migrated_postgres, exits)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -136,11 +148,14 @@ class Databases:
 
     def new(self, folder: Path, template: str | None = None) -> str:
         """The address of a migrated database, or of a copy of `template` (a file, or the name of one on the server)."""
-        template = template or str(self.request.getfixturevalue(f"migrated_{self.kind}"))
         if self.kind == "sqlite":
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copy(template, folder / "anyshot.sqlite3")
+            shutil.copy(
+                template or self.request.getfixturevalue("migrated_sqlite"), folder / "anyshot.sqlite3"
+            )
             return f"sqlite:///{folder}/anyshot.sqlite3"
+        if template is None:
+            return self.exits.enter_context(self.request.getfixturevalue("kept_databases").lend())
         server = self.request.getfixturevalue("postgres_server")
         return self.exits.enter_context(postgres_database(server, template))
 

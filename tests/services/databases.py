@@ -9,12 +9,16 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from tests.services.processes import accepts, find_program, free_port, running, unprivileged_user, wait_until
 from tests.services.shared import keep_running, once
@@ -30,6 +34,106 @@ class PostgresServer:
     def url(self, database: str = "postgres") -> str:
         """A SQLAlchemy URL for one database of the server."""
         return f"postgresql+psycopg://postgres@{self.host}:{self.port}/{database}"
+
+    def connect(self, database: str = "postgres") -> psycopg.Connection:
+        """A connection of the server's owner, without transactions."""
+        address = f"host={self.host} port={self.port} user=postgres dbname={database}"
+        return psycopg.connect(address, autocommit=True)
+
+    def create(self, template: str) -> str:
+        """Make a database from a template and return its name."""
+        name = f"test_{uuid.uuid4().hex[:12]}"
+        made = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+            sql.Identifier(name), sql.Identifier(template)
+        )
+        with self.connect() as connection:
+            connection.execute(made)
+        return name
+
+    def drop(self, name: str) -> None:
+        """Drop a database, whoever is connected to it."""
+        with self.connect() as connection:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def postgres_database(server: PostgresServer, template: str = "template0") -> Iterator[str]:
+    """The address of a database that is made from a template, and dropped afterwards."""
+    name = server.create(template)
+    yield server.url(name)
+    server.drop(name)
+
+
+class KeptDatabases:
+    """Databases of one shape that tests use one after the other: emptying one costs a fraction of making one."""
+
+    def __init__(self, server: PostgresServer, template: str, exits: ExitStack) -> None:
+        self._server, self._template, self._exits = server, template, exits
+        self._free: list[_Kept] = []
+
+    @contextmanager
+    def lend(self) -> Iterator[str]:
+        """The address of a database in which nobody has written."""
+        kept = self._free.pop() if self._free else self._make()
+        yield self._server.url(kept.name)
+        left = False
+        with suppress(psycopg.OperationalError):  # a test that ends connections ended this one as well
+            left = kept.empty()
+        if left:
+            self._free.append(kept)
+        else:
+            kept.connection.close()
+            self._server.drop(kept.name)
+
+    def _make(self) -> _Kept:
+        name = self._server.create(self._template)
+        return _Kept(name, self._exits.enter_context(self._server.connect(name)))
+
+
+class _Kept:
+    def __init__(self, name: str, connection: psycopg.Connection) -> None:
+        self.name, self.connection = name, connection
+        self._uses, self._shape = 0, self._measure()
+
+    def empty(self) -> bool:
+        """Take out all rows; whether the next test finds what this one found."""
+        self._uses += 1
+        if self._uses == _MOST_USES or not self._is_left_alone():
+            return False
+        self.connection.execute(_EMPTY)
+        return self._measure() == self._shape
+
+    def _is_left_alone(self) -> bool:
+        """A backend ends a moment after its client has hung up; whoever stays may still write."""
+        for _ in range(50):
+            if not self.connection.execute(_OTHERS).fetchone():
+                return True
+            time.sleep(0.01)
+        return False
+
+    def _measure(self) -> object:
+        return self.connection.execute(_SHAPE).fetchone()
+
+
+_MOST_USES = 100  # rows that were taken out still lie in the files
+_OTHERS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+_SHAPE = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped)"
+_EMPTY = """
+DO $$
+DECLARE one text;
+BEGIN
+    SET LOCAL session_replication_role = replica;  -- foreign keys, and rows that nobody may delete
+    FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
+        EXECUTE format('DELETE FROM %I', one);
+    END LOOP;
+    FOR one IN SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL LOOP
+        EXECUTE format('ALTER SEQUENCE %I RESTART', one);
+    END LOOP;
+END $$
+"""
 
 
 @pytest.fixture(scope="session")
@@ -69,6 +173,7 @@ def _start_postgres(initdb: str, server: str) -> int:
         "synchronous_commit": "off",
         "full_page_writes": "off",
         "max_connections": "400",
+        "autovacuum": "off",
     }
     command = [server, "-D", data, "-p", str(port), "-k", str(folder)]
     command += [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
@@ -78,8 +183,6 @@ def _start_postgres(initdb: str, server: str) -> int:
 
 
 def _answers(port: int) -> bool:
-    import psycopg
-
     try:
         psycopg.connect(f"host=127.0.0.1 port={port} user=postgres dbname=postgres").close()
     except psycopg.OperationalError:
@@ -90,15 +193,8 @@ def _answers(port: int) -> bool:
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
     """The SQLAlchemy URL of a fresh, empty database, dropped after the test."""
-    import psycopg
-
-    name = f"test_{uuid.uuid4().hex[:12]}"
-    admin = f"host={postgres_server.host} port={postgres_server.port} user=postgres dbname=postgres"
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-    yield postgres_server.url(name)
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+    with postgres_database(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

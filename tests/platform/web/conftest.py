@@ -19,9 +19,9 @@ from anyshot_platform.leaderboards.memo import forget_all
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
-from tests.platform.conftest import Databases, make_settings, postgres_database
+from tests.platform.conftest import Databases, make_settings
 from tests.platform.web.scene import Scene, make_scene
-from tests.services.databases import PostgresServer
+from tests.services.databases import PostgresServer, postgres_database
 from tests.services.processes import free_port
 from tests.services.sites import served
 

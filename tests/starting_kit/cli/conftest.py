@@ -3,6 +3,7 @@
 from tests.platform.conftest import (  # noqa: F401 - fixtures
     database_kind,
     databases,
+    kept_databases,
     migrated_postgres,
     migrated_sqlite,
     services,
