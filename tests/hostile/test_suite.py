@@ -1,7 +1,8 @@
-"""Every hostile submission ends as its `expected.toml` says, leaves nothing behind, and harms nobody after it."""
+"""Every hostile submission ends as `expected.toml` says, leaves nothing, and harms nobody beside or after it."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +11,52 @@ import pytest
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.sandbox import Sandboxes
 from tests.hostile.bench import Data, Seen, answers, evaluate
-from tests.hostile.cases import list_cases, read_expected
+from tests.hostile.cases import Expected, list_cases, read_expected
 from tests.hostile.conftest import HONEST
 from tests.hostile.elsewhere import ELSEWHERE, is_there
 from tests.hostile.record import record_result
 
+AT_ONCE = 3  # they mostly wait: for a box to start, for a limit to strike
 CASES = list_cases()
+TRIOS = [CASES[start : start + AT_ONCE] for start in range(0, len(CASES), AT_ONCE)]
 
 
 @pytest.mark.rotating
-@pytest.mark.parametrize("folder", CASES, ids=[folder.name for folder in CASES])
-def test_hostile_submission(
-    folder: Path, hostile_sandboxes: Sandboxes, hostile_data: Data, honest_reference: Seen, scratch: Path
+@pytest.mark.parametrize("trio", TRIOS, ids=["+".join(folder.name for folder in trio) for trio in TRIOS])
+def test_hostile_submissions(
+    trio: list[Path],
+    hostile_sandboxes: Sandboxes,
+    hostile_data: Data,
+    honest_reference: Seen,
+    scratch: Path,
+    subtests: pytest.Subtests,
 ) -> None:
-    expected = read_expected(folder).under(hostile_sandboxes.name)
-    seen = evaluate(hostile_sandboxes, hostile_data, folder, expected, scratch)
-    record_result(folder.name, expected, seen, hostile_sandboxes.name)
+    """Three attack at once; then an honest one comes, and finds everything as it always was."""
+
+    def attack(folder: Path) -> Seen:
+        expected = read_expected(folder).under(hostile_sandboxes.name)
+        own = scratch / folder.name
+        own.mkdir(exist_ok=True)
+        return evaluate(hostile_sandboxes, hostile_data, folder, expected, own)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(attack, trio))
+    for folder, seen in zip(trio, found, strict=True):
+        expected = read_expected(folder).under(hostile_sandboxes.name)
+        record_result(folder.name, expected, seen, hostile_sandboxes.name)
+        with subtests.test(folder.name):
+            if seen.growth_mib >= expected.worker_growth_mib:  # of all three: of this one alone?
+                seen = attack(folder)
+            ends_as_expected(seen, expected, hostile_data)
+    after = evaluate(hostile_sandboxes, hostile_data, None, HONEST, scratch)
+    assert after.outcome.verdict == Verdict.OK, after.outcome.failure
+    assert after.scores == honest_reference.scores
+    for now, before in zip(answers(after.outcome), answers(honest_reference.outcome), strict=True):
+        assert np.array_equal(now, before)
+
+
+def ends_as_expected(seen: Seen, expected: Expected, data: Data) -> None:
+    """The verdict, what is left on the machine, what was logged and what is told."""
     failure = seen.outcome.failure
     assert seen.outcome.verdict in expected.verdict, (failure, seen.text[-2000:])
     assert seen.outcome.verdict.cause == expected.cause
@@ -44,19 +75,14 @@ def test_hostile_submission(
     assert len(told) < 20_000
     for text in (seen.text, told):
         assert not any(ord(character) < 32 and character not in "\n\t" for character in text), "not inert"
-        assert hostile_data.canary not in text
+        assert data.canary not in text
     for forbidden in expected.never_tell:
         assert forbidden not in told
-    after = evaluate(hostile_sandboxes, hostile_data, None, HONEST, scratch)
-    assert after.outcome.verdict == Verdict.OK, after.outcome.failure
-    assert after.scores == honest_reference.scores
-    for now, before in zip(answers(after.outcome), answers(honest_reference.outcome), strict=True):
-        assert np.array_equal(now, before)
 
 
 def test_numbers_are_complete() -> None:
     """All 46 of the sandbox page are somewhere: here as submissions, or in the tests that `elsewhere` names."""
-    here = {read_expected(folder).number for folder in CASES}
+    here = {read_expected(folder).number for folder in list_cases()}
     assert here | {item.number for item in ELSEWHERE} >= set(range(1, 47))
 
 

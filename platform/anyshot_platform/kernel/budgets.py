@@ -46,7 +46,10 @@ BUDGETS = {
     "checks": UsageBudget("person", "checks of a zip", 30, 300),
     "imports": UsageBudget("person", "competitions imported or begun", 20, _HOUR),
     "drafts": UsageBudget("person", "competitions that are drafts", 20, None),
-    "competitions": UsageBudget("person", "competitions that are not deleted", 100, None),
+    "competitions": UsageBudget(
+        "person", "competitions that are not deleted, copies of rehearsals too", 100, None
+    ),
+    "rehearsals": UsageBudget("person", "rehearsals begun, which use the workers", 10, _DAY),
     "pools": UsageBudget("person", "pools that are not deleted", 100, None),
     "packs": UsageBudget("person", "datasets uploaded", 200, _HOUR),
     "pack_bytes": UsageBudget("person", "bytes of datasets", 200 * GIB, None, "bytes"),

@@ -18,6 +18,7 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.sweeper import sweep
 from anyshot_starting_kit.cli import organize_texts
 from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.core.test_budgets import allow, begin
 from tests.platform.entries.playing import Commands, opened
 from tests.platform.entries.test_competition_2022 import SLUG, make_pools
 from tests.platform.site import SLUG as SMALL
@@ -137,6 +138,25 @@ def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:
     sweep(site.services)
     (newest, _) = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"]
     assert newest["story"] == ["The copy was deleted: the rehearsal ended there."]
+
+
+def test_rehearsals_have_a_budget_of_their_own_and_need_no_room_for_drafts(ready: Site) -> None:
+    """They use the workers of all; the copy is no draft, and stays among the competitions until it is deleted."""
+    site, owner = ready, ready.owner()
+    allow(site, drafts=1, rehearsals=2, competitions=4)
+    assert begin(owner, 0) == 303 and begin(owner, 1) == 409
+    path, refused = f"{MANAGE}/rehearsals", []
+    for _ in range(3):
+        begun = owner.call("POST", path, json={"tasks": 2})
+        refused += [begun.json()["message"]] if begun.status_code != 201 else []
+        for row in owner.call("GET", path).json()["rehearsals"]:
+            copy = row["copy_slug"]
+            owner.call("POST", f"/api/v1/competitions/{copy}/manage/delete", json={"confirm": copy})
+        sweep(site.services)
+    assert len(refused) == 1 and "2 a day" in refused[0]
+    assert len(owner.call("GET", path).json()["rehearsals"]) == 2
+    allow(site, rehearsals=0, competitions=2)  # the small one and the draft
+    assert owner.call("POST", path, json={"tasks": 2}).json()["error"] == "over_budget"
 
 
 def test_what_is_not_ready_is_not_rehearsed(site: Site) -> None:

@@ -15,7 +15,7 @@ from anyshot_platform.bundles.schema import FILES, BaselineSpec, CompetitionSpec
 from anyshot_platform.competitions.files import IMAGES, put_file
 from anyshot_platform.competitions.models import Competition, CompetitionPage
 from anyshot_platform.competitions.service import add_member
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.storage import Storage
@@ -47,8 +47,8 @@ class Intake:
     def spec(self) -> CompetitionSpec:
         return self.bundle.spec
 
-    def make_competition(self, slug: str) -> Competition:
-        """The competition with pages, terms, logo, leagues, baselines and phases; a draft."""
+    def make_competition(self, slug: str, state: CompetitionState) -> Competition:
+        """The competition with pages, terms, logo, leagues, baselines and phases."""
         spec = self.spec
         competition = Competition(
             slug=slug,
@@ -67,6 +67,7 @@ class Intake:
             fact_sheet=[question.model_dump() for question in spec.fact_sheet],
             fact_sheet_from=spec.fact_sheet_from,
             fact_sheet_by=spec.fact_sheet_by,
+            state=state,
             created_by=self.actor_id,
         )
         self._add_logo(competition)

@@ -14,6 +14,7 @@ from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle, r
 from anyshot_platform.bundles.schema import CompetitionSpec
 from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
@@ -50,8 +51,9 @@ def import_competition(
     slug: str | None = None,
     start: datetime | None = None,
     packs: PacksByPool | None = None,
+    state: CompetitionState = CompetitionState.DRAFT,
 ) -> ImportedCompetition:
-    """Make a competition, as a draft owned by the actor, from a bundle; `packs` go into its new pools.
+    """Make a competition, owned by the actor, from a bundle; `packs` go into its new pools.
 
     `start` moves all phases so that the first one starts then; `slug` replaces the bundle's short name.
 
@@ -69,7 +71,7 @@ def import_competition(
         f"The pool {name} waits for its packs: upload them before the phases open." for name in waiting
     ]
     intake = Intake(session, storage, bundle, actor.id, pools, notices)
-    competition = intake.make_competition(address)
+    competition = intake.make_competition(address, state)
     give_new_ones(session, pools.values(), competition.id)
     for name in new.keys() & brought.keys():
         rows = [session.get_one(Pack, pack_id) for pack_id in brought[name]]

@@ -44,8 +44,9 @@ def make_copy(
         bundle = read_bundle(write_bundle(_reduced(spec, slug, tasks), files, secrets=False))
     except BundleInvalid as error:
         raise Invalid(f"It cannot be rehearsed before this is mended: {error}") from error
-    copy = import_competition(session, services.storage, bundle, viewer, slug=slug, start=now()).competition
-    copy.state = CompetitionState.PUBLISHED
+    copy = import_competition(
+        session, services.storage, bundle, viewer, slug=slug, start=now(), state=CompetitionState.PUBLISHED
+    ).competition
     for member in session.scalars(_organizers(competition)):
         add_member(session, copy, session.get_one(User, member.user_id), member.role)
     session.flush()

@@ -18,6 +18,7 @@ from anyshot_platform.web.viewer import find_viewer
 
 _API, _IN = "/api/v1", "/competitions/{slug}"
 _BEGIN = ("imports", "drafts", "competitions")
+_REHEARSE = ("rehearsals", "competitions")  # its copy is no draft, and stays until it is deleted
 _PACK, _TELL = ("packs", "pack_bytes"), ("announcements", "mails")
 
 # Log-ins, sign-ups and links that are sent are counted by `accounts.limiting`: their actors are no viewers.
@@ -30,8 +31,8 @@ SPENDING: dict[str, tuple[str, ...]] = {
     "POST /organize/new": _BEGIN,
     f"POST {_IN}/manage/clone": _BEGIN,
     f"POST {_API}{_IN}/manage/clone": _BEGIN,
-    f"POST {_IN}/manage/rehearsals": _BEGIN,
-    f"POST {_API}{_IN}/manage/rehearsals": _BEGIN,
+    f"POST {_IN}/manage/rehearsals": _REHEARSE,
+    f"POST {_API}{_IN}/manage/rehearsals": _REHEARSE,
     f"POST {_API}/pools": ("pools",),
     "POST /organize/pools": ("pools",),
     f"PUT {_API}/pools/{{pool_slug}}/packs": _PACK,
