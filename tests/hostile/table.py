@@ -11,12 +11,13 @@ from tests.hostile.elsewhere import ELSEWHERE, Elsewhere
 TARGET = Path(__file__).parents[2] / "docs" / "operators" / "hostile-suite.md"
 HEAD = """# What the hostile suite found
 
-Every row is a submission in `tests/hostile` that attacks the sandbox, or whoever handles what comes out of it. It passes
-when the run ends with the verdict that its `expected.toml` names, nothing of it is left on the machine, and an honest
-submission after each three gets the same predictions as always. OK means that the attack was tried, was refused, and the
-submission then answered well. Seconds are those after the start of the box. `make hostile` runs the suite; this table is
-made from the record of its last run (`ANYSHOT_HOSTILE_RECORD=FILE make hostile`, then `python -m tests.hostile.table FILE`).
-Under gVisor the kernel of a box counts against its memory and ends with it, so that a bomb in a child ends the whole box.
+Every row is a submission in `tests/hostile` that attacks the sandbox, or whoever handles what comes out of it. It
+passes when the run ends with the verdict that its `expected.toml` names, nothing of it is left on the machine, and an
+honest submission after each three gets the same predictions as always. OK means that the attack was tried, was
+refused, and the submission then answered well. Seconds are those after the start of the box. `make hostile` runs the
+suite; this table is made from the record of its last run (`ANYSHOT_HOSTILE_RECORD=FILE make hostile`, then `python -m
+tests.hostile.table FILE`). Under gVisor the kernel of a box counts against its memory and ends with it, so that a
+bomb in a child ends the whole box.
 
 Some numbers of the list are no submissions; other tests hold them:
 
