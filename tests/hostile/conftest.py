@@ -24,7 +24,7 @@ def hostile_sandboxes(
     """Docker boxes under runc and, where the daemon has it, under gVisor, of whose slower runs CI takes a quarter."""
     if request.param == "runsc" and (reason := why_no_gvisor(f"{REPOSITORY}:{sandbox_image}")):
         pytest.skip(reason)
-    settings = sandbox_settings(tmp_path_factory.mktemp("hostile"), runtime=request.param, pool_size=3)
+    settings = sandbox_settings(tmp_path_factory.mktemp("hostile"), runtime=request.param)
     sandboxes = Sandboxes.from_settings(settings)
     yield sandboxes
     sandboxes.close()
