@@ -228,6 +228,13 @@ class Client:
         upload = self.upload(pack, on_sent, f"/pools/{pool}/uploads")
         return self._ask("POST", f"/pools/{pool}/uploads/{upload['id']}/pack")
 
+    def send_archive(self, file: Path, slug: str = "") -> dict[str, Any]:
+        """Send the archive of a competition of another site; its short name here, and notices."""
+        with file.open("rb") as content:
+            return self._ask(
+                "PUT", "/transfers", content=content, params={"slug": slug}, timeout=httpx.Timeout(600.0)
+            )
+
     def own_submissions(self, **wanted: Any) -> dict[str, Any]:
         """A page of one's own submissions in all competitions; `wanted` as the API takes it."""
         return self._ask("GET", "/submissions", params=wanted)
@@ -306,18 +313,17 @@ class Client:
         options = {"json": body} if body is not None else {}
         return self._ask(method, path, params=params, **options)
 
-    def fetch(self, path: str, target: Path) -> None:
-        """Write a file of the API to `target`."""
+    def fetch(self, path: str, target: Path, body: Any = None) -> None:
+        """Write a file of the API to `target`; with a `body`, it is asked for by POST."""
+        asked: dict[str, Any] = {"method": "GET"} if body is None else {"method": "POST", "json": body}
         try:
-            with (
-                self._http.stream("GET", f"/api/v1{path}", follow_redirects=True) as answer,
-                target.open("wb") as file,
-            ):
+            with self._http.stream(url=f"/api/v1{path}", follow_redirects=True, **asked) as answer:
                 if answer.is_error:
                     answer.read()
                     raise _as_error(answer)
-                for piece in answer.iter_bytes(1 << 20):
-                    file.write(piece)
+                with target.open("wb") as file:
+                    for piece in answer.iter_bytes(1 << 20):
+                        file.write(piece)
         except httpx.HTTPError as error:
             raise Unreachable(f"{self._http.base_url} broke off ({error}).") from error
 

@@ -7,7 +7,8 @@ answers to each task, and from its table of results, before it counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
 
 import numpy as np
 
@@ -25,8 +26,16 @@ class WrongResult(Exception):
     """What a worker handed in does not fit together; the text says what, for operators."""
 
 
+Open = Callable[[str], BinaryIO]
+
+
 def verify(summary: RunSummary, expected_tasks: int, files: dict[str, str], storage: Storage) -> None:
-    """Check a run's summary against its bounds and its files, `files` being digests by name.
+    """Check a run's summary against its bounds and its files, `files` being digests by name; raises `WrongResult`."""
+    verify_files(summary, expected_tasks, files, storage.open)
+
+
+def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str], open_file: Open) -> None:
+    """As `verify`, for files that `open_file` finds by what `files` calls them.
 
     Raises:
         WrongResult: it is over other tasks, outside the metric's bounds, or not what the files say.
@@ -37,7 +46,7 @@ def verify(summary: RunSummary, expected_tasks: int, files: dict[str, str], stor
         if not low <= value <= 1.0:  # NaN is outside, too
             raise WrongResult(f"{what} is {value}, and can only be from {low:g} to 1.")
     if RESULTS in files:
-        table = _read_table(files, storage)
+        table = _read_table(files, open_file)
         _verify_rows(table)
         _compare(summary, table)
 
@@ -55,21 +64,21 @@ def _lowest(metric: str) -> float:
     return -1.0 if metric == "normalized_accuracy" else 0.0  # two classes, all wrong: (0 - 1/2) / (1 - 1/2)
 
 
-def _read_table(files: dict[str, str], storage: Storage) -> TaskTable:
+def _read_table(files: dict[str, str], open_file: Open) -> TaskTable:
     try:
-        with storage.open(files[RESULTS]) as file:
+        with open_file(files[RESULTS]) as file:
             table = read_results(file).table
     except (ScoringError, OSError, ValueError) as error:
         raise WrongResult(f"{RESULTS} cannot be read: {error}") from error
     if PREDICTIONS in files:
-        _verify_scores(table, files[PREDICTIONS], storage)
+        _verify_scores(table, files[PREDICTIONS], open_file)
     return table
 
 
-def _verify_scores(table: TaskTable, digest: str, storage: Storage) -> None:
+def _verify_scores(table: TaskTable, name: str, open_file: Open) -> None:
     """Score the predictions again, and compare task by task."""
     try:
-        with storage.open(digest) as file:
+        with open_file(name) as file:
             again = read_predictions(file).predictions.score()
     except (ScoringError, OSError, ValueError) as error:
         raise WrongResult(f"{PREDICTIONS} cannot be scored: {error}") from error

@@ -19,6 +19,7 @@ from anyshot_starting_kit.cli.organize_acts import ACT_COMMANDS
 from anyshot_starting_kit.cli.organize_entries import ENTRY_COMMANDS
 from anyshot_starting_kit.cli.organize_pools import pool
 from anyshot_starting_kit.cli.organize_texts import COMMANDS
+from anyshot_starting_kit.cli.organize_transfer import TRANSFER_COMMANDS
 
 ACTS = ("rerun", "rescore", "cancel", "disqualify", "qualify", "refund", "charge", "delete", "restore")
 _PARAMETER = re.compile(r"{(\w+)}")
@@ -237,5 +238,5 @@ def report(
         click.echo(f"Written to {out}.")
 
 
-for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS):
+for command in (*ACT_COMMANDS, pool, *COMMANDS, *ENTRY_COMMANDS, *TRANSFER_COMMANDS):
     organize.add_command(command)

@@ -26,6 +26,7 @@ from anyshot_platform.organizers.phases import final_acts, version_acts
 from anyshot_platform.organizers.pools import acts as pool_acts
 from anyshot_platform.organizers.rehearsals.acts import REHEARSE
 from anyshot_platform.organizers.submissions import code_acts
+from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
 from anyshot_platform.pools.models import Pack, Pool
@@ -68,6 +69,7 @@ FINAL_TABLE = {
 COMPETITION_TABLE = {  # draft, published, archived, deleted
     "rehearse": "d d d r",
     "take-secrets": "n n n n",
+    "transfer": "n n n n",
 }
 MEMBER_TABLE = {  # invited, pending, approved, banned, rejected, withdrawn
     "add": "n n n r n n",
@@ -225,7 +227,7 @@ def test_every_act_on_a_final_in_every_state(site: Site) -> None:
 
 def test_further_acts_on_a_competition_in_every_state(site: Site) -> None:
     site.set_phase(ends_at=now() + HOUR)
-    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS}
+    acts = {"rehearse": REHEARSE, "take-secrets": competition_acts.TAKE_SECRETS, "transfer": TRANSFER}
     states: list[dict[str, Any]] = [{"state": state} for state in CompetitionState]
     owner = site.owner()
     with site.services.database.writing() as session:

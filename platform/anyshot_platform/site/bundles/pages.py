@@ -31,6 +31,7 @@ from anyshot_platform.organizers.bundles.service import (
     import_competition,
 )
 from anyshot_platform.organizers.competitions.acts import TAKE_SECRETS
+from anyshot_platform.organizers.transfers.claims import list_guests
 from anyshot_platform.services import Services
 from anyshot_platform.site.shell.act_frame import ask, consent_of, show_preview
 from anyshot_platform.site.shell.manage_frame import (
@@ -55,10 +56,10 @@ Beginner = Annotated[Viewer, Depends(may_organize)]
 @router.get("/organize")
 def show_organize(request: Request, session: SessionDep, viewer: InBrowser) -> Response:
     """The viewer's competitions, and how to begin another."""
-    return _show(request, session, viewer)
+    return show_organize_page(request, session, viewer)
 
 
-def _show(
+def show_organize_page(
     request: Request,
     session: Session,
     viewer: Viewer,
@@ -66,6 +67,7 @@ def _show(
     status: int = 200,
     problems: list[str] | None = None,
 ) -> Response:
+    """The page `/organize`, with what is wrong with what was sent."""
     organized = select(Membership.competition_id).where(
         Membership.user_id == viewer.id,
         Membership.status == MemberStatus.APPROVED,
@@ -100,7 +102,7 @@ def import_bundle(request: Request, services: ServicesDep, viewer: Beginner, for
     else:
         return redirect(f"/competitions/{slug}/manage/import")
     with services.database.reading() as session:
-        return _show(request, session, viewer, status=status, problems=problems)
+        return show_organize_page(request, session, viewer, status=status, problems=problems)
 
 
 def _import(services: Services, viewer: Viewer, form: SentForm) -> str:
@@ -127,7 +129,14 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     if report is None:
         raise NotFound("This competition was not imported, or no report was kept.")
     return render_manage(
-        request, session, access, "imported.html", "overview", heading="Imported", report=report
+        request,
+        session,
+        access,
+        "imported.html",
+        "overview",
+        heading="Imported",
+        report=report,
+        placeholders=list_guests(session, access.competition),
     )
 
 
@@ -155,7 +164,7 @@ def begin_empty(request: Request, session: SessionDep, viewer: Beginner, form: F
         session.flush()
     except PlatformError as error:
         session.rollback()
-        return _show(request, session, viewer, status=error.status, problems=[error.message])
+        return show_organize_page(request, session, viewer, status=error.status, problems=[error.message])
     return redirect(f"/competitions/{made.slug}/manage", flash="The draft is there. Add a phase next.")
 
 

@@ -35,6 +35,7 @@ InBrowser = Annotated[Viewer, Depends(browser_session)]
 SECTIONS = (
     {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
     {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
+    {"key": "places", "label": "Your places", "href": "/account/places", "icon": "flag"},
     {"key": "tokens", "label": "API tokens", "href": "/account/tokens", "icon": "key"},
     {"key": "notifications", "label": "Notifications", "href": "/account/notifications", "icon": "bell"},
     {"key": "security", "label": "Password and sessions", "href": "/account/security", "icon": "lock"},
@@ -49,7 +50,10 @@ SCOPE_WORDS = (
 _PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone")
 
 
-def _page(request: Request, section: str, problem: PlatformError | None = None, **context: Any) -> Response:
+def account_page(
+    request: Request, section: str, problem: PlatformError | None = None, **context: Any
+) -> Response:
+    """A page of the account, with its list of pages and what is wrong with what was sent."""
     errors = {str(problem.details.get("field", "")): problem.message} if problem else {}
     return render(
         request,
@@ -66,7 +70,7 @@ def _page(request: Request, section: str, problem: PlatformError | None = None, 
 def show_profile(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
     """What others see of one, and what only organizers see."""
     user = session.get_one(User, viewer.id)
-    return _page(request, "profile", user=user, time_zones=sorted(available_timezones()))
+    return account_page(request, "profile", user=user, time_zones=sorted(available_timezones()))
 
 
 @router.post("")
@@ -80,7 +84,7 @@ def save_profile(request: Request, viewer: InBrowser, session: SessionDep, form:
     except (PlatformError, ValueError) as error:
         problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
         zones = sorted(available_timezones())
-        return _page(request, "profile", problem, user=user, time_zones=zones, values=sent)
+        return account_page(request, "profile", problem, user=user, time_zones=zones, values=sent)
     for name, value in profile.model_dump().items():
         setattr(user, name, value)
     return redirect("/account", flash="Your profile is saved.")
@@ -109,7 +113,7 @@ def show_teams(request: Request, viewer: InBrowser, session: SessionDep) -> Resp
         )
         .order_by(Membership.created_at.desc())
     ).all()
-    return _page(
+    return account_page(
         request,
         "teams",
         invitations=[
@@ -162,7 +166,7 @@ def _tokens(
     secret: str = "",
     problem: PlatformError | None = None,
 ) -> Response:
-    return _page(
+    return account_page(
         request,
         "tokens",
         problem,
@@ -211,7 +215,7 @@ def _security(
     request: Request, viewer: Viewer, session: SessionDep, problem: PlatformError | None = None
 ) -> Response:
     user = session.get_one(User, viewer.id)
-    return _page(
+    return account_page(
         request,
         "security",
         problem,
@@ -254,7 +258,7 @@ def end_session(
 @router.get("/delete")
 def show_delete(request: Request, viewer: InBrowser) -> Response:
     """Says what goes and what stays, and asks for the name."""
-    return _page(request, "delete", username=viewer.username)
+    return account_page(request, "delete", username=viewer.username)
 
 
 @router.post("/delete")
@@ -267,9 +271,11 @@ def delete_account(
             raise Invalid("Type your user name exactly.", field="confirm_name")
         known = service.require_password(services.database, viewer.id, form.text("password", 320))
     except service.WrongPassword as problem:
-        return _page(request, "delete", Invalid(str(problem), field="password"), username=viewer.username)
+        return account_page(
+            request, "delete", Invalid(str(problem), field="password"), username=viewer.username
+        )
     except Invalid as problem:
-        return _page(request, "delete", problem, username=viewer.username)
+        return account_page(request, "delete", problem, username=viewer.username)
     service.erase_user(session, service.as_then(session, known))
     response = redirect("/", flash="Your account is deleted.")
     response.delete_cookie(SESSION_COOKIE, path="/")

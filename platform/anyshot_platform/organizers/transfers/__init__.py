@@ -1,0 +1,1 @@
+"""A competition moves to another site, with its people, submissions, scores and discussion."""

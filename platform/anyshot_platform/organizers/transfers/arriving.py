@@ -1,0 +1,326 @@
+"""A competition arrives from another site: everything in its archive is checked before any of it counts.
+
+Nothing is matched by name. People become placeholders, files are known by digests that were computed here, rows refer
+to rows of the archive alone, and scores are computed again from predictions, results and runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.artifacts.service import keep_file
+from anyshot_platform.bundles.confined_reading import read_sent_bundle
+from anyshot_platform.bundles.files import BundleUnreadable
+from anyshot_platform.bundles.naming import unique
+from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
+from anyshot_platform.competitions.models import Competition, Placeholder
+from anyshot_platform.confined.service import run_confined
+from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.leaderboards.service import rebuild_boards
+from anyshot_platform.leagues.models import League
+from anyshot_platform.organizers.bundles.service import ImportedCompetition, import_competition
+from anyshot_platform.organizers.transfers.archive import BLOBS, BUNDLE, ROWS, ArchiveManifest
+from anyshot_platform.organizers.transfers.recomputing import recompute, require_same_boards
+from anyshot_platform.organizers.transfers.travelling import (
+    COMPETITION_STATE,
+    PERSON,
+    PHASE_STATE,
+    TRAVELLING,
+    Attribute,
+    attributes_of,
+    moment_of,
+)
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED
+from anyshot_platform.services import Services
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
+
+_SECONDS = 120  # of CPU, to unpack an archive and compare its digests
+_RUNS_AT_ONCE = 20
+
+
+class BadTransfer(Invalid):
+    """The archive does not fit together; the text says what was found."""
+
+    code = "bad_transfer"
+
+
+class PersonIn(BaseModel):
+    """Somebody of the other site."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: Annotated[str, Field(max_length=64)]
+    username: Annotated[str, Field(min_length=1, max_length=64)]
+    display_name: Annotated[str, Field(max_length=200)]
+    affiliation: Annotated[str, Field(max_length=200)]
+    country: Annotated[str, Field(max_length=200)]
+    homepage: Annotated[str, Field(max_length=200, pattern=r"^(https?://\S*)?$")]
+    claim: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None
+    email: Annotated[str, Field(max_length=320)] | None
+
+
+@dataclass
+class Archive:
+    """An archive that was unpacked and compared with its digests."""
+
+    folder: Path
+    manifest: ArchiveManifest
+    bundle: CompetitionBundle
+    rows: dict[str, Any]
+
+
+def open_archive(path: Path, folder: Path) -> Archive:
+    """Unpack and read an archive in confined processes.
+
+    Raises:
+        BadTransfer: no archive, altered, or its description is wrong; `TooCostly` or `Busy` besides.
+    """
+    answer = run_confined("transfer", path=str(path), folder=str(folder), cpu_seconds=_SECONDS)
+    if "bad" in answer:
+        raise BadTransfer(answer["bad"])
+    try:
+        bundle = read_sent_bundle((folder / BUNDLE).read_bytes())
+    except (BundleInvalid, BundleUnreadable) as error:
+        raise BadTransfer(f"{BUNDLE}: {error}") from error
+    rows = json.loads((folder / ROWS).read_bytes())
+    return Archive(folder, ArchiveManifest.model_validate(answer["manifest"]), bundle, rows)
+
+
+def keep_files(services: Services, archive: Archive) -> frozenset[str]:
+    """Store the files of the archive; their digests. No transaction may be open."""
+    kept = frozenset(name.removeprefix(BLOBS) for name in archive.manifest.files if name.startswith(BLOBS))
+    for digest in sorted(kept):
+        keep_file(services, archive.folder / f"blobs-{digest}", digest)
+    return kept
+
+
+def check_results(archive: Archive) -> int:
+    """Compute what runs' files say again, in confined processes; how many scores have no file that says it.
+
+    Raises `BadTransfer` with the first run whose score is not what its predictions or results give.
+    """
+    files: dict[str, dict[str, str]] = {}
+    for artifact in _listed(archive.rows, "artifacts"):
+        run, name, digest = (str(artifact.get(key)) for key in ("run_id", "name", "digest"))
+        if f"{BLOBS}{digest}" in archive.manifest.files:
+            files.setdefault(run, {})[name] = str(archive.folder / f"blobs-{digest}")
+    scores = _listed(archive.rows, "run_scores")
+    checked = [row for row in scores if str(row.get("run_id")) in files]
+    for first in range(0, len(checked), _RUNS_AT_ONCE):
+        runs = [
+            {"run": str(row["run_id"]), "summary": row.get("summary"), "files": files[str(row["run_id"])]}
+            for row in checked[first : first + _RUNS_AT_ONCE]
+        ]
+        order = archive.folder / f"order-{first}.json"
+        order.write_text(json.dumps(runs))
+        answer = run_confined("transfer_scores", order=str(order), cpu_seconds=_SECONDS)
+        if answer["problems"]:
+            raise BadTransfer(f"A score of the archive is not what its files give. {answer['problems'][0]}")
+    return len(scores) - len(checked)
+
+
+def _listed(rows: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    found = rows.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise BadTransfer(f"{ROWS}: {name} is no list of rows.")
+    return found
+
+
+def receive(
+    services: Services,
+    session: Session,
+    archive: Archive,
+    files: frozenset[str],
+    actor: Viewer,
+    **wishes: Any,
+) -> ImportedCompetition:
+    """Make the competition of an archive, as a draft owned by the actor; `wishes` as `import_competition` takes them.
+
+    Raises:
+        BadTransfer: rows of a wrong form, that refer to what is not theirs, or scores and boards that do not follow.
+    """
+    people = len(_listed(archive.rows, "users"))
+    handed = len(_listed(archive.rows, "submissions"))
+    taken = [
+        f"{count(people, 'person') if people == 1 else f'{people} people'} of {archive.manifest.site}, as placeholders "
+        "until they claim their places",
+        f"{count(handed, 'submission')} with code, results and scores: all computed again, and the boards are the same",
+        f"{count(len(_listed(archive.rows, 'threads')), 'thread')} of the discussion",
+    ]
+    bundle = replace(archive.bundle, taken=[*archive.bundle.taken, *taken])
+    made = import_competition(session, services.storage, bundle, actor, **wishes)
+    session.flush()
+    _Arrival(session, archive.rows, files, made.competition).carry_out()
+    return made
+
+
+@dataclass
+class _Arrival:
+    """One competition's rows on their way into the database."""
+
+    session: Session
+    rows: dict[str, Any]
+    files: frozenset[str]
+    competition: Competition
+    ids: dict[str, dict[str, str]] = field(default_factory=dict)  # by table: old to new
+
+    def carry_out(self) -> None:
+        """All rows, then everything that follows from them is computed again."""
+        phases = {phase.slug: phase for phase in list_phases(self.session, self.competition)}
+        try:
+            self._place_what_the_bundle_made(phases)
+            self._add_people()
+            for travelling in TRAVELLING:
+                self._add_rows(travelling.table, travelling.left)
+            self._require_ended()
+            claimed = recompute(self.session, self.competition)
+            for version in self._versions():
+                rebuild_boards(self.session, version)
+            require_same_boards(self.session, claimed)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise BadTransfer(f"{ROWS}: {first['msg']} ({str(first.get('input'))[:80]!r})") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadTransfer(f"{ROWS} cannot be read: {type(error).__name__} {str(error)[:80]}") from error
+
+    def _versions(self) -> Sequence[PhaseVersion]:
+        query = select(PhaseVersion).join(Phase, Phase.id == PhaseVersion.phase_id)
+        return self.session.scalars(query.where(Phase.competition_id == self.competition.id)).all()
+
+    # -- what the description made already ---------------------------------------------------------------------
+
+    def _place_what_the_bundle_made(self, phases: dict[str, Phase]) -> None:
+        """Old ids of the competition, its phases, versions, pools and leagues; and their states."""
+        about = self.rows["competition"]
+        self.ids["competitions"] = {about["id"]: self.competition.id}
+        self.competition.terms_version = _whole(about[COMPETITION_STATE[0]])
+        self.competition.code_published_at = moment_of(about[COMPETITION_STATE[1]])
+        for table in ("phases", "phase_versions", "pool_versions", "leagues"):
+            self.ids[table] = {}
+        for row in _listed(self.rows, "phases"):
+            self._place_phase(phases[row["slug"]], row)
+        mine = select(League).where(League.competition_id == self.competition.id)
+        known = {league.slug: league.id for league in self.session.scalars(mine)}
+        for row in _listed(self.rows, "leagues"):
+            self.ids["leagues"][row["id"]] = known[row["slug"]]
+        self.session.flush()
+
+    def _place_phase(self, phase: Phase, row: dict[str, Any]) -> None:
+        version = phase.live
+        self.ids["phases"][row["id"]] = phase.id
+        self.ids["phase_versions"][row["live"]] = version.id
+        for key, new in (
+            ("meta_train", version.meta_train_pool_version_id),
+            ("meta_test", version.meta_test_pool_version_id),
+        ):
+            if row[key] is not None and new is not None:
+                self.ids["pool_versions"][row[key]] = new
+        for name in PHASE_STATE[:-1]:
+            setattr(phase, name, moment_of(row[name]))
+        version.number = phase.live_version = _whole(row["live_version"])
+        version.live_at = moment_of(row["live_at"]) or version.live_at
+
+    # -- people ------------------------------------------------------------------------------------------------
+
+    def _add_people(self) -> None:
+        self.ids["users"] = {}
+        taken = set(self.session.scalars(select(User.username_key)))
+        for person in [PersonIn.model_validate(row) for row in _listed(self.rows, "users")]:
+            name = unique(f"{_plain(person.username)}-moved", taken)
+            taken.add(name)
+            user = User(id=new_id(), username=name, username_key=name)
+            for value in PERSON[1:]:
+                setattr(user, value, getattr(person, value))
+            user.deleted_at = now() if person.claim is None else None
+            self.session.add(user)
+            self.session.flush()
+            self.ids["users"][person.id] = user.id
+            if person.claim is not None:
+                self.session.add(
+                    Placeholder(
+                        user_id=user.id,
+                        competition_id=self.competition.id,
+                        name=person.username,
+                        claim_digest=person.claim,
+                        email_key=person.email.casefold() if person.email else None,
+                    )
+                )
+        self.session.flush()
+
+    # -- rows --------------------------------------------------------------------------------------------------
+
+    def _add_rows(self, table: type[Base], left: frozenset[str]) -> None:
+        name, attributes = table.__tablename__, attributes_of(table)
+        wanted = attributes.keys() - left
+        found = sorted(_listed(self.rows, name), key=lambda row: str(row.get("id", "")))
+        new = self.ids.setdefault(name, {})
+        if "id" in wanted:
+            fresh = sorted(new_id() for _ in found)
+            new.update({str(row["id"]): id_ for row, id_ in zip(found, fresh, strict=True)})
+        for row in found:
+            if row.keys() != wanted:
+                odd = ", ".join(sorted(row.keys() ^ wanted)[:5])
+                raise BadTransfer(f"{ROWS}: a row of {name} lacks or has too much: {odd}.")
+            self.session.add(table(**{key: self._value(attributes[key], row[key], name) for key in row}))
+        self.session.flush()
+
+    def _value(self, attribute: Attribute, value: Any, table: str) -> Any:
+        if attribute.name == "id":
+            return self.ids[table][str(value)]
+        if attribute.refers_to == "blobs" and value is not None and value not in self.files:
+            raise BadTransfer(f"{ROWS}: a row of {table} names a file that is not in the archive.")
+        if attribute.refers_to not in (None, "blobs") and value is not None:
+            return self._row_of(attribute, value, table)
+        return attribute.read(self._renamed(value))
+
+    def _row_of(self, attribute: Attribute, value: Any, table: str) -> str | None:
+        """The new id of a row that is referred to: one of the archive's, never any other of this site."""
+        found = self.ids.get(attribute.refers_to or "", {}).get(str(value))
+        if found is None and attribute.refers_to == "pool_versions":
+            return None  # of an earlier version: its pool stays at home
+        if found is None:
+            raise BadTransfer(
+                f"{ROWS}: {attribute.name} of a row of {table} names no row of {attribute.refers_to} in the archive."
+            )
+        return found
+
+    def _renamed(self, value: Any) -> Any:
+        """The value with the old ids in it replaced: keys of rows, histories."""
+        if isinstance(value, str) and len(value) == 32:
+            return next((known[value] for known in self.ids.values() if value in known), value)
+        if isinstance(value, list):
+            return [self._renamed(one) for one in value]
+        if isinstance(value, dict):
+            return {key: self._renamed(one) for key, one in value.items()}
+        return value
+
+    def _require_ended(self) -> None:
+        going = select(Run.id).where(Run.competition_id == self.competition.id, Run.state.not_in(ENDED))
+        if self.session.scalar(going.limit(1)) is not None:
+            raise BadTransfer(f"{ROWS}: a run of the archive has not ended.")
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise BadTransfer(f"{ROWS}: a whole number from 1 is wanted, found {str(value)[:40]!r}.")
+    return value
+
+
+def _plain(username: str) -> str:
+    """What of a user name can begin another: letters, digits, hyphens."""
+    kept = "".join(letter for letter in username.casefold() if letter.isascii() and letter.isalnum())
+    return kept[:20] or "somebody"

@@ -1,0 +1,1 @@
+"""Pages and endpoints of competitions that move between sites."""
