@@ -342,7 +342,7 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     unknown_column: "lacks or has too much: is_site_admin",
     wrong_word: "Input should be",
     endless_text: "at most 64 characters",
-    nul: "of a text",
+    nul: "NUL",
     script_link: "pattern",
     open_run: "has not ended",
     no_list: "teams is no list of rows",
