@@ -115,6 +115,14 @@ def find_overlap(first: Fingerprints, second: Fingerprints) -> Overlap:
     return Overlap(equal, near[~np.isin(near[:, 0], equal[:, 0])])
 
 
+def find_repeats(prints: Fingerprints) -> Overlap:
+    """The images of a dataset that are in it twice, and those that look like an earlier one of it."""
+    equal = _pairs(prints.exact, prints.exact)
+    equal = equal[equal[:, 0] > equal[:, 1]]
+    near = _near(prints.alike, prints.alike, earlier=True)
+    return Overlap(equal, near[~np.isin(near[:, 0], equal[:, 0])])
+
+
 def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Rows of equal keys, `[k, 2]`."""
     keys = [np.ascontiguousarray(side).view(f"V{BYTES}").ravel() for side in (first, second)]
@@ -123,8 +131,8 @@ def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.in
     return np.array(found, np.int64).reshape(-1, 2)
 
 
-def _near(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Rows of hashes that are close, `[k, 2]`, the closest of each row of the first.
+def _near(first: NDArray[np.uint8], second: NDArray[np.uint8], *, earlier: bool = False) -> NDArray[np.int64]:
+    """Rows of hashes that are close, `[k, 2]`, the closest of each row of the first; or the closest `earlier` row.
 
     Two hashes of eight parts that differ in at most seven bits agree in one part (Norouzi, Punjani and Fleet, "Fast
     search in Hamming space with multi-index hashing", CVPR 2012), so that few pairs have to be compared.
@@ -138,6 +146,8 @@ def _near(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> NDArray[np.int
                 np.bitwise_count(ones[one]).sum(axis=1), np.bitwise_count(other_ones[other]).sum(axis=1)
             )
             close = (far <= NEAR_BITS) & (far * 8 <= set_bits)
+            if earlier:
+                close &= others[other] < rows[one]
             found.append(
                 np.stack([rows[one[close]], far[close], others[other[close]]], axis=1).astype(np.int64)
             )

@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.data import pack as packs
-from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, fingerprint
+from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats, fingerprint
 from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.kernel.storage import STORAGE_KEY, FolderStorage, Storage
 from anyshot_platform.pools.models import Pack
@@ -68,6 +68,16 @@ def overlap_of(session: Session, first: Pack, second: Pack) -> Overlap | None:
     if first.fingerprints is None or second.fingerprints is None:
         return None
     return _compare(session.info[STORAGE_KEY], first.fingerprints, second.fingerprints)
+
+
+def repeats_of(session: Session, pack: Pack) -> Overlap | None:
+    """The images of a pack that are in it twice, or look like an earlier one; None while it has no fingerprints."""
+    return None if pack.fingerprints is None else _repeats(session.info[STORAGE_KEY], pack.fingerprints)
+
+
+@lru_cache(maxsize=1024)
+def _repeats(storage: Storage, digest: str) -> Overlap:
+    return find_repeats(_read(storage, digest))
 
 
 @lru_cache(maxsize=64)

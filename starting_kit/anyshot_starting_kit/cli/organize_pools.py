@@ -65,6 +65,8 @@ def _compare(found: dict[str, Any]) -> None:
     """Say which images another dataset has too."""
     for shared in found["shared"]:
         click.echo(f"{'equal' if shared['equal'] else 'looks alike'}: {shared['words']}")
+    for repeated in found.get("repeated", []):
+        click.echo(f"repeated: {repeated['words']}")
     clean = "" if found["shared"] else " No image is in another one, and none looks like one."
     click.echo(f"Compared within the pool and with {found['compared']} other datasets.{clean}")
     if found["waiting"]:

@@ -12,7 +12,13 @@ from PIL import Image, ImageDraw
 
 from anyshot_core.data import fingerprints
 from anyshot_core.data.digests import digest_of
-from anyshot_core.data.fingerprints import Fingerprints, difference_hash, find_overlap, fingerprint
+from anyshot_core.data.fingerprints import (
+    Fingerprints,
+    difference_hash,
+    find_overlap,
+    find_repeats,
+    fingerprint,
+)
 from anyshot_core.data.pack import Pack
 from tests.core.tinydata import write_pack
 
@@ -113,3 +119,12 @@ def test_the_fingerprints_of_a_pack_read_back_and_name_its_images(tmp_path: Path
     assert made.name(59) == read.name(59) == "image 59 (class 4)"
     found = find_overlap(made, fingerprint(Pack.open(write_pack(tmp_path / "b", "B"))))
     assert len(found.equal) == len(pack)  # the same pixels in another pack
+
+
+def test_what_a_dataset_holds_twice_is_found_once_and_never_as_itself() -> None:
+    images = pictures(6, 3)
+    paler = np.clip(images[1].astype(int) + 12, 0, 255).astype(np.uint8)
+    found = find_repeats(prints(np.stack([*images, images[2], paler])))
+    assert found.equal.tolist() == [[6, 2]]
+    assert found.near.tolist() == [[7, 1]]
+    assert not len(find_repeats(prints(images)).equal) + len(find_repeats(prints(images)).near)

@@ -162,3 +162,19 @@ def test_packs_that_came_before_get_their_fingerprints(site: Site, tmp_path: Pat
         row = session.query(Pack).filter_by(name="Old").one()
         assert row.fingerprints == before
         assert len(fingerprints_of(session, row).labels) == len(SEEDS)
+
+
+def test_what_one_dataset_holds_twice_is_a_warning(site: Site, tmp_path: Path) -> None:
+    """An image that is drawn into support and query of one task is known before it is asked."""
+    twice = [*SEEDS[:-2], 0, 5]  # the last two are images 0 and 5 again: one of another class, one of its own
+    pool_of(site, "twice", drawn(tmp_path, "doubles", twice))
+    found = site.owner().call("GET", "/api/v1/pools/twice/overlaps").json()["repeated"]
+    words = (
+        "2 images of doubles are in it twice; 2 pairs of two classes: image 18 (class 2) is image 0 (class 0), "
+        "image 19 (class 3) is image 5 (class 1)."
+    )
+    assert [row["words"] for row in found] == [words]
+    assert words in " ".join(page(site.owner(), "/organize/pools/twice").text.split())
+    pool_of(site, "once", drawn(tmp_path, "singles", OTHERS))
+    assert site.owner().call("GET", "/api/v1/pools/once/overlaps").json()["repeated"] == []
+    assert "Within one dataset" not in page(site.owner(), "/organize/pools/once").text

@@ -120,3 +120,12 @@ def test_files_travel_with_the_bundle_and_the_copy(site: Site) -> None:
     assert set(zipfile.ZipFile(io.BytesIO(again)).namelist()) == set(
         zipfile.ZipFile(io.BytesIO(bundle)).namelist()
     )
+
+
+def test_a_post_shows_the_competitions_images_and_no_others(site: Site) -> None:
+    send(site.owner(), "plot.png", picture())
+    pia = site.member("pia")
+    body = "See ![the plot](files/plot.png), not ![this](https://elsewhere.example/x.png)."
+    begun = post(pia, f"{HERE}/discussion/new", title="The plot", body=body)
+    shown = page(pia, begun.headers["location"].partition("#")[0]).text
+    assert f'src="{HERE}/files/plot.png"' in shown and "elsewhere.example" not in shown

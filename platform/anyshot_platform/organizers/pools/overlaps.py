@@ -19,7 +19,7 @@ from anyshot_platform.organizers.pools.uses import (
     tests,
 )
 from anyshot_platform.phases.models import Phase, PhaseVersion
-from anyshot_platform.pools.images import fingerprints_of, overlap_of
+from anyshot_platform.pools.images import fingerprints_of, overlap_of, repeats_of
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
 from anyshot_platform.sight.pools import readable
 from anyshot_platform.users.viewer import Viewer
@@ -115,12 +115,51 @@ def _placed(session: Session, which: ColumnElement[bool]) -> list[Placed]:
 
 
 @dataclass(frozen=True)
+class Repeated:
+    """Images that one dataset has twice, or that look like another one of it: one task may draw both."""
+
+    dataset: str
+    equal: int
+    near: int
+    relabelled: int  # of these, pairs of two classes
+    examples: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """“3 images of A are in it twice, and 1 looks like another one; 2 pairs are of two classes: …”."""
+        parts = [f"{_images(self.equal, self.dataset)} in it twice"] if self.equal else []
+        if self.near:
+            whole = count(self.near, "image") + ("" if self.equal else f" of {self.dataset}")
+            parts.append(f"{whole} {'looks' if self.near == 1 else 'look'} like another one of it")
+        classes = f"; {count(self.relabelled, 'pair')} of two classes" if self.relabelled else ""
+        return f"{', and '.join(parts)}{classes}: {', '.join(self.examples)}."
+
+
+def find_repeated(session: Session, packs: Sequence[Pack]) -> Iterator[Repeated]:
+    """What each of these datasets holds twice."""
+    for pack in packs:
+        found = repeats_of(session, pack)
+        if found is None or not len(found.equal) + len(found.near):
+            continue
+        names = fingerprints_of(session, pack)
+        pairs = [*found.equal.tolist(), *found.near.tolist()]
+        verbs = ["is"] * len(found.equal) + ["looks like"] * len(found.near)
+        examples = tuple(
+            f"{names.name(row)} {verb} {names.name(place)}"
+            for (row, place), verb in zip(pairs[:EXAMPLES], verbs, strict=False)
+        )
+        relabelled = sum(bool(names.labels[row] != names.labels[place]) for row, place in pairs)
+        yield Repeated(pack.name, len(found.equal), len(found.near), relabelled, examples)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The images of a pool, compared with those that must not be the same."""
 
     compared: int  # other datasets
     waiting: tuple[str, ...]  # datasets whose images have no fingerprints yet
     shared: tuple[Shared, ...]
+    repeated: tuple[Repeated, ...]  # within one dataset: a warning
 
 
 def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Viewer) -> Comparison:
@@ -145,7 +184,8 @@ def compare_pool(session: Session, pool: Pool, version: PoolVersion, viewer: Vie
         for shared in find_shared(session, [pack], [(other, pool.slug) for other in own[place + 1 :]])
     ]
     waiting = tuple(pack.name for pack in (*own, *(pack for pack, _ in others)) if pack.fingerprints is None)
-    return Comparison(len(others), waiting, (*inside, *find_shared(session, own, others)))
+    shared = (*inside, *find_shared(session, own, others))
+    return Comparison(len(others), waiting, shared, tuple(find_repeated(session, own)))
 
 
 def phases_that_show(session: Session, pool: Pool, packs: Sequence[Pack]) -> list[tuple[Phase, Shared]]:

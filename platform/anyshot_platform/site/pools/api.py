@@ -97,12 +97,24 @@ class SharedOut(BaseModel):
     words: str
 
 
+class RepeatedOut(BaseModel):
+    """Images that one dataset has twice, or that look like an earlier one of it: a warning."""
+
+    dataset: str
+    equal: int
+    near: int
+    relabelled: int = Field(description="pairs of these that have two classes")
+    examples: list[str]
+    words: str
+
+
 class ComparisonOut(BaseModel):
     """The images of a pool's newest version, compared with those that must not be the same."""
 
     compared: int = Field(description="datasets outside of the pool that it was compared with")
     waiting: list[str] = Field(description="datasets whose images have no fingerprints yet")
     shared: list[SharedOut]
+    repeated: list[RepeatedOut]
 
 
 class PoolIn(BaseModel):
@@ -319,7 +331,7 @@ def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> C
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
     versions = organizing.list_versions(session, pool)
     if not versions:
-        return ComparisonOut(compared=0, waiting=[], shared=[])
+        return ComparisonOut(compared=0, waiting=[], shared=[], repeated=[])
     found = compare_pool(session, pool, versions[0], viewer)
     return ComparisonOut.model_validate(found, from_attributes=True)
 
