@@ -101,10 +101,10 @@ def make_settings(home: Path, **changes: object) -> PlatformSettings:
 
 
 @pytest.fixture(scope="session")
-def kept_databases(postgres_server: PostgresServer, migrated_postgres: str) -> Iterator[KeptDatabases]:
-    """Migrated PostgreSQL databases for this process of the run."""
+def kept_databases(postgres_server: PostgresServer) -> Iterator[KeptDatabases]:
+    """PostgreSQL databases for this process of the run."""
     with ExitStack() as exits:
-        yield KeptDatabases(postgres_server, migrated_postgres, exits)
+        yield KeptDatabases(postgres_server, exits)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -148,16 +148,12 @@ class Databases:
 
     def new(self, folder: Path, template: str | None = None) -> str:
         """The address of a migrated database, or of a copy of `template` (a file, or the name of one on the server)."""
+        template = template or str(self.request.getfixturevalue(f"migrated_{self.kind}"))
         if self.kind == "sqlite":
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copy(
-                template or self.request.getfixturevalue("migrated_sqlite"), folder / "anyshot.sqlite3"
-            )
+            shutil.copy(template, folder / "anyshot.sqlite3")
             return f"sqlite:///{folder}/anyshot.sqlite3"
-        if template is None:
-            return self.exits.enter_context(self.request.getfixturevalue("kept_databases").lend())
-        server = self.request.getfixturevalue("postgres_server")
-        return self.exits.enter_context(postgres_database(server, template))
+        return self.exits.enter_context(self.request.getfixturevalue("kept_databases").lend(template))
 
     def services(self, home: Path, template: str | None = None, **settings: object) -> Services:
         """Services of a site in that folder, on a database of its own."""

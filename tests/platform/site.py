@@ -194,7 +194,7 @@ class PaperWorker:
 _APPS: list[FastAPI] = []
 
 
-def _the_app(services: Services) -> FastAPI:
+def the_app(services: Services) -> FastAPI:
     """One application for all tests, on each test's own services: building its routes takes a second."""
     if not _APPS:
         _APPS.append(create_app(services.settings, services))
@@ -207,7 +207,7 @@ class Site:
 
     def __init__(self, services: Services) -> None:
         self.services = services
-        self.app = _the_app(services)
+        self.app = the_app(services)
         self.client = TestClient(self.app)
 
     def __enter__(self) -> Site:

@@ -65,43 +65,82 @@ def postgres_database(server: PostgresServer, template: str = "template0") -> It
 
 
 class KeptDatabases:
-    """Databases of one shape that tests use one after the other: emptying one costs a fraction of making one."""
+    """Copies of databases that tests use one after the other: putting one back costs a fraction of making one."""
 
-    def __init__(self, server: PostgresServer, template: str, exits: ExitStack) -> None:
-        self._server, self._template, self._exits = server, template, exits
-        self._free: list[_Kept] = []
+    def __init__(self, server: PostgresServer, exits: ExitStack) -> None:
+        self._server, self._exits = server, exits
+        self._contents: dict[str, _Content] = {}
+        self._free: dict[str, list[_Kept]] = {}
 
     @contextmanager
-    def lend(self) -> Iterator[str]:
-        """The address of a database in which nobody has written."""
-        kept = self._free.pop() if self._free else self._make()
+    def lend(self, template: str) -> Iterator[str]:
+        """The address of a copy of `template` in which nobody has written."""
+        free = self._free.setdefault(template, [])
+        kept = free.pop() if free else self._make(template)
         yield self._server.url(kept.name)
-        left = False
+        back = False
         with suppress(psycopg.OperationalError):  # a test that ends connections ended this one as well
-            left = kept.empty()
-        if left:
-            self._free.append(kept)
+            back = kept.put_back()
+        if back:
+            free.append(kept)
         else:
             kept.connection.close()
             self._server.drop(kept.name)
 
-    def _make(self) -> _Kept:
-        name = self._server.create(self._template)
-        return _Kept(name, self._exits.enter_context(self._server.connect(name)))
+    def _make(self, template: str) -> _Kept:
+        if template not in self._contents:
+            with self._server.connect(template) as connection:
+                self._contents[template] = _Content.read(connection)
+        name = self._server.create(template)
+        connection = self._exits.enter_context(self._server.connect(name))
+        return _Kept(name, connection, self._contents[template])
+
+
+@dataclass(frozen=True)
+class _Content:
+    """The rows of a database, as the server itself writes them, and where its sequences stand."""
+
+    rows: dict[str, bytes]
+    sequences: dict[str, int | None]
+
+    @classmethod
+    def read(cls, connection: psycopg.Connection) -> _Content:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        rows: dict[str, bytes] = {}
+        with connection.cursor() as cursor:
+            for (name,) in tables:
+                with cursor.copy(sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(name))) as copy:
+                    rows[name] = b"".join(bytes(part) for part in copy)
+        sequences = connection.execute("SELECT sequencename, last_value FROM pg_sequences").fetchall()
+        return cls(rows, dict(sequences))
+
+    def write(self, connection: psycopg.Connection) -> None:
+        """Take out all rows and put these in."""
+        with connection.transaction(), connection.cursor() as cursor:
+            cursor.execute(
+                "SET LOCAL session_replication_role = replica"
+            )  # foreign keys, rows that may not go
+            for name, data in self.rows.items():
+                cursor.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(name)))
+                if data:
+                    with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(name))) as copy:
+                        copy.write(data)
+            for name, value in self.sequences.items():
+                cursor.execute("SELECT setval(%s, %s, %s)", (name, value or 1, value is not None))
 
 
 class _Kept:
-    def __init__(self, name: str, connection: psycopg.Connection) -> None:
-        self.name, self.connection = name, connection
+    def __init__(self, name: str, connection: psycopg.Connection, content: _Content) -> None:
+        self.name, self.connection, self._content = name, connection, content
         self._uses, self._shape = 0, self._measure()
 
-    def empty(self) -> bool:
-        """Take out all rows; whether the next test finds what this one found."""
+    def put_back(self) -> bool:
+        """Whether the next test finds what this one found."""
         self._uses += 1
-        if self._uses == _MOST_USES or not self._is_left_alone():
+        if self._uses == _MOST_USES or not self._is_left_alone() or self._measure() != self._shape:
             return False
-        self.connection.execute(_EMPTY)
-        return self._measure() == self._shape
+        self._content.write(self.connection)
+        return True
 
     def _is_left_alone(self) -> bool:
         """A backend ends a moment after its client has hung up; whoever stays may still write."""
@@ -121,19 +160,6 @@ SELECT pid FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 _SHAPE = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped)"
-_EMPTY = """
-DO $$
-DECLARE one text;
-BEGIN
-    SET LOCAL session_replication_role = replica;  -- foreign keys, and rows that nobody may delete
-    FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
-        EXECUTE format('DELETE FROM %I', one);
-    END LOOP;
-    FOR one IN SELECT sequencename FROM pg_sequences WHERE last_value IS NOT NULL LOOP
-        EXECUTE format('ALTER SEQUENCE %I RESTART', one);
-    END LOOP;
-END $$
-"""
 
 
 @pytest.fixture(scope="session")

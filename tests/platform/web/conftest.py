@@ -14,12 +14,13 @@ from httpx2 import Response
 from selenium import webdriver
 
 from anyshot_platform.accounts.service import begin_session
-from anyshot_platform.app import create_app, make_services
+from anyshot_platform.app import make_services
 from anyshot_platform.leaderboards.memo import forget_all
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from tests.platform.conftest import Databases, make_settings
+from tests.platform.site import the_app
 from tests.platform.web.scene import Scene, make_scene
 from tests.services.databases import PostgresServer, postgres_database
 from tests.services.processes import free_port
@@ -108,7 +109,7 @@ def scene_services(tmp_path: Path, databases: Databases, made_scene: MadeScene) 
 def live(scene_services: Services, made_scene: MadeScene) -> Iterator[LiveSite]:
     """The scene, served."""
     settings = scene_services.settings
-    with served(create_app(settings, scene_services), settings.port):
+    with served(the_app(scene_services), settings.port):
         yield LiveSite(settings.base_url, scene_services, made_scene.scene)
 
 
@@ -148,8 +149,7 @@ class Visitor:
 @pytest.fixture
 def visitor(scene_services: Services) -> Iterator[Visitor]:
     """A visitor of the scene, not signed in."""
-    app = create_app(scene_services.settings, scene_services)
-    with TestClient(app, base_url=scene_services.settings.base_url) as client:
+    with TestClient(the_app(scene_services), base_url=scene_services.settings.base_url) as client:
         yield Visitor(client, scene_services)
 
 

@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import delete, select
@@ -20,7 +19,6 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.accounts.service import begin_session, create_user
-from anyshot_platform.app import create_app
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -45,6 +43,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.core.test_access import ROUTES
+from tests.platform.site import the_app
 from tests.platform.web.scene import DATASETS, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
@@ -359,22 +358,10 @@ def _unzipped(content: bytes) -> str:
         return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
 
 
-_APPS: list[FastAPI] = []
-
-
-def _the_app(services: Services) -> FastAPI:
-    """One application for all tests, on each test's own services: building its routes takes a second."""
-    if not _APPS:
-        _APPS.append(create_app(services.settings, services))
-    _APPS[0].state.services = services
-    return _APPS[0]
-
-
 @pytest.fixture
 def stage(scene_services: Services, scene: Scene) -> Iterator[Stage]:
     """The site before anything is hidden."""
-    app = _the_app(scene_services)
-    with TestClient(app, base_url=scene_services.settings.base_url) as client:
+    with TestClient(the_app(scene_services), base_url=scene_services.settings.base_url) as client:
         yield Stage(scene_services, scene, client)
 
 
