@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anyshot_platform.announcements.results import tell_result
 from anyshot_platform.intake.following import tell_programs, weigh_inspection
+from anyshot_platform.judging.further import follow_scores as follow_further
 from anyshot_platform.judging.happenings import PartsFinished, RunEnded, ScoresChanged, SubmissionEnded
 from anyshot_platform.judging.shards import PartsJoiner
 from anyshot_platform.kernel.happenings import Subscribers
@@ -17,6 +18,6 @@ def list_subscribers(storage: Storage) -> Subscribers:
     return {
         RunEnded: (weigh_inspection, announce_report),
         PartsFinished: (PartsJoiner(storage),),
-        ScoresChanged: (follow_scores,),
+        ScoresChanged: (follow_scores, follow_further),
         SubmissionEnded: (tell_result, tell_programs),
     }

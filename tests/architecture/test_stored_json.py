@@ -13,6 +13,7 @@ PLAIN = {
     "board_rows": {"by_dataset"},  # name to number
     "competitions": {"email_domains", "fact_sheet", "retention"},
     "fact_sheets": {"answers", "history"},
+    "further_tests": {"protocol"},
     "league_answers": {"answers"},
     "leagues": {"questions", "columns", "awards"},
     "baselines": {"leagues"},
@@ -51,6 +52,7 @@ def test_no_other_column_holds_json_without_a_model() -> None:
 
 def test_what_workers_say_is_stored_as_the_models_of_the_wire() -> None:
     assert columns(TypedJson) == {
+        "further_tests": {"summary"},
         "league_entries": {"evidence"},
         "reports": {"parameters", "results", "answer"},
         "run_scores": {"summary"},

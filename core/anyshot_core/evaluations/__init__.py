@@ -17,8 +17,9 @@ from anyshot_core.evaluations.registry import (
     evaluation_from_dict,
     evaluations_from_list,
     read_evaluation,
+    read_evaluations,
 )
-from anyshot_core.evaluations.scores import PointScore, draw_evaluation, point_words, score_text
+from anyshot_core.evaluations.scores import PointScore, point_words, score_text
 
 __all__ = [
     "EVALUATIONS",
@@ -34,11 +35,11 @@ __all__ = [
     "UnseenPairs",
     "UnseenWriters",
     "ValidationClasses",
-    "draw_evaluation",
     "evaluation_from_dict",
     "evaluations_from_list",
     "point_words",
     "pool_part",
     "read_evaluation",
+    "read_evaluations",
     "score_text",
 ]

@@ -60,6 +60,12 @@ def evaluations_from_list(rows: Sequence[dict[str, Any]]) -> tuple[FurtherEvalua
     return found
 
 
+def read_evaluations(text: str) -> tuple[FurtherEvaluation, ...]:
+    """Several evaluations, one a line. Raises `ProtocolError`."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return evaluations_from_list([read_line(line, EVALUATIONS) for line in lines])
+
+
 def read_evaluation(text: str) -> FurtherEvaluation:
     """Name and settings in one line, as protocols are written: `mixtures steps=0,0.5,1 tasks=40`; or a JSON object.
 

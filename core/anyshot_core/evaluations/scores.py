@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from anyshot_core.charts import Chart, draw_curves
 from anyshot_core.evaluations.evaluation import EvaluationPoint, FurtherEvaluation
-from anyshot_scoring.summary import Group, RunSummary
+from anyshot_scoring.summary import RunSummary
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,11 @@ class PointScore:
             message=message,
         )
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PointScore:
+        """As `to_dict` wrote it, in this release or a later one."""
+        return cls(**{field.name: data[field.name] for field in fields(cls)})
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         return asdict(self)
@@ -84,22 +88,3 @@ def point_words(score: PointScore | None) -> str:
     if score.mean is None:
         return score.message
     return f"{score.mean:.3f}" + ("" if score.half_width is None else f" ± {score.half_width:.3f}")
-
-
-def draw_evaluation(series: Mapping[str, Sequence[PointScore]]) -> Chart | None:
-    """The curves of one evaluation, one for each name; None where its points make no curve."""
-    known = {
-        name: [score for score in scores if score.at is not None and score.mean is not None]
-        for name, scores in series.items()
-    }
-    first = next((scores[0] for scores in known.values() if len(scores) > 1), None)
-    if first is None or not first.axis:
-        return None
-    groups = {name: [_group(score) for score in scores] for name, scores in known.items()}
-    whole = all(score.at == int(score.at or 0) for scores in known.values() for score in scores)
-    return draw_curves(groups, first.title, first.axis, whole=whole)
-
-
-def _group(score: PointScore) -> Group:
-    at, mean = score.at or 0.0, score.mean or 0.0
-    return Group(f"{at:g}", mean, score.half_width, score.tasks)

@@ -32,6 +32,7 @@ class KeyPurpose(StrEnum):
     QUERY_ORDER = "query order"  # in which order a run's query images are shown
     CLASS_SPLIT = "class split"  # which classes of a dataset are trained on
     SMOKE = "smoke test"  # the root of the smoke test's own secrets
+    EVALUATION = "evaluation"  # the root of the secrets of a further evaluation
     GATE = "gate"  # the root of the secrets of a baseline's runs that measure a gate
     FINGERPRINT = "fingerprint"  # what hidden data and settings are known by to those who may not know them
 
@@ -97,6 +98,11 @@ class PhaseSecrets:
     def gate(self, measurement: str) -> PhaseSecrets:
         """The unrelated tasks and query orders of the runs that measure a gate; their split is the phase's."""
         return PhaseSecrets(derive(self.root, KeyPurpose.GATE, measurement))
+
+    def evaluation(self, name: str) -> PhaseSecrets:
+        """The unrelated tasks and query orders of a further evaluation; their split is the phase's."""
+        root = derive(self.root, KeyPurpose.EVALUATION, name)
+        return PhaseSecrets(root, same_tasks=self.same_tasks)
 
     def fingerprint(self, data: Any) -> str:
         """What plain JSON data is known by outside: equal data, equal fingerprint, and nothing to try guesses on."""

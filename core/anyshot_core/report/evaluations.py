@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from anyshot_core.charts import Chart
-from anyshot_core.evaluations import PointScore, draw_evaluation, point_words
+from anyshot_core.charts.evaluations import draw_evaluation
+from anyshot_core.evaluations import PointScore, point_words
 from anyshot_core.report.pages import figure, templates
 
 
@@ -25,10 +26,15 @@ class EvaluationPart:
 
 def evaluations_section(series: Mapping[str, Sequence[PointScore]], *, level: int = 2) -> Markup:
     """All evaluations of the named learners; nothing where there are none. Headings are of that level."""
-    parts = [_part(name, series) for name in _names(series)]
+    parts = evaluation_parts(series)
     page = templates()
     page.filters["point"] = point_words
     return Markup(page.get_template("evaluations.html").render(evaluations=parts, figure=figure, level=level))
+
+
+def evaluation_parts(series: Mapping[str, Sequence[PointScore]]) -> list[EvaluationPart]:
+    """The evaluations of the named learners, each with its table and its curve."""
+    return [_part(name, series) for name in _names(series)]
 
 
 def _names(series: Mapping[str, Sequence[PointScore]]) -> list[str]:

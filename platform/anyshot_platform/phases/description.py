@@ -14,7 +14,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from anyshot_core.protocols import PROTOCOLS
+from anyshot_core.evaluations.registry import read_evaluations
+from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.wire.jobs import LogPolicy
@@ -214,6 +215,26 @@ class TasksSpec(Part):
         "that split its classes. Each dataset is a part of the run, for any worker",
     )
 
+    evaluations: Annotated[str, _Phase("evaluations"), Lines(4)] = Field(
+        default="",
+        max_length=4000,
+        title="Further evaluations",
+        description="what kept learners are tested on besides, one a line, such as `base` or `mixtures "
+        "steps=0,0.5,1 tasks=40`; they never change a ranking",
+    )
+
+    @field_validator("evaluations")
+    @classmethod
+    def _are_evaluations(cls, value: str, others: ValidationInfo) -> str:
+        lines = [" ".join(line.split()) for line in value.splitlines() if line.strip()]
+        try:
+            read_evaluations("\n".join(lines))
+        except ProtocolError as error:
+            raise ValueError(str(error)) from error
+        if lines and others.data.get("each_dataset"):
+            raise ValueError("dataset by dataset there is a learner for each: none that could be tested further")
+        return "\n".join(lines)
+
     @field_validator("train_protocol", "validation_protocol")
     @classmethod
     def _has_no_split(cls, value: dict[str, Any]) -> dict[str, Any]:
@@ -308,6 +329,11 @@ class ShownSpec(Part):
         default=False,
         title="Confusion of classes",
         description="which classes of each dataset a submission mixes up, by number; to its own team",
+    )
+    evaluations: Annotated[bool, _Phase("evaluations_visible")] = Field(
+        default=True,
+        title="Further evaluations, where they see scores",
+        description="otherwise they are the organizers'",
     )
     after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
         default=False, title="Nothing before the organizers publish the results"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from anyshot_core.protocols import PROTOCOLS, Legacy
+from anyshot_core.protocols import PROTOCOLS, Legacy, Roles, protocol_from_dict
 from anyshot_core.protocols.keys import PhaseSecrets, Seed, read_seed, write_seed
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseStatus, QueryOrder
@@ -45,6 +45,16 @@ def complete_protocol(protocol: dict[str, Any], split: Seed) -> dict[str, Any]:
     if kind is None or "split_seed" not in kind.__dataclass_fields__:
         return protocol
     return {**protocol, "split_seed": write_seed(split)}
+
+
+def roles_of(version: PhaseVersion) -> Roles | None:
+    """The protocols of a version with its split; None for one that has none yet. Raises `ProtocolError`."""
+    split = secrets_of(version).class_split()
+    named = (version.protocol, version.train_protocol, version.validation_protocol)
+    test, train, validation = (
+        protocol_from_dict(complete_protocol(one, split)) if one else None for one in named
+    )
+    return Roles(test, train, validation) if test is not None else None
 
 
 def task_fingerprint(version: PhaseVersion) -> str:

@@ -17,6 +17,7 @@ class RunKind(StrEnum):
     SMOKE = "smoke"
     GATE = "gate"
     ANALYSE = "analyse"
+    FURTHER = "further"
 
 
 class RunState(StrEnum):

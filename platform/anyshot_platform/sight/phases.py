@@ -1,4 +1,4 @@
-"""What one viewer sees of a phase: its board, scores, rows of tasks, names of datasets."""
+"""What one viewer sees of a phase: its board, scores, rows of tasks, names of datasets, further evaluations."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class PhaseSight:
     tasks: bool  # rows of single tasks, not only figures by dataset, ways and shots
     confusion: bool
     names: bool  # the names of hidden datasets
+    evaluations: bool  # further evaluations
+    board_evaluations: bool  # those of the rows of its boards
+    evaluations_until: datetime | None  # on boards, only what was scored until then
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,10 @@ def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
         tasks=everything or (scores and (phase.tasks_visible or status_of(phase) == PhaseStatus.CLOSED)),
         confusion=everything or (scores and phase.show_confusion),
         names=everything or not phase.hide_dataset_names,
+        evaluations=everything or (scores and phase.evaluations_visible),
+        board_evaluations=not _climbs(phase)
+        and (everything or (phase.evaluations_visible and not _why_board_hidden(phase, role))),
+        evaluations_until=None if everything else phase.frozen_at,
     )
 
 

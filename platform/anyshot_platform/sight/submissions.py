@@ -58,6 +58,11 @@ class Sight:
         return self.scored and self.phase.confusion
 
     @property
+    def evaluations(self) -> bool:
+        """Whether the viewer may see its further evaluations."""
+        return self.scored and self.phase.evaluations
+
+    @property
     def logs(self) -> LogPolicy:
         """How much of the output."""
         if self.everything:

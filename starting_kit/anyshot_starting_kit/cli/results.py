@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from anyshot_core.client import Client
+from anyshot_core.evaluations import PointScore, score_text
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.cli.status import describe, exit_code
@@ -40,6 +41,8 @@ def results(
     if not as_json:
         for run in state["runs"]:
             click.echo(_run_line(run))
+        if scores := [PointScore.from_dict(row) for row in client.evaluations(state["id"])]:
+            click.echo(f"Further evaluations\n{score_text(scores)}")
     if output is not None:
         _download(client, state, output, quiet=as_json)
     if archive is not None:

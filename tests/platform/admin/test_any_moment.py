@@ -57,6 +57,14 @@ PHASE_TABLE = {
     "publish-key": "r r r n n r n r a r",
     "pin-image": "n n n n n n n n n n",  # the score came from another image
     "unpin-image": "a a a a a a a a a a",
+    "add-evaluation": "r r r r r r r r r r",  # the pool here is of paper: no task can be drawn from it
+    "remove-evaluation": "r r r r r r r r r r",  # there is none
+    "evaluate": "r r r r r r r r r r",
+}
+OPTIONS: dict[str, Callable[[], dict[str, Any]]] = {  # what an act cannot do without
+    "extend": lambda: {"end": now() + HOUR},
+    "add-evaluation": lambda: {"evaluation": "shots"},
+    "remove-evaluation": lambda: {"evaluation": "shots"},
 }
 
 
@@ -115,7 +123,7 @@ def test_every_act_on_a_phase_in_every_state(site: Site) -> None:
                 phase = session.get_one(Phase, site.phase_id)
                 for name, value in values().items():
                     setattr(phase, name, value)
-                wish = ActRequest(actor, options={"end": now() + HOUR} if act_name == "extend" else {})
+                wish = ActRequest(actor, options=OPTIONS.get(act_name, dict)())
                 found.append(outcome(session, ACTS[act_name], phase, wish, phase))
                 session.rollback()
         assert " ".join(found) == row, act_name

@@ -24,8 +24,10 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.entries.service import stand
+from anyshot_platform.evaluations.points import list_points
 from anyshot_platform.intake import service
 from anyshot_platform.intake.withdrawing import withdraw
+from anyshot_platform.judging.kinds import FURTHER
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email
@@ -34,6 +36,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.pools.models import PoolPack
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
@@ -64,6 +67,7 @@ EXITS: dict[str, dict[str, str]] = {
         "page's stream": "/submissions/S/stream",
         "API": "/api/v1/submissions/S",
         "API's stream": "/api/v1/submissions/S/stream",
+        "API's evaluations": "/api/v1/submissions/S/evaluations",
         "compare": "/compare?id=S&id=A",
         "compare's choices": "/compare",
         "confusion": "/submissions/S/confusion",
@@ -96,6 +100,8 @@ EXITS: dict[str, dict[str, str]] = {
         "board": "/competitions/C/leaderboard",
         "API's board": "/api/v1/competitions/C/phases/feedback/leaderboard",
         "history": "/api/v1/competitions/C/phases/feedback/leaderboard/history",
+        "board's evaluations": "/api/v1/competitions/C/phases/feedback/evaluations",
+        "evaluations as CSV": "/api/v1/competitions/C/phases/feedback/evaluations.csv",
         "results": "/competitions/C/results?phase=feedback",
         "API's results": "/api/v1/competitions/C/phases/feedback/results",
         "results as CSV": "/competitions/C/results/feedback/free-style.csv",
@@ -155,6 +161,7 @@ page                      | team  | staff | staff | staff      | team  | team  |
 page's stream             | -     | -     | -     | -          | -     | -     | -        | -           | -
 API                       | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 API's stream              | -     | -     | -     | -          | -     | -     | -        | -           | -
+API's evaluations         | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 compare                   | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 compare's choices         | member| -     | -     | -          | member| member| member   | member      | -
 confusion                 | team  | staff | staff | staff      | team  | team  | team     | team        | staff
@@ -181,6 +188,8 @@ competition               | -     | -     | -     | -          | -     | -     |
 board                     | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's board               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 history                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+board's evaluations       | all   | staff | -     | staff      | -     | -     | -        | -           | -
+evaluations as CSV        | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's results             | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results as CSV            | all   | staff | -     | staff      | -     | -     | -        | -           | -
@@ -219,6 +228,7 @@ class Stage:
         self.addresses: dict[str, str] = {}
         with services.database.writing() as session:
             self._mark(session)
+            self._test_further(session)
             self._add_files(session)
             session.flush()
             stand(session, self.phase(session), scene.version, session.get_one(Team, scene.team.id))
@@ -270,6 +280,17 @@ class Stage:
         row.value, row.half_width, row.sort_value = SCORE, HALF_WIDTH, -SCORE
         change = session.scalars(select(BoardChange).where(BoardChange.submission_id == submission.id)).one()
         change.value, change.at = SCORE, now() - timedelta(days=50)
+
+    def _test_further(self, session: Session) -> None:
+        """Give its further evaluation the same figure."""
+        submission, phase = self.submission(session), self.phase(session)
+        phase.evaluations = "shots numbers=1 tasks=4"
+        (point,) = list_points(session, phase.live)
+        source = session.scalars(select(Run).where(Run.submission_id == submission.id)).one()
+        score = session.scalars(select(RunScore).where(RunScore.run_id == source.id)).one()
+        test = FURTHER.plan_test(session, submission, source, point)
+        test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
+        session.add(test)
 
     def _add_files(self, session: Session) -> None:
         """Put bytes behind the submission's digest, and files beside its run."""
@@ -478,6 +499,17 @@ def test_who_sees_a_board_by_its_audience(stage: Stage, audience: Audience, who:
     stage.change(board_audience=audience)
     for exit_ in ("API's board", "history", "API's results", "results as CSV"):
         assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == WHO[who], exit_
+
+
+def test_further_evaluations_can_be_the_organizers_alone(stage: Stage) -> None:
+    """Where the phase says so; and on a frozen board there is none that was scored later."""
+    exits = ("API's evaluations", "board's evaluations", "evaluations as CSV")
+    stage.change(frozen_at=now() - timedelta(days=1))
+    for exit_, who in zip(exits, ("team", "staff", "staff"), strict=True):
+        assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == WHO[who], exit_
+    stage.change(frozen_at=None, evaluations_visible=False)
+    for exit_ in exits:
+        assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == STAFF, exit_
 
 
 def test_a_log_of_which_the_phase_shows_nothing_is_no_file_either(stage: Stage) -> None:

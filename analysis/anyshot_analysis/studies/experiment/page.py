@@ -13,7 +13,8 @@ from anyshot_analysis.studies.experiment.findings import Finding
 from anyshot_analysis.studies.experiment.further import Gap, Scores
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
 from anyshot_core.charts import Chart
-from anyshot_core.evaluations import PointScore, draw_evaluation, point_words
+from anyshot_core.charts.evaluations import draw_evaluation
+from anyshot_core.evaluations import PointScore, point_words
 
 TITLE = "Baselines on this pool"
 _STYLE = (

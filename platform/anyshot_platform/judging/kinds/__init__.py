@@ -9,6 +9,7 @@ from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.judging.kinds.again import Again
 from anyshot_platform.judging.kinds.evaluation import EVALUATION
+from anyshot_platform.judging.kinds.further import FURTHER
 from anyshot_platform.judging.kinds.gate import GATE, GATE_SEEDS
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, Planning
 from anyshot_platform.judging.kinds.meta_test import META_TEST
@@ -23,6 +24,7 @@ from anyshot_platform.submissions.models import Submission
 
 __all__ = [
     "EVALUATION",
+    "FURTHER",
     "GATE_SEEDS",
     "KINDS",
     "META_TEST",
@@ -40,7 +42,7 @@ __all__ = [
     "starting_kind",
 ]
 
-KINDS: tuple[Kind, ...] = (EVALUATION, META_TEST, RESCORING, SMOKE, GATE, REPORT)
+KINDS: tuple[Kind, ...] = (EVALUATION, META_TEST, RESCORING, SMOKE, GATE, REPORT, FURTHER)
 _BY_NAME = {kind.name: kind for kind in KINDS}
 
 

@@ -93,7 +93,8 @@ class Scored(Kind):
 
     def keeps_learner(self, case: Case) -> bool:
         """Whether the learner is kept: where the phase says so, or other shards need it."""
-        return case.version.keep_learner or (case.run.shard_count > 1 and not self.by_dataset(case.run))
+        kept = case.version.keep_learner or bool(case.phase.evaluations)
+        return kept or (case.run.shard_count > 1 and not self.by_dataset(case.run))
 
     def drawn_fields(self, case: Case) -> dict[str, Any]:
         """Protocol, seeds and keys of a job that runs a submission."""
@@ -116,6 +117,10 @@ class Scored(Kind):
             if protocol
         }
 
+    def submission_of(self, case: Case) -> Submission:
+        """Whose code is run."""
+        return case.session.get_one(Submission, case.run.submission_id)
+
     def all_tasks(self, case: Case) -> int:
         """The number of tasks of the whole that a run is a part of."""
         return case.version.tasks
@@ -123,7 +128,7 @@ class Scored(Kind):
     def scored_fields(self, case: Case) -> dict[str, Any]:
         """What a job whose end is a score says of its submission and its tasks."""
         run = case.run
-        submission = case.session.get_one(Submission, run.submission_id)
+        submission = self.submission_of(case)
         train, test = self.packs(case)
         by_dataset, tasks = self.by_dataset(run), self.all_tasks(case)
         whole = run.shard_index is None or by_dataset
@@ -141,12 +146,12 @@ class Scored(Kind):
 
     def tested_fields(self, case: Case) -> dict[str, Any]:
         """What a job that runs a submission says of its sandbox, on top."""
-        run, version = case.run, case.version
+        version = case.version
         return self.scored_fields(case) | {
             **sent_settings(version, Tested),
             "budget": self.budget(case),
             "limits": Limits(**sent_settings(version, Limits)),
-            "weights": not enters_from_scratch(case.session, run.submission_id or ""),
+            "weights": not enters_from_scratch(case.session, self.submission_of(case).id),
             "log_policy": self.logs(case),
             "hide_dataset_names": self.hides_names(case),
             "keep_learner": self.keeps_learner(case),

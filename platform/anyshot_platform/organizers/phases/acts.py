@@ -15,7 +15,7 @@ from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.leaderboards.service import rebuild_boards
-from anyshot_platform.organizers.phases import image_acts, key_acts
+from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
 from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
@@ -245,6 +245,10 @@ def _frozen(phase: Phase) -> bool:
     return publication_of(phase).frozen is not None
 
 
+def _has_evaluations(phase: Phase) -> bool:
+    return bool(phase.evaluations)
+
+
 def _is_free(phase: Phase) -> bool:
     return not image_acts.is_pinned(phase)
 
@@ -366,4 +370,28 @@ ACTS = by_name(
         also=("DELETE",),
     ),
     _act("restore", "Restore", _look_restore, _restore, "Delete it again.", also=("POST /restore",)),
+    _act(
+        "add_evaluation",
+        "Add an evaluation to",
+        evaluation_acts.look_add,
+        evaluation_acts.add,
+        "Remove it again.",
+        options=evaluation_acts.NewEvaluation,
+    ),
+    _act(
+        "remove_evaluation",
+        "Remove an evaluation of",
+        evaluation_acts.look_remove,
+        evaluation_acts.remove,
+        "Add it again: its scores are kept.",
+        options=evaluation_acts.KnownEvaluation,
+    ),
+    _act(
+        "evaluate",
+        "Test further what was submitted to",
+        evaluation_acts.look_evaluate,
+        evaluation_acts.evaluate,
+        "Nothing: scores stay where they are.",
+        button=Button("Test further", "flask-conical", _has_evaluations, group="board"),
+    ),
 )

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
-from anyshot_core.protocols import ProtocolError, protocol_from_dict
+from anyshot_core.evaluations import read_evaluations
+from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
 from anyshot_platform.errors import Invalid
@@ -33,6 +34,7 @@ def open_protocol(protocol: dict[str, Any]) -> dict[str, Any]:
 def usable_pools(session: Session, viewer: Viewer, spec: PhaseSpec | None) -> list[tuple[str, str]]:
     """Short names and titles of the pools that this organizer may assign, and of those that `spec` has assigned."""
     used = {spec.tasks.meta_train, spec.tasks.meta_test, spec.smoke.pool} if spec else set()
+    used |= set(_evaluated_pools(spec)) if spec else set()
     wanted = or_(readable(viewer), Pool.slug.in_([slug for slug in used if slug]))
     pools = session.scalars(select(Pool).where(Pool.deleted_at.is_(None), wanted).order_by(Pool.slug))
     return [(pool.slug, pool.name) for pool in pools]
@@ -50,11 +52,16 @@ def foreign_pools(
         "tasks.meta_test": spec.tasks.meta_test,
         "smoke.pool": spec.smoke.pool,
     }
+    wanted = [*named.items(), *(("tasks.evaluations", pool) for pool in _evaluated_pools(spec))]
     return {
         field: f"There is no pool {pool} that you may use."
-        for field, pool in named.items()
+        for field, pool in wanted
         if pool and pool not in allowed
     }
+
+
+def _evaluated_pools(spec: PhaseSpec) -> list[str]:
+    return [one.pool for one in read_evaluations(spec.tasks.evaluations) if one.pool]
 
 
 def require_sound(
@@ -114,6 +121,23 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
                 protocol_from_dict(named)
         except (ProtocolError, ValueError, TypeError, KeyError) as error:
             yield f"tasks.{name}", f"Not a task protocol: {error}"
+            return
+    yield from _evaluation_problems(spec)
+
+
+def _evaluation_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
+    """What the further evaluations need of the phase's protocols."""
+    tasks = spec.tasks
+    if not tasks.evaluations or not tasks.protocol:
+        return
+    named = (tasks.protocol, tasks.train_protocol, tasks.validation_protocol)
+    test, train, validation = (protocol_from_dict(one) if one else None for one in named)
+    roles = Roles(test or protocol_from_dict(tasks.protocol), train, validation)
+    for evaluation in read_evaluations(tasks.evaluations):
+        try:
+            evaluation.points(roles, ())
+        except ProtocolError as error:
+            yield "tasks.evaluations", str(error)
 
 
 def _place(moment: datetime, zone: ZoneInfo) -> datetime:

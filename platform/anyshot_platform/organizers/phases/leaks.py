@@ -11,14 +11,16 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data import pool as packs
 from anyshot_core.data.fingerprints import Overlap, find_overlap
-from anyshot_core.protocols import PROTOCOLS, ProtocolError, Roles, protocol_from_dict
+from anyshot_core.data.problems import DataError
+from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_platform.errors import Invalid
+from anyshot_platform.evaluations.points import list_evaluations, pool_of
 from anyshot_platform.kernel.storage import STORAGE_KEY
 from anyshot_platform.organizers.pools.overlaps import describe, find_shared, packs_of, public_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.images import fingerprints_of, opened, overlap_of
 from anyshot_platform.pools.models import Pack, PoolVersion
-from anyshot_platform.runs.secrets import complete_protocol, secrets_of
+from anyshot_platform.runs.secrets import roles_of
 
 
 def evaluates(phase: Phase) -> bool:
@@ -43,6 +45,37 @@ def leaks(session: Session, version: PhaseVersion) -> Iterator[tuple[str, str]]:
         yield "tasks.meta_train", words
     if _is_hidden(session, version):
         yield from _public_copies(session, tested)
+    for words in problems_of_evaluations(session, version):
+        yield "tasks.evaluations", words
+
+
+def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]:
+    """Why a further evaluation cannot be made, or would test what was trained on: by their very images."""
+    trained = packs_of(session, version.meta_train_pool_version_id)
+    tested = packs_of(session, version.meta_test_pool_version_id)
+    slug = _slug(session, version.meta_train_pool_version_id)
+    for evaluation in list_evaluations(version):
+        try:
+            pool, roles = pool_of(session, version, evaluation), roles_of(version)
+            if pool is None or roles is None or not trained:
+                continue  # said elsewhere: the phase lacks data
+            others = packs_of(session, pool.id)
+            with ExitStack() as files:
+
+                def opened_pool(rows: Sequence[Pack], files: ExitStack = files) -> packs.Pool:
+                    storage = session.info[STORAGE_KEY]
+                    return packs.Pool([files.enter_context(opened(storage, row.digest)) for row in rows])
+
+                evaluation.check(roles, opened_pool(trained), opened_pool(tested), opened_pool(others))
+        except DataError as problem:
+            yield f"Evaluation {evaluation.short_name}: {problem}"
+            continue
+        if evaluation.pool:
+            yield from (
+                f"Evaluation {evaluation.short_name}: {shared.words}"
+                for shared in find_shared(session, others, [(pack, slug) for pack in trained])
+                if shared.equal
+            )
 
 
 def looks_alike(session: Session, version: PhaseVersion) -> Iterator[str]:
@@ -83,22 +116,12 @@ def _splits_classes(version: PhaseVersion) -> bool:
     return kind is not None and kind.splits_datasets
 
 
-def _roles(version: PhaseVersion) -> Roles | None:
-    """The protocols of a version; None for one that has none yet. Raises `ProtocolError`."""
-    split = secrets_of(version).class_split()
-    named = (version.protocol, version.train_protocol, version.validation_protocol)
-    test, train, validation = (
-        protocol_from_dict(complete_protocol(one, split)) if one else None for one in named
-    )
-    return Roles(test, train, validation) if test is not None else None
-
-
 def _leaks_of_roles(
     session: Session, version: PhaseVersion, digests: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     """What of the packs of both pools is shown by training or validation, and tested: by their very images."""
     try:
-        roles, storage = _roles(version), session.info[STORAGE_KEY]
+        roles, storage = roles_of(version), session.info[STORAGE_KEY]
         if roles is None:
             return
         with ExitStack() as files:
@@ -130,7 +153,7 @@ def _that_are_seen(
 ) -> Overlap | None:
     """What two datasets share within the rows that the protocols show of them; None where they show all."""
     try:
-        roles = _roles(version)
+        roles = roles_of(version)
     except (ProtocolError, ValueError, TypeError, KeyError):
         return None  # said by the field itself
     if roles is None:

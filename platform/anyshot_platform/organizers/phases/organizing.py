@@ -13,6 +13,7 @@ from anyshot_platform.bundles.sense import judge_circles
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.judging.further import cancel_dropped, queue_missing
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases.differences import difference, keep_secrets, scoring_changes
 from anyshot_platform.organizers.phases.leaks import require_no_leak
@@ -77,6 +78,7 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
         )
     board = ("board_shows", "ladder_step", "team_chooses")
     shows_other = any(getattr(spec.scoring, name) != getattr(phase, name) for name in board)
+    evaluated = spec.tasks.evaluations != phase.evaluations
     for name, value in phase_values(spec, spec.timezone or "UTC").items():
         setattr(phase, name, value)
     if changed:
@@ -86,8 +88,11 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     smoke_before = phase.smoke_pool_version_id
     link_phase(session, phase, spec)
     require_nothing_hidden_shown(session, phase, version, smoke_before)
-    if changed:
+    if changed or evaluated:
         require_no_leak(session, phase, version)
+    if evaluated:
+        cancel_dropped(session, version, by=actor_id)
+        queue_missing(session, version)
     if shows_other:
         rebuild_boards(session, version)
     before, after = difference(old, spec), difference(spec, old)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -11,12 +11,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.charts import HistoryPoint, draw_history
+from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.pairs import MARGIN
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.leaderboards.extra_columns import read_extra_columns
+from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
 from anyshot_platform.leaderboards.reading import BoardPlace, TopValue, read_board, read_history, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
@@ -27,6 +28,8 @@ from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import name_datasets
+from anyshot_platform.sight.phases import PhaseSight
+from anyshot_platform.site.evaluations.shown import cards, of_board, single_points
 from anyshot_platform.site.leaderboards.board_shape import BoardView, HistoryRow, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
 from anyshot_platform.site.shell.page_header import Tab
@@ -68,6 +71,7 @@ def read_board_view(
     )
     gate = session.scalar(select(Gate.score).where(Gate.phase_id == phase.id, Gate.league_id == league.id))
     columns = make_columns(places, names)
+    evaluated = _evaluated(session, sight, version, places)
     scale = make_scale(places, gate)
     team_id = access.membership.team_id if access.membership else None
     rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
@@ -98,7 +102,10 @@ def read_board_view(
             else {},
         ),
         datasets=columns,
-        extra=read_extra_columns(session, version, league, places),
+        extra=(*read_extra_columns(session, version, league, places), *_evaluated_columns(places, evaluated)),
+        evaluations=cards(evaluated),
+        evaluations_href=f"/api/v1{base.removesuffix('/leaderboard')}/phases/{phase.slug}/evaluations.csv?"
+        + urlencode({"league": league.slug}),
         low=scale.low,
         high=scale.high,
         gate=gate,
@@ -122,6 +129,30 @@ def read_board_view(
         history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
         exports=(),
     )
+
+
+def _evaluated(
+    session: Session, sight: PhaseSight, version: PhaseVersion, places: Sequence[BoardPlace]
+) -> dict[str, list[PointScore]]:
+    """The further evaluations of a page's rows, by what the board calls them."""
+    found = of_board(session, sight, version, [place.row.submission_id for place in places]) if places else {}
+    return {
+        _name_of(place): found[place.row.submission_id] for place in places if place.row.submission_id in found
+    }
+
+
+def _evaluated_columns(
+    places: Sequence[BoardPlace], evaluated: Mapping[str, Sequence[PointScore]]
+) -> tuple[ExtraColumn, ...]:
+    keys = {_name_of(place): place.row.row_key for place in places}
+    return tuple(
+        ExtraColumn(title, {keys[name]: text for name, text in cells.items()})
+        for title, cells in single_points(evaluated).items()
+    )
+
+
+def _name_of(place: BoardPlace) -> str:
+    return place.submission_name if place.is_baseline else place.team
 
 
 def _read(

@@ -10,6 +10,7 @@ from markupsafe import Markup
 from anyshot_platform.kernel.paging import Page
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn
 from anyshot_platform.leaderboards.trust import Neighbour
+from anyshot_platform.site.evaluations.shown import EvaluationCard
 from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
 from anyshot_platform.site.shell.page_header import Tab
 
@@ -46,6 +47,8 @@ class BoardView:
     rows: tuple[RowView, ...]
     datasets: tuple[BoardColumn, ...]
     extra: tuple[ExtraColumn, ...]
+    evaluations: tuple[EvaluationCard, ...]
+    evaluations_href: str
     low: float
     high: float
     gate: float | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
@@ -14,6 +15,7 @@ from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
+from anyshot_platform.site.evaluations.shown import EvaluationCard, cards, of_submission
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
@@ -114,10 +116,16 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         next=None if is_live(runs) else read_next_steps(session, found),
         failure=read_failure(sight, runs),
         results=results,
+        evaluations=_evaluations(session, found),
         log=read_log(session, found, runs),
         unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",
     )
+
+
+def _evaluations(session: Session, found: SubmissionAccess) -> tuple[EvaluationCard, ...]:
+    scores = of_submission(session, found.sight, find_version(session, found.submission))
+    return cards({"Score": scores}) if scores else ()
 
 
 @router.post("/submissions/{submission_id}/note")

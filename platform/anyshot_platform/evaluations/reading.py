@@ -1,0 +1,71 @@
+"""The scores of submissions in the further evaluations of their phase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session, joinedload
+
+from anyshot_core.evaluations import PointScore
+from anyshot_platform.evaluations.models import FurtherTest
+from anyshot_platform.evaluations.points import PhasePoint, list_points
+from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.runs.states import ENDED, RunState
+
+WAITS, FAILED, NOT_TESTED = "not ended yet", "failed", "not tested"
+
+
+def read_scores(
+    session: Session, version: PhaseVersion, submissions: Sequence[str], until: datetime | None = None
+) -> dict[str, list[PointScore]]:
+    """By submission its score at each point, made of its seeds as its own score is; only what was scored `until` then.
+
+    A submission of which nothing was tested is left out.
+    """
+    points = list_points(session, version) if submissions else []
+    rows = _rows(session, version, submissions) if points else []
+    found: dict[str, dict[str, dict[int, FurtherTest]]] = {}
+    for row in rows:
+        if until is None or (row.scored_at is not None and row.scored_at <= until):
+            found.setdefault(row.submission_id, {}).setdefault(row.digest, {})[row.seed_index] = row
+    return {
+        submission: [_score(version, point, own.get(point.digest, {})) for point in points]
+        for submission, own in found.items()
+        if any(point.digest in own for point in points)
+    }
+
+
+def _rows(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> Sequence[FurtherTest]:
+    """The newest test comes last, and counts."""
+    query = select(FurtherTest).options(joinedload(FurtherTest.run))
+    wanted = (FurtherTest.phase_version_id == version.id, FurtherTest.submission_id.in_(submissions))
+    return session.scalars(query.where(*wanted).order_by(FurtherTest.created_at, FurtherTest.id)).all()
+
+
+def _score(version: PhaseVersion, point: PhasePoint, seeds: dict[int, FurtherTest]) -> PointScore:
+    empty = PointScore.of(point.evaluation, point.point, None, _why_none(version, seeds))
+    summaries = [seeds[place].summary for place in sorted(seeds)]
+    runs = [summary.as_run() for summary in summaries if summary is not None]
+    if empty.message:
+        return empty
+    result = version.rule.result(runs)
+    shown = summaries[result.shown]
+    return PointScore(
+        **empty.to_dict()
+        | {
+            "mean": result.score,
+            "half_width": result.half_width,
+            "tasks": shown.tasks if shown is not None else 0,
+        }
+    )
+
+
+def _why_none(version: PhaseVersion, seeds: dict[int, FurtherTest]) -> str:
+    states = [row.run.state for row in seeds.values()]
+    if any(state in ENDED and state != RunState.FINISHED for state in states):
+        return FAILED
+    if any(state not in ENDED for state in states):
+        return WAITS
+    return "" if set(seeds) == set(range(version.seeded_runs)) else NOT_TESTED

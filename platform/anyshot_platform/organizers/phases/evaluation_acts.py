@@ -1,0 +1,126 @@
+"""Further evaluations of a phase: adding one, taking one away, testing what lacks it."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator
+from sqlalchemy.orm import Session
+
+from anyshot_core.evaluations import EVALUATIONS, read_evaluation, read_evaluations
+from anyshot_core.protocols import ProtocolError
+from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, Findings
+from anyshot_platform.errors import Invalid
+from anyshot_platform.evaluations.points import points_of
+from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
+from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version
+
+RANKS_NOTHING = "No ranking changes, and no learner is trained again: each test costs a meta-test."
+
+
+class NewEvaluation(ActOptions):
+    """The evaluation in one line, as in the phase's settings."""
+
+    evaluation: str = Field(max_length=500, description=f"one of {', '.join(EVALUATIONS)}, with its settings")
+
+    @field_validator("evaluation")
+    @classmethod
+    def _is_one(cls, value: str) -> str:
+        try:
+            read_evaluation(value)
+        except ProtocolError as error:
+            raise ValueError(str(error)) from error
+        return " ".join(value.split())
+
+
+class KnownEvaluation(ActOptions):
+    """The short name of an evaluation of the phase."""
+
+    evaluation: str = Field(max_length=60)
+
+
+def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    """Refused where it cannot be made, or would test what was trained on."""
+    version, before = live_version(session, phase), phase.evaluations
+    line = str(request.options.get("evaluation", ""))
+    if not line:
+        return Findings(does=[RANKS_NOTHING])
+    evaluation = read_evaluation(line)
+    if evaluation in read_evaluations(before):
+        return Findings(done=f"{phase.name} has {evaluation.words} already.")
+    if version.each_dataset:
+        return Findings(refused=["Dataset by dataset there is a learner for each: none that could be tested further."])
+    try:
+        read_evaluations(f"{before}\n{line}")
+        with session.no_autoflush:
+            phase.evaluations = line
+            problems = list(problems_of_evaluations(session, version))
+            points = list(points_of(session, version, evaluation)) if not problems else []
+            tests, without = count_missing(session, version) if not problems else (0, 0)
+    except ProtocolError as error:
+        return Findings(refused=[str(error)])
+    finally:
+        phase.evaluations = before
+    if problems:
+        return Findings(refused=problems)
+    kept = version.keep_learner or bool(before)
+    return Findings(
+        does=[
+            f"{evaluation.words}: {evaluation.says}; {len(points)} tests of {points[0].tasks if points else 0} tasks.",
+            f"{tests} tests of submissions that are scored already are queued, after all other work. {RANKS_NOTHING}",
+        ],
+        warnings=[f"{without} submissions have no learner any more, and stay without it."] * bool(without)
+        + ["Learners are kept from now on; those of earlier submissions were not."] * (not kept),
+    )
+
+
+def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    """It is a line of the phase's settings from now on."""
+    before, line = phase.evaluations, str(request.options["evaluation"])
+    phase.evaluations = f"{before}\n{line}".strip()
+    tests, _ = queue_missing(session, live_version(session, phase))
+    words = f"{read_evaluation(line).words} is added; {tests} tests are queued."
+    return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})
+
+
+def look_remove(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    """What is known of it is shown no more."""
+    name = str(request.options.get("evaluation", ""))
+    if name and name not in _lines(phase):
+        known = ", ".join(_lines(phase)) or "none"
+        return Findings(refused=[f"{phase.name} has no evaluation {name}; it has {known}."])
+    return Findings(does=["Its tests that have not ended are cancelled, and its scores are shown no more."])
+
+
+def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    """Its line is gone; its scores are kept, and shown again if the same line comes back."""
+    before, lines = phase.evaluations, _lines(phase)
+    name = str(request.options["evaluation"])
+    if name not in lines:
+        raise Invalid(f"There is no evaluation {name}.", field="evaluation")
+    phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)
+    cancel_dropped(session, live_version(session, phase), by=request.actor_id)
+    return ActDone(f"{name} is gone.", {"evaluations": before}, {"evaluations": phase.evaluations})
+
+
+def look_evaluate(session: Session, phase: Phase, request: ActRequest) -> Findings:
+    """What lacks a test, failed ones included."""
+    if not phase.evaluations:
+        return Findings(refused=[f"{phase.name} has no further evaluations: add one first."])
+    tests, without = count_missing(session, live_version(session, phase), failed_too=True)
+    if not tests and not without:
+        return Findings(done="Every submission is tested, or on its way.")
+    return Findings(
+        does=[f"{tests} tests are queued, after all other work. {RANKS_NOTHING}"],
+        warnings=[f"{without} submissions have no learner any more: run them again first."] * bool(without),
+    )
+
+
+def evaluate(session: Session, phase: Phase, request: ActRequest) -> ActDone:
+    """Tests that failed are tried again."""
+    tests, _ = queue_missing(session, live_version(session, phase), failed_too=True)
+    return ActDone(f"{tests} tests are queued.", after={"queued": tests}, result={"queued": tests})
+
+
+def _lines(phase: Phase) -> dict[str, str]:
+    return {read_evaluation(line).short_name: line for line in phase.evaluations.splitlines()}

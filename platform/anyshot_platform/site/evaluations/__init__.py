@@ -1,0 +1,1 @@
+"""Further evaluations as pages, tables and JSON show them."""

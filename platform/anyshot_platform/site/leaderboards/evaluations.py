@@ -1,0 +1,61 @@
+"""The further evaluations of the rows of a board, as JSON and CSV give them out."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from anyshot_core.evaluations import PointScore
+from anyshot_platform.leaderboards.reading import BoardPlace, read_board
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import live_version
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.evaluations.shown import of_board
+
+MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class EvaluatedRow:
+    """A row of a board with its points, in the order of the board."""
+
+    place: BoardPlace
+    scores: Sequence[PointScore]
+
+    @property
+    def name(self) -> str:
+        """What the board calls it."""
+        return self.place.submission_name if self.place.is_baseline else self.place.team
+
+
+def read_rows(session: Session, access: CompetitionAccess, phase: Phase, league: League) -> list[EvaluatedRow]:
+    """The rows that have points which the viewer may see; the best `MOST_ROWS` of the board are asked."""
+    version = live_version(session, phase)
+    places = read_board(session, version, league, limit=MOST_ROWS).places
+    found = of_board(session, access.sight_of(phase), version, [place.row.submission_id for place in places])
+    return [
+        EvaluatedRow(place, found[place.row.submission_id])
+        for place in places
+        if place.row.submission_id in found
+    ]
+
+
+def as_csv(rows: Sequence[EvaluatedRow]) -> str:
+    """One line a row and point."""
+    sheet = io.StringIO()
+    writer = csv.writer(sheet)
+    writer.writerow(
+        ("rank", "team", "submission", "evaluation", "point", "label", "at", "mean", "half_width", "tasks", "message")
+    )
+    for row in rows:
+        for score in row.scores:
+            found = (score.evaluation, score.point, score.label, score.at, score.mean, score.half_width)
+            writer.writerow(
+                (row.place.rank, row.name, row.place.submission_number, *found, score.tasks, score.message)
+            )
+    return sheet.getvalue()

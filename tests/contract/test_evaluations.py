@@ -1,0 +1,133 @@
+"""Further evaluations, carried out by a real worker: one training, many tests, and no ranking changes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+
+from anyshot_core.wire.jobs import JobKind, MetaTest
+from tests.contract.stage import TASKS, Stage
+from tests.contract.test_jobs import quota, submit, text_of
+from tests.contract.test_kinds import ask, shown_score
+from tests.platform.site import Person
+from tests.services.material import TEST
+
+ACTS = "/phases/feedback/acts"
+
+
+def change(stage: Stage, **tasks: Any) -> None:
+    """What the phase's form would save."""
+    found = ask(stage, "GET", "/phases/feedback")
+    settings = found["settings"]
+    settings["tasks"] |= tasks
+    ask(stage, "PUT", "/phases/feedback", settings)
+
+
+def points(person: Person, entry: str) -> dict[tuple[str, str], dict[str, Any]]:
+    rows = person.call("GET", f"/api/v1/submissions/{entry}/evaluations").json()
+    return {(row["evaluation"], row["point"]): row for row in rows}
+
+
+def test_one_training_many_tests(stage: Stage) -> None:
+    """Trained once; every test is a meta-test of that learner, on tasks of its own, and shown on the submission's
+    page, the board, in JSON and CSV. One that is added later costs no training either. Nothing changes score, rank,
+    status or quota."""
+    change(stage, evaluations="shots numbers=1,2 tasks=4\n  domains  tasks=4")
+    alice, entry = submit(stage, "alice")
+    worker = stage.worker()
+    worker.work()
+    before = stage.shown(alice, entry)
+    assert before["status"] == "finished" and quota(alice) == 1 and len(before["runs"]) == 1
+    kinds = [job.kind for job in worker.wire.jobs]
+    assert kinds[0] == JobKind.EVALUATE and set(kinds[1:]) == {JobKind.META_TEST}
+    seeds = {job.test_seed for job in worker.wire.jobs}
+    assert len(seeds) == 3, "tasks of their own for each evaluation, the same for its points"
+    found = points(alice, entry)
+    assert {key for key in found if key[0] == "shots"} == {("shots", "1"), ("shots", "2")}
+    assert {row["label"] for (name, _), row in found.items() if name == "domains"} == {"Domain 1", "Domain 2"}
+    assert all(row["tasks"] == 4 and row["mean"] is not None for row in found.values())
+    page = text_of(stage.page(f"/submissions/{entry}", alice))
+    assert "Number of shots" in page and shown_score(found["shots", "1"]["mean"]) in page.replace("-", "−")
+    assert not any(name in page for name in TEST)
+    board = stage.page("/competitions/small/leaderboard")
+    assert "Number of shots" in board and "evaluations.csv" in board
+    shots = next(job for job in worker.wire.jobs if isinstance(job, MetaTest))
+    assert shots.protocol.to_dict()["shots"] == [1, 1] and shots.meta_train == []
+
+    done = len(worker.wire.jobs)
+    line = {"evaluation": "pool pool=train tasks=4"}
+    leak = ask(stage, "POST", f"{ACTS}/add-evaluation", line, 409)
+    assert "would be trained on" in str(leak)
+    stage.make_pool("elsewhere", TEST[:1])
+    line = {"evaluation": "pool pool=elsewhere tasks=4"}
+    ask(stage, "POST", f"{ACTS}/add-evaluation", line)
+    worker.work()
+    assert [job.kind for job in worker.wire.jobs[done:]] == [JobKind.META_TEST]
+    found = points(alice, entry)
+    assert found["pool", "pool"]["title"] == "Another pool", "the name of a hidden pool is nobody's"
+    rows = ask(stage, "GET", "/../phases/feedback/evaluations")
+    assert [point["mean"] for point in rows[0]["points"]] == [row["mean"] for row in found.values()]
+    sheet = stage.site.client.get("/api/v1/competitions/small/phases/feedback/evaluations.csv").text
+    assert len(list(csv.DictReader(io.StringIO(sheet)))) == len(found)
+    board = text_of(stage.page("/competitions/small/leaderboard"))
+    assert "Another pool" in board and shown_score(found["pool", "pool"]["mean"]) in board.replace("-", "−")
+    after = stage.shown(alice, entry)
+    assert {key: after[key] for key in ("score", "status", "runs")} == {
+        key: before[key] for key in ("score", "status", "runs")
+    }
+    assert quota(alice) == 1 and after["runs"][0]["tasks_done"] == TASKS
+
+    assert ask(stage, "POST", f"{ACTS}/evaluate", {})
+    ask(stage, "POST", f"{ACTS}/remove-evaluation", {"evaluation": "pool"})
+    assert "pool" not in {name for name, _ in points(alice, entry)}
+    ask(stage, "POST", f"{ACTS}/add-evaluation", line)
+    assert points(alice, entry)["pool", "pool"] == found["pool", "pool"], "nothing is tested twice"
+    worker.work()
+    assert len(worker.wire.jobs) == done + 1
+
+
+def test_base_and_novel_classes_are_split_as_the_phase_splits_them(stage: Stage) -> None:
+    """A phase on one pool whose classes are split: base classes with images held back, novel ones, a mixture. The split
+    is the phase's secret, so that base classes are those that were trained on."""
+    split = {"ways": 2, "shots": 1, "query": 2, "held_back": 0.3}
+    stage.site.set_version(
+        meta_train_pool_version_id=stage.pools["test"],
+        protocol={"name": "class_side", "side": "novel", "images": "all", **split},
+        train_protocol={"name": "class_side", "side": "base", **split},
+    )
+    change(stage, evaluations="base tasks=4\nnovel tasks=4\nmixtures steps=0.5 tasks=4")
+    alice, entry = submit(stage, "alice")
+    worker = stage.worker()
+    worker.work()
+    assert stage.shown(alice, entry)["status"] == "finished"
+    splits = {job.protocol.to_dict()["split_seed"] for job in worker.wire.jobs}
+    assert len(splits) == 1 and len(str(next(iter(splits)))) == 64
+    assert {name: row["tasks"] for (name, _), row in points(alice, entry).items()} == {
+        "base": 4,
+        "novel": 4,
+        "mixtures": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        ({"evaluations": "nowhere"}, "there are base"),
+        ({"evaluations": "base"}, "take class_side or base_novel"),
+        ({"evaluations": "pool pool=secret"}, "no pool secret"),
+        ({"evaluations": "pool pool=train"}, "would be trained on"),
+        ({"evaluations": "shots\nshots numbers=2"}, "listed more than once"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_when_it_is_saved(
+    stage: Stage, tasks: dict[str, str], words: str
+) -> None:
+    settings = ask(stage, "GET", "/phases/feedback")["settings"]
+    settings["tasks"] |= tasks
+    answer = stage.site.owner().call(
+        "PUT", "/api/v1/competitions/small/manage/phases/feedback", json=settings
+    )
+    assert answer.status_code == 422 and words in answer.text
