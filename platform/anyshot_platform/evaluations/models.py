@@ -24,7 +24,9 @@ class FurtherTest(Base):
     """
 
     __tablename__ = "further_tests"
-    __table_args__ = (Index("ix_further_tests_place", "phase_version_id", "submission_id", "digest", "seed_index"),)
+    __table_args__ = (
+        Index("ix_further_tests_place", "phase_version_id", "submission_id", "digest", "seed_index"),
+    )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), index=True)

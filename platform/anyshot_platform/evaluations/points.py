@@ -56,9 +56,7 @@ def list_points(session: Session, version: PhaseVersion) -> list[PhasePoint]:
     return found
 
 
-def points_of(
-    session: Session, version: PhaseVersion, evaluation: FurtherEvaluation
-) -> Iterator[PhasePoint]:
+def points_of(session: Session, version: PhaseVersion, evaluation: FurtherEvaluation) -> Iterator[PhasePoint]:
     """The points of one evaluation. Raises `ProtocolError`, also where its pool is not there."""
     roles, pool = roles_of(version), pool_of(session, version, evaluation)
     if roles is None or pool is None:

@@ -232,7 +232,9 @@ class TasksSpec(Part):
         except ProtocolError as error:
             raise ValueError(str(error)) from error
         if lines and others.data.get("each_dataset"):
-            raise ValueError("dataset by dataset there is a learner for each: none that could be tested further")
+            raise ValueError(
+                "dataset by dataset there is a learner for each: none that could be tested further"
+            )
         return "\n".join(lines)
 
     @field_validator("train_protocol", "validation_protocol")

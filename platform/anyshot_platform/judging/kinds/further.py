@@ -35,7 +35,9 @@ class FurtherRun(Scored):
     counts = False
     opens_zip = False
 
-    def plan_test(self, session: Session, submission: Submission, source: Run, point: PhasePoint) -> FurtherTest:
+    def plan_test(
+        self, session: Session, submission: Submission, source: Run, point: PhasePoint
+    ) -> FurtherTest:
         """The test of the learner of `source` at a point, with its run, not queued yet."""
         run = Run(
             kind=self.name,

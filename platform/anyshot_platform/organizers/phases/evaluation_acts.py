@@ -49,7 +49,9 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if evaluation in read_evaluations(before):
         return Findings(done=f"{phase.name} has {evaluation.words} already.")
     if version.each_dataset:
-        return Findings(refused=["Dataset by dataset there is a learner for each: none that could be tested further."])
+        return Findings(
+            refused=["Dataset by dataset there is a learner for each: none that could be tested further."]
+        )
     try:
         read_evaluations(f"{before}\n{line}")
         with session.no_autoflush:

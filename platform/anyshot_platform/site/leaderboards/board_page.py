@@ -137,7 +137,9 @@ def _evaluated(
     """The further evaluations of a page's rows, by what the board calls them."""
     found = of_board(session, sight, version, [place.row.submission_id for place in places]) if places else {}
     return {
-        _name_of(place): found[place.row.submission_id] for place in places if place.row.submission_id in found
+        _name_of(place): found[place.row.submission_id]
+        for place in places
+        if place.row.submission_id in found
     }
 
 

@@ -33,7 +33,9 @@ class EvaluatedRow:
         return self.place.submission_name if self.place.is_baseline else self.place.team
 
 
-def read_rows(session: Session, access: CompetitionAccess, phase: Phase, league: League) -> list[EvaluatedRow]:
+def read_rows(
+    session: Session, access: CompetitionAccess, phase: Phase, league: League
+) -> list[EvaluatedRow]:
     """The rows that have points which the viewer may see; the best `MOST_ROWS` of the board are asked."""
     version = live_version(session, phase)
     places = read_board(session, version, league, limit=MOST_ROWS).places
@@ -50,7 +52,19 @@ def as_csv(rows: Sequence[EvaluatedRow]) -> str:
     sheet = io.StringIO()
     writer = csv.writer(sheet)
     writer.writerow(
-        ("rank", "team", "submission", "evaluation", "point", "label", "at", "mean", "half_width", "tasks", "message")
+        (
+            "rank",
+            "team",
+            "submission",
+            "evaluation",
+            "point",
+            "label",
+            "at",
+            "mean",
+            "half_width",
+            "tasks",
+            "message",
+        )
     )
     for row in rows:
         for score in row.scores:
