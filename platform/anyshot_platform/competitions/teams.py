@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.texts import is_visible, name_key
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
@@ -17,14 +18,14 @@ from anyshot_platform.users.models import User
 def check_team_name(name: str) -> str:
     """Return the name without outer blanks; raise `Invalid` if it breaks the rules."""
     name = " ".join(name.split())
-    if not 2 <= len(name) <= 64 or not name.isprintable():
+    if not 2 <= len(name) <= 64 or not is_visible(name):
         raise Invalid("A team's name has 2 to 64 printable characters.", field="name")
     return name
 
 
 def name_is_free(session: Session, competition_id: str, name: str) -> bool:
     """Whether no team of the competition has the name."""
-    taken = select(Team.id).where(Team.competition_id == competition_id, Team.name_key == name.casefold())
+    taken = select(Team.id).where(Team.competition_id == competition_id, Team.name_key == name_key(name))
     return session.scalar(taken) is None
 
 
@@ -49,17 +50,15 @@ def make_solo_team(
         team = Team(
             competition_id=membership.competition_id,
             name=name,
-            name_key=name.casefold(),
+            name_key=name_key(name),
             solo=True,
             captain_id=user.id,
         )
         session.add(team)
     else:
-        if team.name_key != team.name.casefold() and not name_is_free(
-            session, team.competition_id, team.name
-        ):
+        if team.name_key != name_key(team.name) and not name_is_free(session, team.competition_id, team.name):
             team.name = _free_name(session, membership, user)
-        team.name_key, team.solo, team.deleted_at = team.name.casefold(), True, None
+        team.name_key, team.solo, team.deleted_at = name_key(team.name), True, None
     session.flush()
     membership.team_id = team.id
     return team

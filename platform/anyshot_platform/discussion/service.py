@@ -15,6 +15,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
+from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import User
@@ -135,7 +136,7 @@ def read_posts(session: Session, thread: Thread, viewer_id: str | None) -> list[
 def begin_thread(session: Session, access: CompetitionAccess, *, title: str, body: str) -> Thread:
     """Begin a thread with its first post."""
     _require_open(access)
-    title = " ".join(title.split())
+    title = visible(title)
     if not 3 <= len(title) <= 200:
         raise Invalid("A title has 3 to 200 characters.", field="title")
     thread = Thread(competition_id=access.competition.id, title=title, author_id=access.viewer.id)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
-from sqlalchemy.orm import Mapped, mapped_column
+from sqlalchemy.orm import Mapped, mapped_column, validates
 
 from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.kernel.texts import visible
 
 
 class User(Base):
@@ -37,6 +38,10 @@ class User(Base):
     deleted_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
     last_login_at: Mapped[datetime | None]
+
+    @validates("display_name", "affiliation")
+    def _shows(self, _: str, text: str) -> str:
+        return visible(text)
 
 
 class LoginSession(Base):

@@ -19,6 +19,7 @@ from anyshot_platform.competitions.teams import (
 )
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
+from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.entries.acts import ask_again
@@ -88,9 +89,9 @@ def rename(session: Session, team: Team, name: str) -> None:
         raise TeamSettled(
             "A team that has submitted keeps its name; the organizers can change it.", field="name"
         )
-    if name.casefold() != team.name_key and not name_is_free(session, team.competition_id, name):
+    if name_key(name) != team.name_key and not name_is_free(session, team.competition_id, name):
         raise Conflict("Another team has this name.", field="name")
-    team.name, team.name_key = name, name.casefold()
+    team.name, team.name_key = name, name_key(name)
     note_team(session, team.id)
 
 

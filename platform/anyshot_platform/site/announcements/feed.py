@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.texts import for_xml
 from anyshot_platform.web.markdown import markdown
 
 MEDIA_TYPE = "application/atom+xml"
@@ -19,16 +20,16 @@ def as_atom(competition: Competition, notes: Sequence[Announcement], site: str) 
     newest = notes[0].created_at if notes else competition.created_at
     _head(feed, page, f"{competition.title}: announcements", newest.isoformat(), page)
     SubElement(feed, "link", rel="self", href=f"{page}.atom")
-    SubElement(SubElement(feed, "author"), "name").text = f"Organizers of {competition.title}"
+    SubElement(SubElement(feed, "author"), "name").text = for_xml(f"Organizers of {competition.title}")
     for note in notes:
         entry, link = SubElement(feed, "entry"), f"{page}#announcement-{note.id}"
         _head(entry, link, note.title, note.created_at.isoformat(), link)
-        SubElement(entry, "content", type="html").text = str(markdown(note.body))
+        SubElement(entry, "content", type="html").text = for_xml(str(markdown(note.body)))
     return tostring(feed, encoding="utf-8", xml_declaration=True)
 
 
 def _head(element: Element, key: str, title: str, updated: str, link: str) -> None:
     SubElement(element, "id").text = key
-    SubElement(element, "title").text = title
+    SubElement(element, "title").text = for_xml(title)
     SubElement(element, "updated").text = updated
     SubElement(element, "link", href=link)
