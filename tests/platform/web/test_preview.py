@@ -20,7 +20,7 @@ def test_the_preview_follows_what_is_written(live: LiveSite, browser: webdriver.
     until(browser, lambda b: "Did you mean {{ quota.per_day }}?" in text_of(b))
     shown = browser.find_element(By.CSS_SELECTOR, "#body-new ~ section .prose")
     until(browser, lambda _: "Open " in shown.text and "{{ phases" not in shown.text)
-    assert shown.find_element(By.TAG_NAME, "h3").text == "Dates"
+    assert shown.find_element(By.TAG_NAME, "h2").text == "Dates"
     if folder := os.environ.get("ANYSHOT_SHOTS"):
         browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", shown)
         browser.save_screenshot(f"{folder}/preview.png")
