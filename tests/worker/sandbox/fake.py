@@ -69,13 +69,15 @@ class FakeBackend:
     broken: bool = False
     started: list[FakeBox] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
+    flavours: dict[str, str] = field(default_factory=dict)  # of images by name; one that is not here has no label
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def fingerprint(self) -> str:
         return ""
 
     def prepare(self, image: str) -> ImageInfo:
-        return ImageInfo(image, self.digests.get(image, "sha256:0"))
+        labels = {"org.anyshot.flavour": self.flavours[image]} if image in self.flavours else {}
+        return ImageInfo(image, self.digests.get(image, "sha256:0"), labels)
 
     def start(self, spec: BoxSpec) -> FakeBox:
         if self.broken:

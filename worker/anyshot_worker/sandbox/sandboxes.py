@@ -14,6 +14,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
+from anyshot_worker.sandbox.flavours import require_flavour, require_some_for_gpus, runs_on_gpus
 from anyshot_worker.sandbox.gpu import Gpus
 from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.pool import WarmPool
@@ -88,6 +89,8 @@ class Sandboxes:
         backend = choose_backend(settings)
         require_guarantees(backend, settings)
         sandboxes = cls(backend, settings)
+        if settings.docker_runtime == "nvidia":
+            require_some_for_gpus(sandboxes._images())
         sandboxes.sweep()
         sandboxes._thread.start()
         return sandboxes
@@ -129,7 +132,8 @@ class Sandboxes:
         return {key: info.digest for key, info in known.items() if info and info.digest.startswith(SHA256)}
 
     def gpu_names(self) -> list[str]:
-        return self._gpus.names()
+        """The devices that runs may have: none where no image of this worker can use one."""
+        return self._gpus.names() if any(map(runs_on_gpus, self._images())) else []
 
     def open(
         self,
@@ -150,6 +154,7 @@ class Sandboxes:
         Raises SandboxError: BAD_IMAGE for an image that is not offered, else of the infrastructure class.
         """
         info = self._pinned(digest) if digest else self._named(image or self.settings.sandbox_image)
+        require_flavour(info, gpus or limits.gpus)
         gpu_ids = self._gpus.take(gpus or limits.gpus, run_id)
         # By digest: a box that is warm already has the image that the name meant then.
         spec = BoxSpec(info.digest, limits, gpu_ids=gpu_ids, weights=weights and self._has_weights)
@@ -221,6 +226,11 @@ class Sandboxes:
             f"none of the images {', '.join(sorted(set(names)))} is {digest} here any more",
             Verdict.IMAGE_MISSING,
         )
+
+    def _images(self) -> list[ImageInfo]:
+        """All images of this worker that are on this machine."""
+        names = dict.fromkeys((self.settings.sandbox_image, *self.settings.sandbox_images))
+        return [info for name in names if (info := self._info(name)) is not None]
 
     def _has(self, name: str) -> bool:
         return self._info(name) is not None

@@ -13,6 +13,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.images.ours import python_path
 from anyshot_worker.sandbox.box_folders import BoxFolders, new_name
 from anyshot_worker.sandbox.flags import environment
+from anyshot_worker.sandbox.flavours import labels_of_this_python
 from anyshot_worker.sandbox.guarantees import GUARANTEES
 from anyshot_worker.sandbox.interface import BoxSpec, ImageInfo, SandboxError
 from anyshot_worker.sandbox.local_groups import LocalGroup
@@ -43,7 +44,9 @@ class TrustedBackend:
         return sys.version
 
     def prepare(self, image: str) -> ImageInfo:
-        return ImageInfo("this machine's Python", f"python-{sys.version.split()[0]}")
+        return ImageInfo(
+            "this machine's Python", f"python-{sys.version.split()[0]}", labels_of_this_python()
+        )
 
     def start(self, spec: BoxSpec) -> ProcessBox:
         """A process with a scratch folder of its own."""

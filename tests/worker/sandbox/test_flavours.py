@@ -1,0 +1,96 @@
+"""Images, devices and torch builds are compared before code runs: no phase with GPUs runs on an image for CPUs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.worker_api import Limits
+from anyshot_worker.announcement import announce
+from anyshot_worker.sandbox import Sandboxes, flavours, sandboxes
+from anyshot_worker.sandbox.gpu import Gpu, Gpus
+from anyshot_worker.sandbox.interface import SandboxError
+from tests.worker.sandbox.conftest import SMALL
+from tests.worker.sandbox.fake import FakeBackend
+from tests.worker.sandbox.machine import sandbox_settings
+from tests.worker.sandbox.test_gpu import FakeDevices
+
+COMPOSE = Path(__file__).parents[3] / "docker-compose.yml"
+BOTH = {"cpu": "cpu", "gpu": "gpu"}
+
+
+def worker(tmp_path: Path, offered: tuple[str, ...], known: dict[str, str]) -> Sandboxes:
+    """A worker on a machine with one GPU, that offers these images; the first is its usual one."""
+    settings = sandbox_settings(tmp_path).model_copy(
+        update={"sandbox_image": offered[0], "sandbox_images": offered}
+    )
+    made = Sandboxes(FakeBackend(flavours=known), settings)
+    made._gpus = Gpus(tmp_path / "locks", FakeDevices([Gpu("GPU-a", "card")]))  # pyright: ignore[reportPrivateUsage]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("offered", "known", "announced"),
+    [
+        (("cpu",), BOTH, 0),
+        (("gpu",), BOTH, 1),
+        (("cpu", "gpu"), BOTH, 1),
+        (("theirs",), {}, 1),  # somebody else's image says nothing of itself, and is believed
+    ],
+)
+def test_a_worker_announces_devices_that_an_image_can_use(
+    tmp_path: Path, offered: tuple[str, ...], known: dict[str, str], announced: int
+) -> None:
+    """What is not announced is not given: a run with GPUs is claimed by who has them."""
+    made = worker(tmp_path, offered, known)
+    try:
+        assert len(announce("one", "gpu", made).gpus) == announced
+    finally:
+        made.close()
+
+
+def test_a_run_with_gpus_never_starts_in_an_image_for_cpus(tmp_path: Path) -> None:
+    made = worker(tmp_path, ("cpu", "gpu"), BOTH)
+    try:
+        with pytest.raises(SandboxError, match="asks for 1 GPU, and the image cpu") as caught:
+            made.open("cpu", SMALL, "run", 1, gpus=1)
+        assert (caught.value.verdict, caught.value.verdict.cause) == (Verdict.BAD_IMAGE, Cause.ORGANIZER)
+        with pytest.raises(SandboxError, match="built for CPUs"):
+            made.open(None, Limits(gpus=1), "run", 1)
+        box = made.open("gpu", SMALL, "run", 1, gpus=1)
+        assert box.box.spec.gpu_ids == ("GPU-a",), "nothing held the device"  # type: ignore[attr-defined]
+        assert made.open("cpu", SMALL, "other", 1).image.name == "cpu"
+    finally:
+        made.close()
+
+
+def test_a_worker_for_gpus_without_an_image_for_them_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = sandbox_settings(tmp_path).model_copy(update={"docker_runtime": "nvidia"})
+    monkeypatch.setattr(sandboxes, "choose_backend", lambda _: FakeBackend(flavours=BOTH))
+    monkeypatch.setattr(sandboxes, "require_guarantees", lambda *_: None)
+    with pytest.raises(SandboxError, match="image build --flavour gpu"):
+        Sandboxes.from_settings(settings)
+
+
+@pytest.mark.parametrize(("build", "can"), [("2.15.0+cpu", False), ("2.15.0", True), ("2.15.0+cu130", True)])
+def test_without_a_sandbox_the_torch_that_is_installed_decides(
+    monkeypatch: pytest.MonkeyPatch, build: str, can: bool
+) -> None:
+    monkeypatch.setattr(flavours, "version", lambda _: build)
+    assert (flavours.labels_of_this_python().get(flavours.LABEL) != flavours.CPU) == can
+
+
+def test_the_compose_files_workers_take_images_of_their_class() -> None:
+    """Also where variables are left out: the settings' own default is the image for CPUs."""
+    services = yaml.safe_load(COMPOSE.read_text())["services"]
+    found = {
+        service["environment"]["ANYSHOT_HARDWARE_CLASS"]: service["environment"].get("ANYSHOT_SANDBOX_IMAGE", "cpu")
+        for name, service in services.items()
+        if name.startswith("worker-")
+    }
+    assert found == {"cpu": "cpu", "gpu": "gpu"}
