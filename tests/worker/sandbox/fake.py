@@ -69,7 +69,9 @@ class FakeBackend:
     broken: bool = False
     started: list[FakeBox] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
-    flavours: dict[str, str] = field(default_factory=dict)  # of images by name; one that is not here has no label
+    flavours: dict[str, str] = field(
+        default_factory=dict
+    )  # of images by name; one that is not here has no label
     guard: threading.Lock = field(default_factory=threading.Lock)
 
     def fingerprint(self) -> str:

@@ -89,7 +89,9 @@ def test_the_compose_files_workers_take_images_of_their_class() -> None:
     """Also where variables are left out: the settings' own default is the image for CPUs."""
     services = yaml.safe_load(COMPOSE.read_text())["services"]
     found = {
-        service["environment"]["ANYSHOT_HARDWARE_CLASS"]: service["environment"].get("ANYSHOT_SANDBOX_IMAGE", "cpu")
+        service["environment"]["ANYSHOT_HARDWARE_CLASS"]: service["environment"].get(
+            "ANYSHOT_SANDBOX_IMAGE", "cpu"
+        )
         for name, service in services.items()
         if name.startswith("worker-")
     }

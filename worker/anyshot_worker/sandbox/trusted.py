@@ -44,9 +44,7 @@ class TrustedBackend:
         return sys.version
 
     def prepare(self, image: str) -> ImageInfo:
-        return ImageInfo(
-            "this machine's Python", f"python-{sys.version.split()[0]}", labels_of_this_python()
-        )
+        return ImageInfo("this machine's Python", f"python-{sys.version.split()[0]}", labels_of_this_python())
 
     def start(self, spec: BoxSpec) -> ProcessBox:
         """A process with a scratch folder of its own."""
