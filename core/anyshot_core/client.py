@@ -304,6 +304,10 @@ class Client:
         """Lines after the line with id `after`."""
         return self._ask("GET", f"/submissions/{submission_id}/log", params={"after": after, "limit": limit})
 
+    def measures(self, submission_id: str, after: int = 0) -> list[dict[str, Any]]:
+        """How the runs train and what they use over time: what came after the measure with id `after`."""
+        return self._ask("GET", f"/submissions/{submission_id}/measures", params={"after": after})
+
     def cancel(self, submission_id: str) -> dict[str, Any]:
         return self._ask("POST", f"/submissions/{submission_id}/cancel")
 

@@ -174,6 +174,8 @@ class Recorder:
             self._keep(name_of_end(word, self._jobs.get(path.split("/")[-2], {}), message), message)
         elif word == "heartbeat" and "tasks_done" not in message["progress"]:
             return  # beats before the first task say less
+        elif word == "heartbeat":
+            self._keep("heartbeat-measures" if message.get("measures") else word, message)
         else:
             self._keep(word, message)
         if answer and word == "claim":
@@ -230,7 +232,7 @@ def plain(message: Any, path: str = "") -> Any:
     if isinstance(message, list):
         return [plain(value, path) for value in message[:3]]
     name = path.rpartition(".")[2]
-    if path.startswith(".usage") and isinstance(message, int | float):
+    if path.startswith((".usage", ".measures")) and isinstance(message, int | float):
         return type(message)(0)
     if name in ("at", "seconds_used", "memory_bytes", "fit_seconds", "predict_seconds", "cores"):
         return type(message)(1)

@@ -230,3 +230,7 @@ def test_output_is_shown_as_far_as_the_phase_says(stage: Stage) -> None:
     stage.worker().work()
     log = alice.call("GET", f"/submissions/{entry}/log.txt").text
     assert "in training" in log and "in testing" not in log
+    measures = f"/api/v1/submissions/{entry}/measures"
+    told = {one["stage"] for one in alice.call("GET", measures).json()}
+    every = {one["stage"] for one in stage.site.owner().call("GET", measures).json()}
+    assert told and told <= {"preparing", "meta_training"} and "meta_testing" in every

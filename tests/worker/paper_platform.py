@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from anyshot_core.wire.worker_api import (
     Event,
     Fail,
     HeartbeatReply,
+    Measure,
     Progress,
     WorkerInfo,
 )
@@ -38,6 +40,7 @@ class PaperPlatform:
     cancel: bool = False
     stale: bool = False
     progress: list[Progress] = field(default_factory=list)
+    measures: list[Measure] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     artifacts: dict[str, bytes] = field(default_factory=dict)
     completed: list[Complete] = field(default_factory=list)
@@ -74,9 +77,12 @@ class PaperPlatform:
     def fetch(self, blob: BlobRef, target: Path) -> None:
         shutil.copyfile(self.blobs[blob.digest], target)
 
-    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+    def heartbeat(
+        self, run_id: str, epoch: int, progress: Progress, measures: Sequence[Measure] = ()
+    ) -> HeartbeatReply:
         self._fence(run_id, epoch)
         self.progress.append(progress)
+        self.measures += measures
         return HeartbeatReply.model_validate(play("reply", cancel=self.cancel))
 
     def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:

@@ -15,6 +15,8 @@ from anyshot_core.results import read_predictions, read_results
 from anyshot_core.wire import jobs
 from anyshot_core.wire.jobs import Budget, Evaluate, PackRef, Rescore
 from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.worker_api import LogPolicy, Series
+from anyshot_core.wire.worker_api import Stage as Phase
 from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evaluate
 from anyshot_worker.announcement import announce
@@ -39,6 +41,23 @@ class MyLearner(Learner):
     def fit(self, s): pass
     def save(self, p): pass
     def load(self, p): pass
+"""
+
+
+LOGS = """
+import numpy as np
+from api import *
+class MyMetaLearner(MetaLearner):
+    def meta_fit(self, train, valid):
+        for number, task in enumerate(train(8), 1):
+            self.log(task, np.zeros(len(task.query_set[1]), dtype=int), loss=1.0 / number)
+        return MyLearner()
+class MyLearner(Learner):
+    def fit(self, support): return MyPredictor()
+    def save(self, p): pass
+    def load(self, p): pass
+class MyPredictor(Predictor):
+    def predict(self, images): return np.zeros(len(images), dtype=int)
 """
 
 
@@ -115,6 +134,25 @@ def test_a_finished_attempt_announces_its_score_after_its_files(stage: Stage) ->
     assert done.usage.participant_seconds > 0
     assert {"prepare", "sandbox_start", "scoring"} <= set(done.usage.platform_seconds)
     assert done.provenance.protocol_digest and done.provenance.worker == "tester"
+
+
+def test_what_the_logger_says_goes_to_the_platform_while_the_attempt_lasts(stage: Stage) -> None:
+    carry_out(stage.assignment(stage.code(LOGS)), stage.site)
+    assert not stage.platform.failed, stage.platform.failed
+    found = [one for one in stage.platform.measures if one.series == Series.TRAINING]
+    assert sum(one.rows for one in found) == 8 and found[-1].step == 8
+    assert {one.stage for one in found} == {Phase.META_TRAINING}
+    total = sum((one.loss or 0.0) * one.rows for one in found)
+    assert total == pytest.approx(sum(1 / number for number in range(1, 9)), rel=1e-5)
+    used = [one for one in stage.platform.measures if one.series == Series.RESOURCES]
+    assert {Phase.PREPARING, Phase.META_TRAINING, Phase.META_TESTING} >= {one.stage for one in used} != set()
+    assert any(one.memory_bytes for one in used) and all((one.cpu_cores or 0) >= 0 for one in used)
+
+
+def test_a_logger_is_not_heard_where_the_phase_shows_no_output(stage: Stage) -> None:
+    carry_out(stage.assignment(stage.code(LOGS), log_policy=LogPolicy.NOTHING), stage.site)
+    assert not stage.platform.failed, stage.platform.failed
+    assert {one.series for one in stage.platform.measures} == {Series.RESOURCES}
 
 
 def test_the_same_assignment_gives_the_same_predictions(stage: Stage) -> None:

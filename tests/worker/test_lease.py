@@ -21,7 +21,7 @@ class Platform:
     def __init__(self, *answers: HeartbeatReply | Exception) -> None:
         self.answers, self.beats = list(answers), list[Progress]()
 
-    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+    def heartbeat(self, run_id: str, epoch: int, progress: Progress, measures: object = ()) -> HeartbeatReply:
         assert (run_id, epoch) == ("r", 3)
         self.beats.append(progress)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

@@ -42,7 +42,9 @@ def carry_out(assignment: Job, site: Site) -> None:
     try:
         with Lease(site.client, assignment, site.draining) as lease:
             attempt = Attempt(site, assignment, folder, lease, shipper)
-            _announce(attempt, _outcome(attempt))
+            outcome = _outcome(attempt)
+            lease.flush()
+            _announce(attempt, outcome)
     except StaleEpoch as error:
         log.info("run %s went to another attempt: %s", assignment.run_id, error)
     except WorkerApiError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from anyshot_core.wire.worker_api import (
     Fail,
     Heartbeat,
     HeartbeatReply,
+    Measure,
     Progress,
     Release,
     WorkerInfo,
@@ -95,11 +96,13 @@ class WorkerClient:
         except ValidationError as error:
             raise Unreadable(_claimed(answer.content), _problem_of(error)) from error
 
-    def heartbeat(self, run_id: str, epoch: int, progress: Progress) -> HeartbeatReply:
+    def heartbeat(
+        self, run_id: str, epoch: int, progress: Progress, measures: Sequence[Measure] = ()
+    ) -> HeartbeatReply:
         """Extend the lease and learn whether to cancel; tried once only, as the next beat follows soon."""
-        answer = self._post(
-            f"/runs/{run_id}/heartbeat", Heartbeat(epoch=epoch, progress=progress), patience=0.0
-        )
+        told = {"measures": list(measures)} if measures else {}
+        beat = Heartbeat(epoch=epoch, progress=progress, **told)
+        answer = self._post(f"/runs/{run_id}/heartbeat", beat, patience=0.0)
         return HeartbeatReply.model_validate_json(answer.content)
 
     def send_events(self, run_id: str, epoch: int, events: list[Event]) -> None:

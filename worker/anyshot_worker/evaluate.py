@@ -73,12 +73,14 @@ def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
     hooks = Hooks(
         on_progress=report,
         on_log=attempt.log.add,
+        on_row=attempt.lease.meter.row,
         cancelled=lambda: attempt.lease.stop_reason is not None,
     )
 
     def open_channel():
         box = _open_box(attempt)
         opened.append(box)
+        attempt.lease.meter.watch(box, lambda: attempt.site.sandboxes.gpu_use(attempt.assignment.run_id))
         return box.channel
 
     try:
@@ -87,6 +89,7 @@ def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
         else:
             outcome = serve(open_channel(), job, hooks)
     finally:
+        attempt.lease.meter.rest()
         for box in opened:
             box.channel.close()
     _note(attempt, materials, outcome, opened)

@@ -12,10 +12,12 @@ from anyshot_core.wire.jobs import Job
 from anyshot_core.wire.worker_api import (
     HEARTBEAT_SECONDS,
     HeartbeatReply,
+    Measure,
     Progress,
     Stage,
 )
-from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerClient
+from anyshot_worker.client import PlatformUnreachable, StaleEpoch, WorkerApiError, WorkerClient
+from anyshot_worker.meter import Meter
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ class Lease:
     def __init__(self, client: WorkerClient, assignment: Job, draining: threading.Event) -> None:
         self._client, self._assignment, self._draining = client, assignment, draining
         self._progress = Progress(stage=Stage.PREPARING)
+        self.meter = Meter()
         self._ended = threading.Event()
         self._stop_reason: StopReason | None = None
         self._expires = time.monotonic() + assignment.lease_seconds
@@ -68,6 +71,26 @@ class Lease:
     def report(self, progress: Progress) -> None:
         """What the next beat tells the platform."""
         self._progress = progress
+        self.meter.enter(progress.stage)
+
+    def flush(self) -> None:
+        """Send the last measures, before the attempt is announced as ended; what cannot be sent is lost."""
+        if self._stop_reason is StopReason.LOST:
+            return
+        while measures := self.meter.take(everything=True):
+            try:
+                self._tell(measures)
+            except StaleEpoch:
+                self._stop_reason = StopReason.LOST
+                return
+            except WorkerApiError as error:
+                log.warning("the last measures of run %s are lost: %s", self._assignment.run_id, error)
+                return
+
+    def _tell(self, measures: list[Measure]) -> HeartbeatReply:
+        return self._client.heartbeat(
+            self._assignment.run_id, self._assignment.epoch, self._progress, measures
+        )
 
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
@@ -77,15 +100,16 @@ class Lease:
                 # participant's budget went on: nothing that this attempt measured may count.
                 self._stop_reason = StopReason.LOST
                 return
+            self.meter.sample()
+            measures = self.meter.take()
             try:
-                reply = self._client.heartbeat(
-                    self._assignment.run_id, self._assignment.epoch, self._progress
-                )
+                reply = self._tell(measures)
             except StaleEpoch:
                 self._stop_reason = StopReason.LOST
                 return
             except PlatformUnreachable as error:
                 log.warning("no heartbeat for run %s: %s", self._assignment.run_id, error)
+                self.meter.give_back(measures)
                 if time.monotonic() > self._expires:
                     self._stop_reason = StopReason.LOST
                     return

@@ -72,9 +72,11 @@ class Tail:
 class Output:
     """What a run printed and logged, within its caps; shared by all sandboxes of a run."""
 
-    def __init__(self, job: Job, on_log: Callable[[LogLine], object]) -> None:
+    def __init__(
+        self, job: Job, on_log: Callable[[LogLine], object], on_row: Callable[[LoggerRow], object]
+    ) -> None:
         self.stage = Stage.PREPARING
-        self._job, self._on_log = job, on_log
+        self._job, self._on_log, self._on_row = job, on_log, on_row
         self._lines = LogLines(job.log_policy, on_log)
         self._bytes = self._rows = self._line_breaks = 0
         self._full = False
@@ -113,6 +115,7 @@ class Output:
     def _write_row(self, row: LoggerRow) -> None:
         if not shows(self._job.log_policy, self.stage):
             return
+        self._on_row(row)
         name = TABLES[row.validation]
         if name not in self._tables:
             self._tables[name] = io.StringIO(newline="")

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from anyshot_core import protocols
+from anyshot_core.wire.messages import LoggerRow
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
 
@@ -122,6 +123,9 @@ class Hooks:
 
     on_progress: Callable[[ServerProgress], object] = _ignore
     on_log: Callable[[LogLine], object] = _ignore
+    on_row: Callable[[LoggerRow], object] = (
+        _ignore  # of the submission's logger, where the log policy shows it
+    )
     cancelled: Callable[[], bool] = lambda: False
 
 

@@ -78,7 +78,7 @@ class _Run:
     def __init__(self, job: Job, hooks: Hooks, clock: Clock) -> None:
         self._job, self._hooks = job, hooks
         self._ledger = Ledger(job.budget, clock)
-        self._output = Output(job, hooks.on_log)
+        self._output = Output(job, hooks.on_log, hooks.on_row)
         self._results: list[TaskResult] = []
         self._runner: dict[str, str] = {}
         self._reported = -1.0

@@ -55,6 +55,7 @@ __all__ = [
     "JobKind",
     "Limits",
     "LogPolicy",
+    "Measure",
     "MetaTest",
     "PackRef",
     "Progress",
@@ -63,6 +64,7 @@ __all__ = [
     "Rescore",
     "ResultsRef",
     "RunSummary",
+    "Series",
     "Smoke",
     "Stage",
     "Usage",
@@ -121,11 +123,47 @@ class Progress(Message):
     message: str = ""
 
 
+class Series(StrEnum):
+    """What a measure is of."""
+
+    RESOURCES = "resources"  # the sandbox: processor, memory, GPU
+    TRAINING = "training"  # what the submission's logger said of meta-training
+    VALIDATION = "validation"  # and of meta-validation
+
+
+class Measure(Message):
+    """A stretch of an attempt in one series. `seq` counts from 0 within an attempt, so that sending twice is harmless.
+
+    Stretches grow with the attempt (`width` is about a sixtieth of `seconds`), so there are some hundred of them,
+    however long it takes. They never cross a stage. A figure is None where there is none.
+    """
+
+    seq: int = Field(ge=0, lt=100_000)
+    series: Series
+    stage: Stage
+    seconds: float = Field(ge=0, allow_inf_nan=False, description="since the attempt began, at its end")
+    width: float = Field(ge=0, allow_inf_nan=False, description="how long it is")
+    cpu_cores: float | None = Field(default=None, allow_inf_nan=False, description="on average")
+    memory_bytes: int | None = Field(default=None, lt=2**62, description="at the highest of its readings")
+    gpu_share: float | None = Field(default=None, allow_inf_nan=False, description="busy, 0 to 1, on average")
+    gpu_memory_bytes: int | None = Field(default=None, lt=2**62, description="at the highest of its readings")
+    step: int = Field(default=0, ge=0, lt=2**31, description="the last iteration, or validation round")
+    rows: int = Field(default=0, ge=0, lt=2**31, description="of the logger; the figures are their means")
+    loss: float | None = Field(default=None, allow_inf_nan=False)
+    accuracy: float | None = Field(default=None, allow_inf_nan=False)
+    normalized_accuracy: float | None = Field(default=None, allow_inf_nan=False)
+
+
 class Heartbeat(Message):
     """Sent every `HEARTBEAT_SECONDS`; extends the lease."""
 
     epoch: int
     progress: Progress
+    measures: list[Measure] = Field(
+        default=[],
+        max_length=1000,
+        description="those that ended since the last beat; none from older workers",
+    )
 
 
 class HeartbeatReply(Message):

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_core.wire.worker_api import Stage
+from anyshot_core.wire.worker_api import Series, Stage
 from anyshot_platform.database import Base, Word
 
 
@@ -42,3 +42,33 @@ class EventCount(Base):
     lines: Mapped[int] = mapped_column(default=0)
     bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     dropped: Mapped[int] = mapped_column(default=0)
+
+
+class RunMeasure(Base):
+    """A stretch of an attempt: what it used, or what its logger said. Fields as in `wire.worker_api.Measure`."""
+
+    __tablename__ = "run_measures"
+    __table_args__ = (
+        UniqueConstraint("run_id", "epoch", "seq"),
+        Index("ix_run_measures_run_id_id", "run_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(
+        BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    )
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"))
+    epoch: Mapped[int]
+    seq: Mapped[int]
+    series: Mapped[Series] = mapped_column(Word(Series))
+    stage: Mapped[Stage] = mapped_column(Word(Stage))
+    seconds: Mapped[float]
+    width: Mapped[float]
+    cpu_cores: Mapped[float | None]
+    memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    gpu_share: Mapped[float | None]
+    gpu_memory_bytes: Mapped[int | None] = mapped_column(BigInteger)
+    step: Mapped[int] = mapped_column(default=0)
+    rows: Mapped[int] = mapped_column(default=0)
+    loss: Mapped[float | None]
+    accuracy: Mapped[float | None]
+    normalized_accuracy: Mapped[float | None]

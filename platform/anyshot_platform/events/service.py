@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, and_, or_, select
+from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.worker_api import Event, LogPolicy, Stage
+from anyshot_core.wire.worker_api import Event, LogPolicy
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.sight.logs import stages_shown
 
 LONGEST_LINE = 4000
-_TRAINING = (Stage.PREPARING, Stage.META_TRAINING)
 
 
 def keep_events(session: Session, settings: PlatformSettings, run: Run, events: Sequence[Event]) -> int:
@@ -102,9 +102,4 @@ def read_events(
 
 def shown_by(policy: LogPolicy) -> ColumnElement[bool]:
     """Which lines a participant may see; the platform's own words always."""
-    ours = RunEvent.stream == "platform"
-    if policy == LogPolicy.EVERYTHING:
-        return RunEvent.id.is_not(None)
-    if policy == LogPolicy.META_TRAIN:
-        return or_(ours, and_(RunEvent.stage.in_(_TRAINING)))
-    return ours
+    return or_(RunEvent.stream == "platform", RunEvent.stage.in_(sorted(stages_shown(policy))))

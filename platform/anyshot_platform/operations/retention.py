@@ -13,7 +13,7 @@ from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.database import Base, now
-from anyshot_platform.events.models import RunEvent
+from anyshot_platform.events.models import RunEvent, RunMeasure
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.queue.isolation import each
 from anyshot_platform.runs.models import Run
@@ -88,9 +88,10 @@ def _expire(session: Session, competition_id: str, name: str, days: int) -> int:
 
 
 def expire_logs(session: Session, settings: PlatformSettings) -> None:
-    """Remove log lines of runs that ended long ago."""
+    """Remove log lines and measures of runs that ended long ago."""
     old = select(Run.id).where(Run.finished_at < now() - timedelta(days=settings.keep_logs_days))
-    session.execute(delete(RunEvent).where(RunEvent.run_id.in_(old)))
+    for table in (RunEvent, RunMeasure):
+        session.execute(delete(table).where(table.run_id.in_(old)))
 
 
 def referenced() -> Select[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyshot_core.wire.worker_api import LogPolicy
+from anyshot_core.wire.worker_api import LogPolicy, Stage
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.rights import is_public
 
@@ -22,6 +22,15 @@ def shown_logs(phase: Phase, version: PhaseVersion | None = None) -> LogPolicy:
 def smoke_logs(phase: Phase) -> LogPolicy:
     """What participants see of the output of their smoke tests: everything, unless the pool was hidden again."""
     return LogPolicy.EVERYTHING if is_public(phase.smoke_pool) else _at_most(phase.log_policy, False)
+
+
+def stages_shown(policy: LogPolicy) -> frozenset[Stage]:
+    """The stages of which participants see what their code says: in words, in figures of its logger, and in how much
+    of the machine it uses, which it can choose and so write with.
+    """
+    if policy == LogPolicy.EVERYTHING:
+        return frozenset(Stage)
+    return frozenset({Stage.PREPARING, Stage.META_TRAINING} if policy == LogPolicy.META_TRAIN else ())
 
 
 def _at_most(policy: LogPolicy, public: bool) -> LogPolicy:

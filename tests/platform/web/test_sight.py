@@ -47,7 +47,7 @@ from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.core.test_access import ROUTES
 from tests.platform.site import the_app
-from tests.platform.web.scene import DATASETS, Scene
+from tests.platform.web.scene import DATASETS, HIDDEN_MEMORY, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
 STAFF = {"reviewer", "organizer", "owner", "administrator"}
@@ -79,6 +79,10 @@ EXITS: dict[str, dict[str, str]] = {
         "everything": "/submissions/S/everything.zip",
         "API's everything": "/api/v1/submissions/S/everything",
         "log": "/submissions/S/log.txt",
+        "curves": "/submissions/S#",
+        "stream's curves": "/submissions/S/stream#",
+        "API's curves": "/api/v1/submissions/S/measures",
+        "curves of hidden tasks": "/api/v1/submissions/S/measures#",
         "zip": "/api/v1/submissions/S/archive",
         "file of results": "/api/v1/submissions/S/runs/R/artifacts/results.parquet",
         "file of predictions": "/api/v1/submissions/S/runs/R/artifacts/predictions.npz",
@@ -171,6 +175,10 @@ report                    | team  | staff | staff | staff      | team  | team  |
 everything                | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 API's everything          | team  | staff | staff | staff      | team  | team  | team     | team        | staff
 log                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
+curves                    | team  | team  | team  | team       | team  | team  | team     | team        | staff
+stream's curves           | team  | team  | team  | team       | team  | team  | team     | team        | staff
+API's curves              | team  | team  | team  | team       | team  | team  | team     | team        | staff
+curves of hidden tasks    | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
 zip                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
 file of results           | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
 file of predictions       | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
@@ -445,6 +453,10 @@ HOLDS = {
     "zip": "the code",
     "tasks": "run,task,dataset",
     "log": "Sandbox started",
+    "curves": "Accuracy while training",
+    "stream's curves": "event: measures",
+    "API's curves": "cpu_cores",
+    "curves of hidden tasks": str(HIDDEN_MEMORY),
     "file of predictions": "predictions.npz",
     "file of the log": "log.txt",
     "file of results": "PAR1",

@@ -12,12 +12,14 @@ import pytest
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox.flags import Placement, environment, host_config, shared_memory_bytes
-from anyshot_worker.sandbox.gpu import Gpu, Gpus, NvidiaDevices
+from anyshot_worker.sandbox.gpu import Gpu, Gpus, GpuUse, NvidiaDevices
 from anyshot_worker.sandbox.interface import BoxSpec, SandboxError
 
 SMI = """#!/bin/sh
-case "$1" in
-  -L) cat <<END
+case "$1 $3" in
+  --query-gpu=utilization.gpu,memory.used*--id=GPU-aaaa) printf '37, 2048\\n' ;;
+  --query-gpu=utilization.gpu,memory.used*) printf '[N/A], [Insufficient Permissions]\\n' ;;
+  -L*) cat <<END
 GPU 0: NVIDIA H200 (UUID: GPU-aaaa)
 GPU 1: NVIDIA A100 (UUID: GPU-bbbb)
   MIG 3g.20gb     Device  0: (UUID: MIG-1111)
@@ -34,12 +36,16 @@ esac
 class FakeDevices:
     gpus: list[Gpu]
     busy: dict[str, list[int]] = field(default_factory=dict)
+    uses: dict[str, GpuUse] = field(default_factory=dict)
 
     def list(self) -> list[Gpu]:
         return self.gpus
 
     def processes(self, uuid: str) -> list[int]:
         return self.busy.get(uuid, [])
+
+    def use(self, uuid: str) -> GpuUse:
+        return self.uses.get(uuid, GpuUse())
 
 
 @pytest.fixture
@@ -93,6 +99,25 @@ def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert [gpu.uuid for gpu in found] == ["GPU-aaaa", "MIG-1111", "MIG-2222"]
     assert found[0].memory_bytes == 143771 << 20
     assert NvidiaDevices().processes("GPU-aaaa") == [4711]
+
+
+def test_what_a_card_does_is_read_and_a_slice_that_cannot_tell_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(SMI)
+    program.chmod(program.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert NvidiaDevices().use("GPU-aaaa") == GpuUse(0.37, 2048 << 20)
+    assert NvidiaDevices().use("MIG-1111") == GpuUse()
+
+
+def test_a_run_is_told_what_its_devices_do(devices: FakeDevices, tmp_path: Path) -> None:
+    devices.uses = {"GPU-a": GpuUse(0.5, 10), "GPU-b": GpuUse(1.0, 20)}
+    gpus = Gpus(tmp_path, devices)
+    gpus.take(2, "run")
+    assert gpus.use("run") == GpuUse(0.75, 30)
+    assert gpus.use("another") == GpuUse()
 
 
 def test_a_machine_without_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,6 +63,7 @@ class ControlGroup:
             memory_peak_bytes=_number(self.folder("memory") / "memory.max_usage_in_bytes"),
             out_of_memory_kills=self._kills_v1(),
             processes_peak=_number(self.folder("pids") / "pids.peak"),
+            memory_bytes=_number(self.folder("memory") / "memory.usage_in_bytes"),
         )
 
     def _kills_v1(self) -> int | None:
@@ -80,6 +81,7 @@ class ControlGroup:
             memory_peak_bytes=_number(folder / "memory.peak"),
             out_of_memory_kills=_keyed(folder / "memory.events", "oom_kill"),
             processes_peak=_number(folder / "pids.peak"),
+            memory_bytes=_number(folder / "memory.current"),
         )
 
     def readable(self) -> bool:

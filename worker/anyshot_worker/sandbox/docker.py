@@ -266,6 +266,7 @@ class DockerBox(Lifetime):
             memory_peak_bytes=_larger(now.memory_peak_bytes, before.memory_peak_bytes),
             out_of_memory_kills=_larger(now.out_of_memory_kills, before.out_of_memory_kills),
             processes_peak=_larger(now.processes_peak, before.processes_peak),
+            memory_bytes=now.memory_bytes,
         )
 
     def offer_packs(self, packs: Sequence[Path]) -> str:

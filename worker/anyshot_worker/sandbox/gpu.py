@@ -33,6 +33,14 @@ class Gpu:
     healthy: bool = True
 
 
+@dataclass(frozen=True)
+class GpuUse:
+    """What a device does at this moment: busy from 0 to 1, bytes; None where it cannot tell (a slice of a card)."""
+
+    share: float | None = None
+    memory_bytes: int | None = None
+
+
 class GpuDevices(Protocol):
     """The device layer."""
 
@@ -41,6 +49,8 @@ class GpuDevices(Protocol):
     def processes(self, uuid: str) -> list[int]:
         """Ids of the processes that still have a context on the device."""
         ...
+
+    def use(self, uuid: str) -> GpuUse: ...
 
 
 class NvidiaDevices:
@@ -64,10 +74,22 @@ class NvidiaDevices:
         lines = self._ask("--query-compute-apps=gpu_uuid,pid")
         return [int(pid) for line in lines for owner, pid in [line.split(", ")] if owner == uuid]
 
-    def _ask(self, query: str, table: bool = True) -> list[str]:
-        options = ["--format=csv,noheader,nounits"] if table else []
+    def use(self, uuid: str) -> GpuUse:
+        """Asked while a run goes on, so it waits two seconds at most."""
+        lines = self._ask("--query-gpu=utilization.gpu,memory.used", more=(f"--id={uuid}",), patience=2)
+        share, memory = lines[0].split(", ", 1) if lines and ", " in lines[0] else ("", "")
+        return GpuUse(
+            int(share) / 100 if share.isdigit() else None, int(memory) << 20 if memory.isdigit() else None
+        )
+
+    def _ask(
+        self, query: str, table: bool = True, more: tuple[str, ...] = (), patience: float = 20
+    ) -> list[str]:
+        options = ["--format=csv,noheader,nounits", *more] if table else []
         try:
-            done = subprocess.run(["nvidia-smi", query, *options], capture_output=True, text=True, timeout=20)
+            done = subprocess.run(
+                ["nvidia-smi", query, *options], capture_output=True, text=True, timeout=patience
+            )
         except (OSError, subprocess.TimeoutExpired):
             return []
         return done.stdout.splitlines() if done.returncode == 0 else []
@@ -102,6 +124,13 @@ class Gpus:
             )
         self._held.setdefault(run_id, []).extend(held)
         return tuple(uuid for uuid, _ in held)
+
+    def use(self, run_id: str) -> GpuUse:
+        """What a run's devices do: busy on average, bytes together; None where it has none or they cannot tell."""
+        used = [self._devices.use(uuid) for uuid, _ in self._held.get(run_id, [])]
+        shares = [one.share for one in used if one.share is not None]
+        bytes_used = [one.memory_bytes for one in used if one.memory_bytes is not None]
+        return GpuUse(sum(shares) / len(shares) if shares else None, sum(bytes_used) if bytes_used else None)
 
     def give_back(self, run_id: str) -> None:
         """Free a run's devices once nothing runs on them; raises SandboxError if something stays."""

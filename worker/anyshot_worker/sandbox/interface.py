@@ -33,13 +33,14 @@ class BoxUsage:
     """What a box has used so far, as the kernel counted it; None where this machine cannot tell.
 
     Seconds of CPU, bytes at the peak (scratch space included), processes killed for want of memory, most
-    processes at once. A box that is gone keeps its last figures.
+    processes at once; bytes at this moment, None of a box that is gone, which keeps its other figures.
     """
 
     cpu_seconds: float = 0.0
     memory_peak_bytes: int | None = None
     out_of_memory_kills: int | None = None
     processes_peak: int | None = None
+    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -169,4 +169,4 @@ class ProcessBox(Lifetime):
                 memory += process.memory_info().rss
         before = self._usage
         peak = max(memory, before.memory_peak_bytes or 0) or None
-        self._usage = BoxUsage(max(seconds, before.cpu_seconds), peak)
+        self._usage = BoxUsage(max(seconds, before.cpu_seconds), peak, memory_bytes=memory or None)

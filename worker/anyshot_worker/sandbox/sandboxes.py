@@ -15,7 +15,7 @@ from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
 from anyshot_worker.sandbox.docker import DockerBackend
 from anyshot_worker.sandbox.flavours import require_flavour, require_some_for_gpus, runs_on_gpus
-from anyshot_worker.sandbox.gpu import Gpus
+from anyshot_worker.sandbox.gpu import Gpus, GpuUse
 from anyshot_worker.sandbox.interface import Backend, Box, BoxSpec, BoxUsage, ImageInfo, SandboxError
 from anyshot_worker.sandbox.pool import WarmPool
 from anyshot_worker.sandbox.preflight import require_guarantees
@@ -134,6 +134,10 @@ class Sandboxes:
     def gpu_names(self) -> list[str]:
         """The devices that runs may have: none where no image of this worker can use one."""
         return self._gpus.names() if any(map(runs_on_gpus, self._images())) else []
+
+    def gpu_use(self, run_id: str) -> GpuUse:
+        """What a run's GPUs do at this moment."""
+        return self._gpus.use(run_id)
 
     def open(
         self,

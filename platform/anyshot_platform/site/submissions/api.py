@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.events.measures import read_measures
 from anyshot_platform.intake import service, withdrawing
 from anyshot_platform.intake.handing_in import Door, Source, hand_in
 from anyshot_platform.phases.service import find_phase
@@ -31,6 +32,7 @@ from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChecksOut,
     LogLineOut,
+    MeasureOut,
     NoteIn,
     QuotaOut,
     SubmissionDetail,
@@ -40,6 +42,7 @@ from anyshot_platform.site.submissions.schemas import (
     UploadOut,
     show_upload_of,
 )
+from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.submissions import uploads
 from anyshot_platform.submissions.models import Submission
@@ -234,6 +237,16 @@ def show_log(
     """The log lines after an id, that the phase's log policy shows."""
     lines = views.read_log(session, found, after=after, limit=limit)
     return [LogLineOut.model_validate(line) for line in lines]
+
+
+@router.get("/submissions/{submission_id}/measures")
+def show_measures(
+    found: Reader, session: SessionDep, after: Annotated[int, Query(ge=0, lt=2**62)] = 0
+) -> list[MeasureOut]:
+    """How the runs train and what they use, over time: what came after an id, as far as the phase shows output."""
+    runs = read_runs(session, found.submission, find_version(session, found.submission))
+    measures = read_measures(session, [run.id for run in runs], policy=found.sight.logs, after=after)
+    return [MeasureOut.model_validate(one) for one in measures]
 
 
 @router.get("/submissions/{submission_id}/archive", response_class=Response)

@@ -25,6 +25,7 @@ from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.results import read_results_view
 from anyshot_platform.site.submissions.rows import own_submissions, page_rows, team_submissions
+from anyshot_platform.site.submissions.running import read_running
 from anyshot_platform.site.submissions.show import (
     find_version,
     read_failure,
@@ -117,6 +118,7 @@ def show_submission(request: Request, found: Reader, session: SessionDep, servic
         failure=read_failure(sight, runs),
         results=results,
         evaluations=_evaluations(session, found),
+        running=read_running(session, found, runs),
         log=read_log(session, found, runs),
         unread_here=has_unread(session, found.viewer.id, f"/submissions/{submission.id}"),
         confusion_href=f"/submissions/{submission.id}/confusion" if offers_confusion(session, found) else "",

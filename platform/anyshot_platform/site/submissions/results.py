@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
-from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.charts import draw_bars, draw_curves, draw_distributions
-from anyshot_platform.kernel.filters import duration, interval, score, size
+from anyshot_platform.kernel.filters import duration, size
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -20,26 +16,12 @@ from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
 from anyshot_platform.sight.names import hide_names, hide_summary, name_datasets, natural
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.submissions.chart_data import ChartView, of_groups, of_tasks, over_numbers
 from anyshot_platform.site.submissions.timing import TimingStep, overhead_words, time_steps
 from anyshot_platform.site.submissions.training import LOGGER, find_logger, training_curves
-from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.rules import Rule
-from anyshot_scoring.summary import Group, RunSummary
+from anyshot_scoring.summary import RunSummary
 from anyshot_scoring.table import TaskTable
-
-SCORE = "Normalized accuracy"
-
-
-@dataclass(frozen=True)
-class ChartView:
-    """A chart with the table behind it."""
-
-    title: str
-    svg: Markup
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Any, ...], ...] = ()
-    note: str = ""
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,7 +104,7 @@ def read_results_view(
             for place, one in enumerate(scores)
         ),
         charts=(
-            *_charts(counting.run_id, summary, hide_names(table, names) if table else None, names.hidden),
+            *_charts(summary, hide_names(table, names) if table else None),
             *_training(session, storage, sight, by_run[counting.run_id]),
         ),
         steps=steps,
@@ -167,89 +149,22 @@ def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
     return (StatView("Peak memory", str(size(peak)), note),)
 
 
-def _charts(run_id: str, summary: RunSummary, table: TaskTable | None, hidden: bool) -> tuple[ChartView, ...]:
-    made = [_bars("By dataset", "Dataset", summary.by_dataset)]
+def _charts(summary: RunSummary, table: TaskTable | None) -> tuple[ChartView, ...]:
+    made = [of_groups("By dataset", "Dataset", summary.by_dataset)]
     if len(summary.by_domain) > 1:
-        made.append(_bars("By domain", "Domain", summary.by_domain))
-    made.append(_curve("By number of ways", "ways", summary.by_ways))
-    made.append(_curve("By number of shots", "shots", summary.by_shots))
-    distribution = _distribution(run_id, hidden, _Unhashed(table)) if table is not None else None
-    if distribution is not None:
-        made.append(
-            ChartView(
-                "Distribution over tasks",
-                distribution,
-                note="One row per dataset; few tasks are shown as a dot each.",
-            )
-        )
+        made.append(of_groups("By domain", "Domain", summary.by_domain))
+    made.append(over_numbers("By number of ways", "ways", summary.by_ways))
+    made.append(over_numbers("By number of shots", "shots", summary.by_shots))
+    if table is not None:
+        rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
+        made.append(of_tasks("Distribution over tasks", rows))
     return tuple(made)
 
 
 def _training(session: Session, storage: Storage, sight: Sight, run: Run) -> tuple[ChartView, ...]:
-    """What the participant's own logger saw, where the phase shows the output of meta-training."""
+    """What the participant's own logger saw, by iteration, where the phase shows the output of meta-training."""
     digest = find_logger(session, run) if sight.may_have(LOGGER) else None
-    if digest is None:
-        return ()
-    return tuple(
-        ChartView(
-            title,
-            svg,
-            (axis.capitalize(), "Score", "95 %", "Rows"),
-            rows,
-            "Each point averages neighbouring rows of your logger's table.",
-        )
-        for title, svg, rows, axis in training_curves(storage, digest)
-    )
-
-
-def _bars(title: str, key: str, groups: Sequence[Group]) -> ChartView:
-    return ChartView(title, _draw_bars(title, tuple(groups)), (key, SCORE, "95 %", "Tasks"), _rows(groups))
-
-
-def _curve(title: str, key: str, groups: Sequence[Group]) -> ChartView:
-    columns = (key.capitalize(), SCORE, "95 %", "Tasks")
-    pooled = pool_groups(groups)
-    note = (
-        "Points of fewer than 5 tasks are joined with their neighbours." if len(pooled) < len(groups) else ""
-    )
-    return ChartView(title, _draw_curve(title, key, pooled), columns, _rows(groups), note)
-
-
-def _rows(groups: Sequence[Group]) -> tuple[tuple[Any, ...], ...]:
-    return tuple((group.key, score(group.mean), interval(group.half_width), group.tasks) for group in groups)
-
-
-@lru_cache(maxsize=512)
-def _draw_bars(title: str, groups: tuple[Group, ...]) -> Markup:
-    return Markup(draw_bars(groups, title, SCORE).svg)
-
-
-@lru_cache(maxsize=512)
-def _draw_curve(title: str, key: str, groups: tuple[Group, ...]) -> Markup:
-    return Markup(draw_curves({"score": groups}, title, key, SCORE).svg)
-
-
-class _Unhashed:
-    """A table that does not take part in a cache's key: the run's id stands for it."""
-
-    def __init__(self, table: TaskTable | None) -> None:
-        self.table = table
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Unhashed)
-
-
-@lru_cache(maxsize=256)
-def _distribution(run_id: str, hidden: bool, hold: _Unhashed) -> Markup | None:
-    """Drawn once a run; names differ between those who see them and those who do not."""
-    if hold.table is None:
-        return None
-    table = hold.table
-    rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
-    return Markup(draw_distributions(rows, "Distribution over tasks", SCORE).svg)
+    return training_curves(storage, digest) if digest is not None else ()
 
 
 def _ordered(table: TaskTable) -> list[str]:

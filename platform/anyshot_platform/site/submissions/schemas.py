@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import Provenance, Usage
+from anyshot_core.wire.worker_api import Provenance, Series, Stage, Usage
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
@@ -257,6 +257,32 @@ class SubmissionPage(BaseModel):
     items: list[SubmissionOut]
     total: int
     offset: int
+
+
+class MeasureOut(BaseModel):
+    """A stretch of a run's last attempt: what it used of the machine, or the means of what its logger said.
+
+    `id` is what to resume from; another `epoch` is another attempt, which begins anew.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    run_id: str
+    epoch: int
+    series: Series
+    stage: Stage
+    seconds: float = Field(description="since the attempt began, at the end of the stretch")
+    width: float = Field(description="seconds that the stretch took")
+    cpu_cores: float | None
+    memory_bytes: int | None
+    gpu_share: float | None = Field(description="busy, from 0 to 1")
+    gpu_memory_bytes: int | None
+    step: int = Field(description="last iteration of training, or last round of validation")
+    rows: int = Field(description="rows of the logger that were averaged")
+    loss: float | None
+    accuracy: float | None
+    normalized_accuracy: float | None
 
 
 class LogLineOut(BaseModel):

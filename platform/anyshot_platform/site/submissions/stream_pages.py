@@ -17,6 +17,7 @@ from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
 from anyshot_platform.site.submissions.log_view import part_key, part_titles
+from anyshot_platform.site.submissions.running import stream_measures
 from anyshot_platform.site.submissions.show import find_version, read_runs, stream_state
 from anyshot_platform.web.access import submission_reader
 from anyshot_platform.web.rendering import environment
@@ -34,11 +35,12 @@ async def stream_submission(
     viewer: ViewerDep,
     services: ServicesDep,
     after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
+    measured: Annotated[int, Query(ge=0, lt=2**62)] = 0,
     last_event_id: Annotated[str, Header(max_length=20)] = "",
 ) -> StreamingResponse:
-    """Events `state` and `log`; the id of each is the last log line that was sent."""
+    """Events `state`, `log` and `measures`; the id of each is the last log line that was sent."""
     watching_of(services).require_room(viewer.id)
-    events = follow(request, services, submission_id, viewer.id, line_id(last_event_id) or after)
+    events = follow(request, services, submission_id, viewer.id, line_id(last_event_id) or after, measured)
     return StreamingResponse(
         events,
         media_type="text/event-stream",
@@ -47,7 +49,7 @@ async def stream_submission(
 
 
 async def follow(
-    request: Request, services: Services, submission_id: str, user_id: str, after: int
+    request: Request, services: Services, submission_id: str, user_id: str, after: int, measured: int = 0
 ) -> AsyncIterator[str]:
     """The events until the submission has ended and all its lines are sent, or the browser has gone."""
     sent: dict[str, Any] = {}
@@ -59,7 +61,7 @@ async def follow(
         full = changed
         while full:
             try:
-                state, titles, lines = await watching.look(look, after)
+                state, titles, lines, (points, measured) = await watching.look(look, after, measured)
             except PlatformError:
                 return
             full = len(lines) == BATCH
@@ -68,6 +70,8 @@ async def follow(
                 keys = {line[3] for line in lines}
                 shown = {key: title for key, title in titles.items() if key in keys}
                 yield _event("log", {"lines": [line[1:] for line in lines], "titles": shown}, after)
+            if points["points"]:
+                yield _event("measures", points, after)
             if state != sent and not (state["ended"] and full):
                 sent = state
                 yield _event("state", state, after)
@@ -80,9 +84,9 @@ def _event(name: str, data: object, identity: int) -> str:
 
 
 def _look(
-    request: Request, services: Services, submission_id: str, after: int
-) -> tuple[dict[str, Any], dict[str, str], list[tuple[int, str, str, str]]]:
-    """The state, the titles of the log's parts, and the lines after an id.
+    request: Request, services: Services, submission_id: str, after: int, measured: int = 0
+) -> tuple[dict[str, Any], dict[str, str], list[tuple[int, str, str, str]], tuple[dict[str, Any], int]]:
+    """The state, the titles of the log's parts, the lines after an id, and the points of charts after another.
 
     State first: what ended before had written all its lines.
 
@@ -99,7 +103,8 @@ def _look(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
         titles = part_titles(session, runs) if events else {}
-        return state, titles, [(one.id, one.stream, one.text, part_key(one)) for one in events]
+        shown = [(one.id, one.stream, one.text, part_key(one)) for one in events]
+        return state, titles, shown, stream_measures(session, found, runs, measured)
 
 
 @lru_cache(maxsize=32)

@@ -11,28 +11,25 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.charts import draw_curves
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.kernel.filters import interval, score
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.runs.models import Run
+from anyshot_platform.site.submissions.chart_data import ChartView, over_numbers
 from anyshot_scoring.summary import Group, group_means
 
 LOGGER = "logger.zip"
 LARGEST_ZIP = 64 << 20
 LARGEST_TABLE = 16 << 20  # bytes that are read of a table; its content came out of the sandbox
 POINTS = 40
+_AVERAGED = "Each point averages neighbouring rows of your logger's table."
 # File, column that orders the rows, title, name of the axis.
 _TABLES = (
     ("meta_train.csv", "iteration", "Meta-training", "iteration"),
     ("meta_validation.csv", "step", "Meta-validation", "round"),
 )
-
-Curve = tuple[str, Markup, tuple[tuple[object, ...], ...], str]
 
 
 def find_logger(session: Session, run: Run) -> str | None:
@@ -50,8 +47,8 @@ def find_logger(session: Session, run: Run) -> str | None:
 
 
 @lru_cache(maxsize=128)
-def training_curves(storage: Storage, digest: str) -> tuple[Curve, ...]:
-    """Title, drawing, table and name of the axis of each curve; nothing where the tables cannot be read."""
+def training_curves(storage: Storage, digest: str) -> tuple[ChartView, ...]:
+    """A chart a table; nothing where the tables cannot be read."""
     try:
         with storage.open(digest) as file:
             content = file.read(LARGEST_ZIP + 1)
@@ -63,7 +60,7 @@ def training_curves(storage: Storage, digest: str) -> tuple[Curve, ...]:
         return ()  # gone, damaged, encrypted, or packed in a way that we do not read
 
 
-def _curves(archive: zipfile.ZipFile) -> Iterator[Curve]:
+def _curves(archive: zipfile.ZipFile) -> Iterator[ChartView]:
     names = set(archive.namelist())
     for name, order, title, axis in _TABLES:
         if name not in names:
@@ -72,11 +69,9 @@ def _curves(archive: zipfile.ZipFile) -> Iterator[Curve]:
             text = table.read(LARGEST_TABLE).decode("utf-8", "replace")
         groups, metric = summarize_rows(text, order)
         if len(groups) > 1:
-            svg = Markup(draw_curves({"score": groups}, title, axis, metric).svg)
-            rows = tuple(
-                (group.key, score(group.mean), interval(group.half_width), group.tasks) for group in groups
-            )
-            yield title, svg, rows, axis
+            drawn = over_numbers(title, axis, groups)
+            data = {**drawn.data, "y": {"label": metric, "kind": "score"}}
+            yield ChartView(title, data, (axis.capitalize(), metric, "95 %", "Rows"), drawn.rows, _AVERAGED)
 
 
 def summarize_rows(text: str, order: str) -> tuple[Sequence[Group], str]:

@@ -27,6 +27,7 @@ from anyshot_core.wire.worker_api import (
 )
 from anyshot_platform.artifacts.service import check_signature, keep_file
 from anyshot_platform.errors import Invalid
+from anyshot_platform.events.measures import keep_measures
 from anyshot_platform.events.service import keep_events
 from anyshot_platform.judging import leases, results
 from anyshot_platform.judging.kinds import NotAssignable, make_job
@@ -72,8 +73,9 @@ def claim(
 def heartbeat(
     run_id: RunParam, body: Heartbeat, token_id: WorkerTokenDep, session: SessionDep, services: ServicesDep
 ) -> HeartbeatReply:
-    """Extend the lease, tell the progress, learn whether to cancel."""
+    """Extend the lease, tell progress and measures, learn whether to cancel."""
     run = leases.find_held(session, token_id, run_id, body.epoch)
+    keep_measures(session, run, body.measures)
     return leases.extend(session, services.settings, run, body.progress)
 
 

@@ -1,5 +1,6 @@
 // The submission page while it runs: state and log over one server-sent event stream.
 // The stream resumes by itself (Last-Event-ID), so a lost connection or a sleeping laptop loses no line.
+import { grow } from "./charts.js";
 import { toast } from "./site.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
@@ -114,7 +115,10 @@ function flush() {
 }
 
 function listen() {
-  const source = new EventSource(`${live.dataset.stream}?after=${log.dataset.last}`);
+  const source = new EventSource(
+    `${live.dataset.stream}?after=${log.dataset.last}&measured=${live.dataset.measured}`,
+  );
+  source.addEventListener("measures", (event) => grow(JSON.parse(event.data)));
   source.addEventListener("state", (event) => {
     const state = JSON.parse(event.data);
     document.getElementById("live-badge").innerHTML = state.badge;

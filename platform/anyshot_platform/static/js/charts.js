@@ -1,0 +1,300 @@
+// Charts drawn from numbers by uPlot: hover shows values, a drag zooms, a double click shows all again.
+// The library is fetched when a chart comes into view. Each chart has its table beside it, which is closed here.
+
+const settings = document.getElementById("charts-script")?.dataset;
+const drawn = new Map(); // the element of a chart -> its uPlot
+const waiting = new Set();
+let library = null;
+
+function load() {
+  library ??= new Promise((resolve, reject) => {
+    document.head.append(
+      Object.assign(document.createElement("link"), { rel: "stylesheet", href: settings.style }),
+    );
+    const script = Object.assign(document.createElement("script"), { src: settings.library });
+    script.addEventListener("load", () => resolve(globalThis.uPlot));
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
+  return library;
+}
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** A colour of the theme as the canvas understands it: `light-dark()` is worked out by the browser. */
+function colour(name) {
+  const probe = Object.assign(document.createElement("span"), { style: `color: var(${name})`, hidden: true });
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+}
+
+const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];
+function bytes(value) {
+  let place = 0;
+  let amount = value;
+  for (; Math.abs(amount) >= 1024 && place < sizes.length - 1; place += 1) amount /= 1024;
+  return `${amount >= 100 || place === 0 ? Math.round(amount) : Number(amount.toFixed(1))} ${sizes[place]}`;
+}
+
+function seconds(value) {
+  if (value < 60) return `${Number(value.toFixed(1))} s`;
+  if (value < 3600) return `${Number((value / 60).toFixed(1))} min`;
+  return `${Number((value / 3600).toFixed(2))} h`;
+}
+
+const minus = (text) => text.replace("-", "−");
+const formats = {
+  score: (value) => minus(value.toFixed(3)),
+  bytes,
+  share: (value) => `${Math.round(100 * value)} %`,
+  seconds,
+  number: (value) => minus(String(Number(value.toPrecision(4)))),
+};
+const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(2)))) };
+
+/** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
+const steps = {
+  bytes: Array.from({ length: 45 }, (_, power) => 2 ** power),
+  seconds: [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18000, 36000, 86400],
+};
+
+function xAxis(spec, text, grid, width) {
+  const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: font() };
+  if (spec.x.kind !== "names") {
+    const format = ticks[spec.x.kind];
+    return {
+      ...axis,
+      space: 70,
+      label: spec.x.kind === "seconds" ? undefined : spec.x.label,
+      labelFont: font(),
+      labelSize: 20,
+      incrs: steps[spec.x.kind],
+      values: (_, found) => found.map(format),
+    };
+  }
+  const names = spec.x.names;
+  const longest = Math.max(...names.map((name) => name.length), 1);
+  const turned = longest * 7.2 > (width - 60) / Math.max(names.length, 1);
+  return {
+    ...axis,
+    grid: { show: false },
+    rotate: turned ? -50 : 0,
+    size: turned ? Math.min(150, 16 + longest * 5.4) : 34,
+    splits: () => names.map((_, place) => place),
+    values: (_, found) => found.map((place) => names[place] ?? ""),
+  };
+}
+
+const font = () => `12px ${css("--font-sans") || "Inter, sans-serif"}`;
+
+/** Intervals as whiskers. Where an interval is undefined there is none. */
+function whiskers(spec, colours) {
+  return (plot) => {
+    const { ctx } = plot;
+    const ratio = devicePixelRatio || 1;
+    const { left, top, width, height } = plot.bbox;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(left, top, width, height);
+    ctx.clip();
+    ctx.lineWidth = 1.5 * ratio;
+    spec.series.forEach((series, place) => {
+      if (!series.low || !plot.series[place + 1].show) return;
+      ctx.strokeStyle = colours[place % colours.length];
+      spec.at.forEach((at, index) => {
+        if (series.low[index] === null || series.high[index] === null) return;
+        const x = plot.valToPos(at, "x", true);
+        const low = plot.valToPos(series.low[index], "y", true);
+        const high = plot.valToPos(series.high[index], "y", true);
+        const cap = 4 * ratio;
+        ctx.beginPath();
+        ctx.moveTo(x, low);
+        ctx.lineTo(x, high);
+        for (const end of [low, high]) {
+          ctx.moveTo(x - cap, end);
+          ctx.lineTo(x + cap, end);
+        }
+        ctx.stroke();
+      });
+    });
+    if (spec.limit) {
+      ctx.strokeStyle = colour("--text-2");
+      ctx.setLineDash([6 * ratio, 5 * ratio]);
+      const y = plot.valToPos(spec.limit, "y", true);
+      ctx.beginPath();
+      ctx.moveTo(left, y);
+      ctx.lineTo(left + width, y);
+      ctx.stroke();
+    }
+    ctx.restore();
+  };
+}
+
+/** The range of y: all values, their intervals as far as they are not absurdly wide, and a limit that is near. */
+function range(spec) {
+  const values = spec.series.flatMap((series) => series.values).filter((value) => value !== null);
+  if (!values.length) return [0, 1];
+  let [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = Math.max(high - low, 0.25);
+  for (const series of spec.series)
+    for (const [ends, pick] of [
+      [series.low, Math.min],
+      [series.high, Math.max],
+    ])
+      for (const end of ends ?? [])
+        if (end !== null) {
+          if (pick === Math.min) low = Math.min(low, Math.max(end, Math.min(...values) - room));
+          else high = Math.max(high, Math.min(end, Math.max(...values) + room));
+        }
+  if (["bytes", "share"].includes(spec.y.kind) || spec.limit) low = Math.min(0, low);
+  if (spec.limit && spec.limit < 4 * high) high = Math.max(high, spec.limit);
+  const pad = 0.06 * (high - low || Math.abs(high) || 1);
+  return [low === 0 ? 0 : low - pad, high + pad];
+}
+
+function valuesOf(spec) {
+  return [spec.at, ...spec.series.map((series) => series.values)];
+}
+
+function options(spec, box) {
+  const colours = [1, 2, 3, 4, 5, 6].map((place) => colour(`--series-${place}`));
+  const [text, grid] = [colour("--text-2"), colour("--border")];
+  const width = Math.max(box.clientWidth - 2 * Number.parseFloat(getComputedStyle(box).paddingLeft), 200);
+  const xFormat = spec.x.kind === "names" ? (at) => spec.x.names[Math.round(at)] ?? "" : formats[spec.x.kind];
+  const few = spec.at.length <= 60;
+  return {
+    width,
+    height: 280,
+    padding: [12, 12, 0, 0],
+    scales: {
+      x: { time: false, range: (_, low, high) => xRange(spec, low, high) },
+      y: { range: () => range(spec) },
+    },
+    axes: [
+      xAxis(spec, text, grid, width),
+      {
+        stroke: text,
+        grid: { stroke: grid, width: 1 },
+        ticks: { stroke: grid },
+        font: font(),
+        size: spec.y.kind === "bytes" ? 68 : 50,
+        incrs: steps[spec.y.kind],
+        values: (_, found) => found.map(ticks[spec.y.kind]),
+      },
+    ],
+    series: [
+      { label: spec.x.label, value: (_, at) => (at === null ? "–" : xFormat(at)) },
+      ...spec.series.map((series, place) => ({
+        label: series.label,
+        stroke: colours[place % colours.length],
+        width: 2,
+        dash: place ? [6, 4] : undefined,
+        spanGaps: true,
+        paths: series.line ? undefined : () => null,
+        points: {
+          show: few || !series.line,
+          size: series.low || series.line ? 6 : 5,
+          fill: colours[place % colours.length],
+        },
+        value: (_, value, __, index) => shown(spec, series, value, index),
+      })),
+    ],
+    cursor: { drag: { x: true, y: false }, y: false },
+    legend: { show: true },
+    hooks: { draw: [whiskers(spec, colours)] },
+  };
+}
+
+function shown(spec, series, value, index) {
+  if (value === null || value === undefined) return "–";
+  const format = formats[spec.y.kind];
+  const high = series.high?.[index];
+  return high === null || high === undefined ? format(value) : `${format(value)} ± ${format(high - value)}`;
+}
+
+function xRange(spec, low, high) {
+  if (spec.x.kind === "names") return [-0.6, spec.x.names.length - 0.4];
+  if (low === high) return [low - 1, high + 1];
+  const room = spec.series[0].low ? 0.03 * (high - low) : 0; // whiskers at the ends are drawn whole
+  return [low - room, high + room];
+}
+
+async function draw(box) {
+  waiting.add(box);
+  const uPlot = await load();
+  if (!waiting.delete(box)) return;
+  const spec = JSON.parse(box.dataset.chart);
+  drawn.get(box)?.plot.destroy();
+  drawn.set(box, { spec, plot: new uPlot(options(spec, box), valuesOf(spec), box) });
+}
+
+function redraw() {
+  for (const box of drawn.keys()) draw(box);
+}
+
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      draw(target);
+    }
+  },
+  { rootMargin: "300px" },
+);
+
+let wide = innerWidth;
+let later = 0;
+addEventListener("resize", () => {
+  if (innerWidth === wide) return; // on a phone the bar of the browser comes and goes
+  wide = innerWidth;
+  clearTimeout(later);
+  later = setTimeout(redraw, 150);
+});
+
+/** New points of a run that goes on: `points` by the key of their chart, `epochs` by run; another epoch begins anew. */
+export function grow({ points, epochs }) {
+  for (const [key, rows] of Object.entries(points)) {
+    const figure = document.querySelector(`figure[data-key="${CSS.escape(key)}"]`);
+    if (!figure) continue;
+    const box = figure.querySelector("[data-chart]");
+    const spec = JSON.parse(box.dataset.chart);
+    const epoch = String(epochs[key.split(".")[1]]);
+    if (figure.dataset.epoch && figure.dataset.epoch !== epoch) {
+      spec.at = [];
+      for (const series of spec.series) series.values = [];
+    }
+    figure.dataset.epoch = epoch;
+    const last = spec.at.at(-1) ?? Number.NEGATIVE_INFINITY;
+    for (const [at, ...values] of rows) {
+      if (at < last) continue; // sent again after a lost connection
+      if (
+        at === spec.at.at(-1) &&
+        spec.series.every((series, place) => series.values.at(-1) === values[place])
+      )
+        continue;
+      spec.at.push(at);
+      spec.series.forEach((series, place) => {
+        series.values.push(values[place]);
+      });
+    }
+    box.dataset.chart = JSON.stringify(spec);
+    if (figure.hidden) {
+      figure.hidden = false;
+      document.getElementById("running-empty")?.remove();
+    }
+    if (drawn.has(box)) draw(box);
+    else seen.observe(box);
+  }
+}
+
+if (settings) {
+  for (const table of document.querySelectorAll(".chart__table")) table.open = false;
+  for (const box of document.querySelectorAll("figure:not([hidden]) [data-chart]")) seen.observe(box);
+  if (document.querySelector("figure[data-key]:not([hidden])"))
+    document.getElementById("running-empty")?.remove();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+}

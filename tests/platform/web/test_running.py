@@ -1,0 +1,293 @@
+"""Curves of a run: from the worker's heartbeat to the page, its stream, JSON and command, within the log policy."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import html
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+from sqlalchemy import select
+
+import anyshot_platform
+from anyshot_core.command import main
+from anyshot_core.wire.worker_api import LogPolicy, Series, Stage
+from anyshot_platform.app import create_app
+from anyshot_platform.events.measures import keep_measures
+from anyshot_platform.events.models import RunMeasure
+from anyshot_platform.operations.retention import expire_logs
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
+from anyshot_platform.site.submissions.chart_data import MOST_DOTS, of_groups, of_tasks
+from anyshot_scoring.summary import Group
+from tests.contract.recording import play, recorded
+from tests.platform.site import Site
+from tests.platform.web.conftest import LiveSite, Visitor
+from tests.platform.web.scene import HIDDEN_MEMORY, Scene, add_measures
+from tests.services.processes import free_port
+from tests.services.sites import served
+
+UPLOT = {  # of uPlot 1.6.32, as its authors publish it
+    "uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
+    "uPlot.min.css": None,
+    "LICENSE.txt": None,
+}
+
+
+def charts_of(page: str) -> dict[str, dict[str, Any]]:
+    """The numbers of a page's charts by their titles."""
+    parts = [part.partition("</figure>")[0] for part in page.split("<figure")[1:]]
+    titles = [re.findall(r"<h[34]>([^<]+)</h[34]>", part)[0] for part in parts]
+    found = [re.findall(r'data-chart="([^"]*)"', part)[0] for part in parts]
+    return {title: json.loads(html.unescape(data)) for title, data in zip(titles, found, strict=True)}
+
+
+def run_of(visitor: Visitor, scene: Scene, name: str) -> Run:
+    with visitor.services.database.reading() as session:
+        return session.scalars(select(Run).where(Run.submission_id == scene.submissions[name].id)).one()
+
+
+def change(visitor: Visitor, scene: Scene, policy: LogPolicy) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).log_policy = policy
+
+
+def test_the_page_has_the_curves_of_meta_training_and_nothing_of_hidden_tasks(
+    visitor: Visitor, scene: Scene
+) -> None:
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/submissions/{scene.submissions['finished'].id}")
+    charts = charts_of(page)
+    assert {"Loss", "Accuracy while training", "Processor", "Memory"} <= set(charts)
+    assert "GPU" not in charts  # there was none
+    training, validation = charts["Loss"]["series"]
+    assert (training["label"], validation["label"]) == ("Training", "Validation")
+    assert sum(value is not None for value in training["values"]) == 40
+    assert sum(value is not None for value in validation["values"]) == 8
+    assert max(charts["Memory"]["at"]) == 4000.0 and str(HIDDEN_MEMORY) not in page
+    assert "could tell of hidden images" in " ".join(page.split())
+    assert charts["Memory"]["limit"] == 4 << 30
+
+
+def seen(visitor: Visitor, scene: Scene) -> set[Stage]:
+    """The stages whose measures the visitor gets, the same from page, API and stream."""
+    identity = scene.submissions["finished"].id
+    told = {
+        Stage(one["stage"]) for one in visitor.client.get(f"/api/v1/submissions/{identity}/measures").json()
+    }
+    page = visitor.see(f"/submissions/{identity}")
+    stream = visitor.client.get(f"/submissions/{identity}/stream").text
+    for text in (page, stream):
+        assert (str(HIDDEN_MEMORY) in html.unescape(text)) == (Stage.META_TESTING in told)
+        assert ("loss." in text) == (Stage.META_TRAINING in told)  # the key of a chart
+    return told
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        (LogPolicy.META_TRAIN, {Stage.META_TRAINING}),
+        (LogPolicy.NOTHING, set()),
+        (LogPolicy.EVERYTHING, {Stage.META_TRAINING}),  # the tested pool is hidden: that is not obeyed
+    ],
+)
+def test_curves_are_shown_as_the_log_is(
+    visitor: Visitor, scene: Scene, policy: LogPolicy, told: set[Stage]
+) -> None:
+    change(visitor, scene, policy)
+    visitor.sign_in(scene.ada)
+    assert seen(visitor, scene) == told
+    visitor.sign_in(scene.organizer)
+    assert seen(visitor, scene) == {Stage.META_TRAINING, Stage.META_TESTING}
+    visitor.sign_in(scene.bob)
+    path = f"/api/v1/submissions/{scene.submissions['finished'].id}/measures"
+    assert visitor.client.get(path).status_code == 404
+
+
+def test_the_stream_goes_on_where_the_page_ends_and_another_attempt_begins_anew(
+    visitor: Visitor, scene: Scene
+) -> None:
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['finished'].id}"
+    (last,) = re.findall(r'data-measured="(\d+)"', visitor.see(path))
+    assert "event: measures" in visitor.client.get(f"{path}/stream").text
+    assert "event: measures" not in visitor.client.get(f"{path}/stream?measured={last}").text
+    with visitor.services.database.writing() as session:
+        run = session.get_one(Run, run_of(visitor, scene, "finished").id)
+        run.epoch = 2
+        add_measures(session, run, testing=False)
+    found = visitor.client.get(f"/api/v1{path}/measures").json()
+    assert {one["epoch"] for one in found} == {2} and len(found) == 88
+    assert len(charts_of(visitor.see(path))["Memory"]["at"]) == 40
+
+
+def test_sent_twice_is_kept_once_and_it_goes_with_the_log(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        run = session.get_one(Run, run_of(visitor, scene, "finished").id)
+        before = len(session.scalars(select(RunMeasure).where(RunMeasure.run_id == run.id)).all())
+        add_measures(session, run)
+        assert len(session.scalars(select(RunMeasure).where(RunMeasure.run_id == run.id)).all()) == before
+        keep_measures(session, run, [])
+        settings = visitor.services.settings.model_copy(update={"keep_logs_days": 0})
+        expire_logs(session, settings)
+        left = set(session.scalars(select(RunMeasure.run_id)))
+    assert left == {run_of(visitor, scene, "running").id}
+
+
+def test_a_queued_run_promises_no_curves_where_none_may_be_shown(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    path = f"/submissions/{scene.submissions['queued'].id}"
+    assert "Curves appear here" in visitor.see(path)
+    change(visitor, scene, LogPolicy.NOTHING)
+    assert "Curves appear here" not in visitor.see(path)
+
+
+def test_an_undefined_interval_is_not_drawn() -> None:
+    chart = of_groups("By dataset", "Dataset", [Group("one", 0.5, None, 1), Group("two", 0.4, 0.1, 9)])
+    (series,) = chart.data["series"]
+    assert series["low"] == [None, pytest.approx(0.3)] and series["high"] == [None, pytest.approx(0.5)]
+    assert [row[2] for row in chart.rows] == ["", "± 0.100"]
+
+
+def test_many_tasks_are_drawn_evenly_by_rank() -> None:
+    chart = of_tasks("Distribution", {"one": np.linspace(0, 1, 1000), "two": np.array([0.25])})
+    first = [y for x, y in zip(chart.data["at"], chart.data["series"][0]["values"], strict=True) if x < 0.5]
+    assert len(first) == MOST_DOTS and (min(first), max(first)) == (0, 1)
+    assert chart.data["at"] == sorted(chart.data["at"]) and "evenly by rank" in chart.note
+    assert chart.rows[1][-1] == 1
+
+
+def test_the_library_is_what_its_authors_published_and_a_page_stays_light(
+    live: LiveSite, visitor: Visitor, scene: Scene
+) -> None:
+    folder = Path(anyshot_platform.__file__).parent / "static" / "vendor" / "uplot"
+    assert {path.name for path in folder.iterdir()} == set(UPLOT)
+    for name, digest in UPLOT.items():
+        if digest is not None:
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    visitor.sign_in(scene.ada)
+    cookies = {name: str(value) for name, value in visitor.client.cookies.items()}
+
+    def weigh(path: str) -> int:
+        asked = {"accept-encoding": "gzip", "accept": "text/html"}
+        with httpx.stream("GET", live.address + path, headers=asked, cookies=cookies) as answer:
+            assert answer.status_code == 200
+            return len(b"".join(answer.iter_raw()))
+
+    page = f"/submissions/{scene.submissions['finished'].id}"
+    text = httpx.get(live.address + page, headers={"accept": "text/html"}, cookies=cookies).text
+    own = {*re.findall(r'(?:href|src)="(/static/(?:css|js|vendor)/[^"]+)"', text), "/static/js/site.js"}
+    lazily = re.findall(r'data-(?:library|style)="\s*([^"]+)"', text)
+    assert len(lazily) == 2 and not own & set(lazily)
+    assert weigh(page) + sum(map(weigh, own | set(lazily))) < 100_000
+    assert "uplot" not in visitor.see("/competitions").lower()  # only where charts are
+
+
+def wait(browser: webdriver.Chrome, script: str) -> Any:
+    return WebDriverWait(browser, 20).until(lambda driver: driver.execute_script(f"return {script}"))
+
+
+def test_charts_are_drawn_tell_values_and_grow_with_the_run(
+    live: LiveSite, browser: webdriver.Chrome
+) -> None:
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.path("running"))
+    figure = "document.querySelector('figure[data-key^=memory]')"
+    browser.execute_script(f"{figure}.scrollIntoView()")
+    wait(browser, f"{figure}.querySelector('canvas') !== null")
+    assert not browser.execute_script(f"return {figure}.querySelector('details').open")
+    points = f"JSON.parse({figure}.querySelector('[data-chart]').dataset.chart).at"
+    before = browser.execute_script(f"return {points}")
+    with live.services.database.writing() as session:
+        run = session.scalars(
+            select(Run).where(Run.submission_id == live.scene.submissions["running"].id)
+        ).one()
+        session.add(
+            RunMeasure(
+                run_id=run.id,
+                epoch=1,
+                seq=4_000,
+                series=Series.RESOURCES,
+                stage=Stage.META_TRAINING,
+                seconds=4_321.0,
+                width=100.0,
+                memory_bytes=3 << 30,
+            )
+        )
+        run.seconds_used += 1
+    wait(browser, f"{points}.length === {len(before) + 1}")
+    assert browser.execute_script(f"return {points}.at(-1)") == 4321.0
+    over = browser.find_element(By.CSS_SELECTOR, "figure[data-key^=memory] .u-over")
+    webdriver.ActionChains(browser).move_to_element(over).perform()
+    wait(browser, f"/GiB/.test({figure}.querySelector('.u-legend').innerText)")
+    assert [one for one in browser.get_log("browser") if one["level"] == "SEVERE"] == []
+
+
+def test_without_javascript_the_tables_are_open(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    page = visitor.see(f"/submissions/{scene.submissions['finished'].id}")
+    tables = re.findall(r'<details class="chart__table"( open)?>', page)
+    assert tables and all(tables)
+    memory = page[page.index('data-key="memory') :]
+    assert "2.2 GiB" in memory[: memory.index("</figure>")]
+
+
+def test_a_worker_tells_and_the_command_prints(site: Site, free_address: str) -> None:
+    ada, worker = site.member("ada"), site.worker()
+    entry = ada.submit().json()["id"]
+    job = worker.claim()
+    assert job is not None
+    told = recorded("heartbeat-measures")["measures"][0] | {"stage": "meta_training", "seconds": 12.0}
+    logged = {"series": "training", "seq": 1, "step": 25, "rows": 25, "loss": 1.25, "accuracy": 0.5}
+    beat = play(
+        "heartbeat-measures",
+        epoch=job["epoch"],
+        measures=[told | {"cpu_cores": 1.5, "memory_bytes": 3 << 29}, told | logged],
+    )
+    for _ in range(2):  # a beat whose answer was lost is sent again
+        assert worker.call("POST", f"/runs/{job['run_id']}/heartbeat", json=beat).status_code == 200
+    older = {name: value for name, value in beat.items() if name != "measures"}
+    assert worker.call("POST", f"/runs/{job['run_id']}/heartbeat", json=older).status_code == 200
+    with served(create_app(site.services.settings, site.services), int(free_address.rpartition(":")[2])):
+        said = CliRunner().invoke(
+            main, ["curves", entry, "--server", free_address, "--token", ada.token], catch_exceptions=False
+        )
+        table = CliRunner().invoke(
+            main, ["curves", entry, "--csv", "--server", free_address, "--token", ada.token]
+        )
+    assert [line.split() for line in said.output.splitlines()] == [
+        ["12", "s", "resources", "cores", "1.50,", "memory", "1.50", "GiB"],
+        [
+            "12",
+            "s",
+            "training",
+            "25",
+            "loss",
+            "1.25,",
+            "accuracy",
+            "0.500,",
+            "cores",
+            "0.00,",
+            "memory",
+            "0.00",
+            "GiB",
+        ],
+    ]
+    rows = list(csv.DictReader(io.StringIO(table.output)))
+    assert [row["series"] for row in rows] == ["resources", "training"] and rows[1]["loss"] == "1.25"
+
+
+@pytest.fixture
+def free_address() -> str:
+    return f"http://127.0.0.1:{free_port()}"
