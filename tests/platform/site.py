@@ -138,11 +138,25 @@ class PaperWorker:
         assert answer.status_code in (200, 204), answer.text
         return answer.json() if answer.status_code == 200 else None
 
-    def beat(self, job: dict[str, Any], stage: str = "meta_testing", **progress: Any) -> Response:
-        """A heartbeat."""
+    def beat(
+        self,
+        job: dict[str, Any],
+        stage: str = "meta_testing",
+        measures: list[dict[str, Any]] | None = None,
+        **progress: Any,
+    ) -> Response:
+        """A heartbeat; each of the measures gives what of the recorded one is other."""
         known = recorded("heartbeat")["progress"]
         told = {**dict.fromkeys(known, 0), "stage": stage, **progress}
         body = play("heartbeat", epoch=job["epoch"], progress=told)
+        if measures:
+            (one, *_) = recorded("heartbeat-measures")["measures"]
+            body = play(
+                "heartbeat-measures",
+                epoch=job["epoch"],
+                progress=told,
+                measures=[one | measure for measure in measures],
+            )
         return self.call("POST", f"/runs/{job['run_id']}/heartbeat", json=body)
 
     def tell(self, job: dict[str, Any], *lines: dict[str, Any]) -> Response:

@@ -31,7 +31,6 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
 from anyshot_platform.site.submissions.chart_data import MOST_DOTS, of_groups, of_tasks
 from anyshot_scoring.summary import Group
-from tests.contract.recording import play, recorded
 from tests.platform.site import Site
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import HIDDEN_MEMORY, Scene, add_measures
@@ -248,17 +247,12 @@ def test_a_worker_tells_and_the_command_prints(site: Site, free_address: str) ->
     entry = ada.submit().json()["id"]
     job = worker.claim()
     assert job is not None
-    told = recorded("heartbeat-measures")["measures"][0] | {"stage": "meta_training", "seconds": 12.0}
-    logged = {"series": "training", "seq": 1, "step": 25, "rows": 25, "loss": 1.25, "accuracy": 0.5}
-    beat = play(
-        "heartbeat-measures",
-        epoch=job["epoch"],
-        measures=[told | {"cpu_cores": 1.5, "memory_bytes": 3 << 29}, told | logged],
-    )
+    told = {"stage": "meta_training", "seconds": 12.0}
+    used = told | {"cpu_cores": 1.5, "memory_bytes": 3 << 29}
+    logged = told | {"series": "training", "seq": 1, "step": 25, "rows": 25, "loss": 1.25, "accuracy": 0.5}
     for _ in range(2):  # a beat whose answer was lost is sent again
-        assert worker.call("POST", f"/runs/{job['run_id']}/heartbeat", json=beat).status_code == 200
-    older = {name: value for name, value in beat.items() if name != "measures"}
-    assert worker.call("POST", f"/runs/{job['run_id']}/heartbeat", json=older).status_code == 200
+        assert worker.beat(job, "meta_training", [used, logged]).status_code == 200
+    assert worker.beat(job, "meta_training").status_code == 200  # as workers of the last release do
     with served(create_app(site.services.settings, site.services), int(free_address.rpartition(":")[2])):
         said = CliRunner().invoke(
             main, ["curves", entry, "--server", free_address, "--token", ada.token], catch_exceptions=False

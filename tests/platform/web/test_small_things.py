@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_core.wire.worker_api import WorkerInfo
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
@@ -24,6 +23,7 @@ from anyshot_platform.teams.models import TeamInvitation
 from anyshot_platform.users.models import User
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.workers.models import Worker, WorkerToken
+from tests.contract.recording import worker_info
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 
@@ -203,7 +203,7 @@ def test_status_is_a_page_for_people(visitor: Visitor, scene: Scene) -> None:
         session.flush()
         for name, minutes in (("one", 0), ("two", 60)):
             seen = now() - timedelta(minutes=minutes)
-            session.add(Worker(token_id=token.id, name=name, info=WorkerInfo(name=name), last_seen_at=seen))
+            session.add(Worker(token_id=token.id, name=name, info=worker_info(name=name), last_seen_at=seen))
     text = Read(visitor.see("/status")).text
     assert "Workers 1 connected in the last minute" in text and "Everything works" in text
 
