@@ -139,4 +139,4 @@ def thinned(rows: Sequence[Row]) -> Sequence[Row]:
     if len(rows) <= _TABLE_ROWS:
         return rows
     places = np.linspace(0, len(rows) - 1, _TABLE_ROWS).round().astype(int)
-    return [rows[place] for place in places]
+    return [rows[int(place)] for place in places]
