@@ -183,13 +183,16 @@ def act(
     reason: str,
     yes: bool,
 ) -> None:
-    """Do DEED to the submissions IDS, or to all of a phase or in a state."""
+    """Do ACT to the submissions IDS, or to all of a phase or in a state."""
     if bool(ids) == bool(phase or status):
         raise click.UsageError("Give ids, or --phase or --status.")
     chosen: dict[str, Any] = {"ids": list(ids)} if ids else {"filter": {"phase": phase, "status": status}}
     if not ids and not yes:
         wanted = {"phase": phase, "status": status}
         total = client.organize("GET", competition, "/submissions", params=wanted)["total"]
+        if total == 0:
+            click.echo("No submission is there, or none in that state: nothing was done.")
+            return
         click.confirm(f"{act} {total} submissions?", abort=True)
     body = {"act": act, "reason": reason, **chosen}
     outcome = client.organize("POST", competition, "/submissions/acts", body)

@@ -16,6 +16,7 @@ from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
 from tests.platform.site import SLUG, Person, Site, make_paper_pack, make_zip
@@ -153,6 +154,51 @@ def test_the_api_takes_if_match(site: Site) -> None:
         assert {"otto"} <= {field["by"] for field in clash}
         again = {"if-match": dana.call("GET", MANAGE + path).headers["etag"]}
         assert dana.call("PUT", MANAGE + path, json=second, headers=again).status_code == 200
+
+
+def test_what_one_organizer_has_done_another_does_not_do_again(site: Site) -> None:
+    """Acts without a form: the second finds it done, is told so, and the log holds it once."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    pia = site.member("pia")
+    submission = pia.submit().json()["id"]
+    finish(site.worker(), 0.5)
+    with site.services.database.writing() as session:
+        spare = create_pool(
+            session, slug="spare", name="Spare", owner_id=dana.id, competition_id=site.competition(session).id
+        )
+        gamma = session.get_one(Pack, make_paper_pack(site.services, "gamma"))
+        create_pool_version(session, spare, [gamma], created_by=dana.id)
+        team_id = session.get_one(Submission, submission).team_id
+    for method, path, body, key in (
+        ("POST", f"{MANAGE}/phases/feedback/acts/pause", {}, "phase.pause"),
+        ("PUT", "/api/v1/pools/spare/publication", {"published": True, "confirm": "spare"}, "pool.publish"),
+        ("POST", f"{MANAGE}/code/{team_id}/acts/hide", {}, "code.hide"),
+    ):
+        for actor in (dana, otto):
+            answer = actor.call(method, path, json=body)
+            assert answer.is_success, (path, answer.text)
+        assert [entry.actor_id for entry in log(site, key)] == [dana.id], key
+    body = {"act": "disqualify", "ids": [submission], "reason": "two accounts"}
+    assert dana.call("POST", f"{MANAGE}/submissions/acts", json=body).json()["skipped"] == {}
+    second = otto.call("POST", f"{MANAGE}/submissions/acts", json={**body, "reason": "no reason"}).json()
+    assert second["skipped"] == {submission: "is disqualified already"}
+    assert [entry.reason for entry in log(site, "submission.disqualify")] == ["two accounts"]
+
+
+def test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.OWNER)
+    upload = dana.upload(make_zip(salt="a baseline"))
+    dana.call(
+        "POST", f"{MANAGE}/baselines", json={"name": "Simple", "upload_id": upload, "leagues": ["free"]}
+    )
+    begun = [
+        one.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5}).json()["id"]
+        for one in (dana, otto)
+    ]
+    assert begun[0] == begun[1] and len(log(site, "competition.rehearse")) == 1
+    for one in (dana, otto):
+        assert one.call("POST", f"{MANAGE}/transfer", json={"confirm": SLUG}).is_success
+    assert [entry.actor_id for entry in log(site, "competition.transfer")] == [dana.id, otto.id]
 
 
 # Terms

@@ -1,0 +1,81 @@
+"""The commands in the fences of the documentation, and what runs those that the installed packages alone do not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"\s+#.*$")
+_COMPOSE = (
+    "tests/end_to_end/test_compose.py::test_one_submission_goes_through_the_composed_site_to_the_leaderboard"
+)
+_IMAGES = "tests/platform/core/test_deployment.py::test_images_of_others_are_named_by_version"
+_IMPORTING = "tests/core/data/test_importing.py"
+_EXPERIMENT = "tests/analysis/test_experiment.py"
+_ROLES = "tests/starting_kit/cli/test_dry_run.py"
+
+# What cannot be run from the wheels of one environment, by how a line begins: the test that runs it, and why there.
+ELSEWHERE = {
+    "python -P -m anyshot_starting_kit.runner": "tests/starting_kit/runner/test_first_process.py",  # speaks in frames
+    "anyshot admin serve": "tests/end_to_end/site.py",  # serves until it is ended
+    "cp .env.example": _COMPOSE,
+    "make hashes": _COMPOSE,
+    "docker-compose": _COMPOSE,
+    "docker cp": _COMPOSE,
+    "docker/pin-images.sh": _IMAGES,
+    "docker/debian/make-bases.sh": _COMPOSE,
+    "pip download": _COMPOSE,
+    "export ANYSHOT_BASE_IMAGE": _COMPOSE,
+    "anyshot data import torchvision": f"{_IMPORTING}::test_torchvision_reads_what_its_own_class_reads",  # torch
+    "anyshot data import huggingface": f"{_IMPORTING}::test_hugging_face_parquet_with_class_labels_and_a_card",
+    "anyshot data import medmnist": f"{_IMPORTING}::test_medmnist_file_gets_the_names_of_its_classes_and_its_licence",
+    "anyshot data download": "tests/core/data/test_download.py::test_the_command_downloads",  # a network
+    "anyshot data check data/Meta_Album": "tests/core/data/test_download.py::test_the_command_downloads",
+    "anyshot data get": "tests/starting_kit/cli/test_data_get.py",  # a public pool
+    "anyshot dry-run": _ROLES,  # torch
+    "cp -r baselines/": _ROLES,
+    "anyshot experiment": f"{_EXPERIMENT}::test_command_runs_and_goes_on",  # torch and hours
+    "anyshot organize rehearse": (
+        "tests/platform/entries/test_rehearsal.py::test_one_command_plays_the_competition_of_2022_to_published_results"
+    ),
+    "anyshot organize report": (
+        "tests/platform/admin/test_reports.py::test_a_board_is_judged_from_the_results_of_its_tasks"
+    ),
+    "anyshot organize final": "tests/platform/entries/test_finals.py",  # a final phase
+    "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
+    "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites
+    "anyshot organize receive": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",
+    # The job script of the guide, as one.
+    **dict.fromkeys(
+        ("set -euo", "source ", "export ANYSHOT_DATA", "export XDG_CACHE_HOME"),
+        "tests/starting_kit/test_tutorial.py::test_the_job_script_of_the_guide_runs_without_slurm",
+    ),
+}
+
+
+def documented() -> Iterator[tuple[Path, str]]:
+    """Each command line with its page: of consoles after the prompt, of shells, and of fences that name no language."""
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for language, body in _FENCE.findall(page.read_text()):
+            if language not in ("", "console", "bash", "sh"):
+                continue
+            for line in body.replace("\\\n", " ").splitlines():
+                command = _COMMENT.sub("", line.removeprefix("$ ")).strip()
+                if _is_command(line, language) and command:
+                    yield page, command
+
+
+def _is_command(line: str, language: str) -> bool:
+    if language == "console":
+        return line.startswith("$ ")
+    if language in ("bash", "sh"):
+        return not line.startswith("#")
+    return line.startswith(("anyshot ", "cp ", "pip ", "make ", "python "))
+
+
+def elsewhere(command: str) -> str | None:
+    """The test that runs a command which the wheels alone do not; None for those that they run."""
+    return next((test for start, test in ELSEWHERE.items() if command.startswith(start)), None)
