@@ -16,6 +16,7 @@ from anyshot_core.wire.protocols import ProtocolField
 from anyshot_core.wire.reports import ReportParameters
 
 LEASE_SECONDS = 30.0
+IMAGE_DIGEST = r"^sha256:[0-9a-f]{64}$"  # of a sandbox image
 Key = Annotated[str, Field(pattern=KEY_PATTERN)]
 
 

@@ -8,12 +8,13 @@ a claim is answered with are in `wire.jobs`.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from anyshot_core.wire.evidence import Evidence
 from anyshot_core.wire.jobs import (
+    IMAGE_DIGEST,
     LEASE_SECONDS,
     Analyse,
     Assignment,
@@ -74,6 +75,7 @@ __all__ = [
 CELERY_TASK = "anyshot.ring"  # the doorbell: argument is the id of a run that may be claimed
 QUEUE_PREFIX = "anyshot."  # followed by the hardware class, e.g. "anyshot.cpu"
 HEARTBEAT_SECONDS = 2.0
+ImageDigest = Annotated[str, Field(pattern=IMAGE_DIGEST)]
 
 
 class Stage(StrEnum):
@@ -96,8 +98,9 @@ class WorkerInfo(Message):
     memory_bytes: int = 0
     gpus: list[str] = Field(default=[])
     images: list[str] = Field(default=[])
-    image_digests: dict[str, str] = Field(
+    image_digests: dict[Annotated[str, Field(max_length=64)], ImageDigest] = Field(
         default={},
+        max_length=100,
         description="of the images that it has, by the name that phases use; under the empty name, what a phase "
         "gets that names none. A worker of an older release tells none and gets no pinned run",
     )

@@ -18,7 +18,7 @@ from anyshot_core.evaluations.registry import read_evaluations
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS
-from anyshot_core.wire.jobs import LogPolicy
+from anyshot_core.wire.jobs import IMAGE_DIGEST, LogPolicy
 from anyshot_platform.described.parts import LARGEST, LONGEST, MOST, Key, Part, Seed, Title
 from anyshot_platform.described.quantities import Duration, Moment, Size
 from anyshot_platform.described.settings import (
@@ -45,7 +45,6 @@ from anyshot_platform.phases.states import (
 from anyshot_platform.queue import priorities
 from anyshot_scoring.rules import find_rule
 
-IMAGE_DIGEST = r"^sha256:[0-9a-f]{64}$"
 Key256 = Annotated[str, Field(pattern=KEY_PATTERN)]
 _VERSIONS = "phase_versions"  # the tables by name: who reads a file needs no database
 _Phase = partial(Column, "phases")

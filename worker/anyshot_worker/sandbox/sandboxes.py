@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import re
 import shutil
 import threading
 import time
 from dataclasses import dataclass
 
 from anyshot_core.taskserver.channel import Channel
+from anyshot_core.wire.jobs import IMAGE_DIGEST
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.sandbox import janitor
@@ -23,7 +25,6 @@ from anyshot_worker.sandbox.settings import SandboxSettings
 
 logger = logging.getLogger(__name__)
 
-SHA256 = "sha256:"  # what digests begin with; without a sandbox there is none
 SWEEP_SECONDS = 10.0
 GRACE_SECONDS = 60.0  # past the outer limit, before the janitor ends what the worker should have ended
 
@@ -129,7 +130,9 @@ class Sandboxes:
         """The digests of these images by name; under the empty name, that of the usual one. None without a sandbox."""
         names = {"": self.settings.sandbox_image} | {name: name for name in self.settings.sandbox_images}
         known = {key: self._info(name) for key, name in names.items()}
-        return {key: info.digest for key, info in known.items() if info and info.digest.startswith(SHA256)}
+        return {
+            key: info.digest for key, info in known.items() if info and re.match(IMAGE_DIGEST, info.digest)
+        }
 
     def gpu_names(self) -> list[str]:
         """The devices that runs may have: none where no image of this worker can use one."""

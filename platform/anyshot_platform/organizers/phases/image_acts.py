@@ -9,9 +9,9 @@ from pydantic import Field
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.wire.jobs import IMAGE_DIGEST
 from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, Findings
 from anyshot_platform.judging.kinds import counting_runs
-from anyshot_platform.phases.description import IMAGE_DIGEST
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.runs.models import Run
