@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -66,3 +67,14 @@ def test_nothing_of_a_build_machine_is_committed() -> None:
 def test_no_path_climbs_out_of_a_package() -> None:
     """What a package needs beside its code is package data, in a checkout by a link."""
     assert climbing_paths() == []
+
+
+def test_one_module_writes_what_spreadsheets_open() -> None:
+    """It knows which texts they would run."""
+    folder = ROOT / "platform/anyshot_platform"
+    writers = [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*.py")
+        if re.search(r"csv\.(writer|DictWriter)\b", path.read_text())
+    ]
+    assert writers == ["kernel/tables.py"]

@@ -7,8 +7,10 @@ import io
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from anyshot_core.wire.jobs import JobKind, MetaTest
+from anyshot_platform.teams.models import Team
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.contract.test_kinds import ask, shown_score
@@ -39,6 +41,8 @@ def test_one_training_many_tests(stage: Stage) -> None:
     alice, entry = submit(stage, "alice")
     worker = stage.worker()
     worker.work()
+    with stage.site.services.database.writing() as session:
+        session.execute(update(Team).values(name="=1+1"))
     before = stage.shown(alice, entry)
     assert before["status"] == "finished" and quota(alice) == 1 and len(before["runs"]) == 1
     kinds = [job.kind for job in worker.wire.jobs]
@@ -71,7 +75,9 @@ def test_one_training_many_tests(stage: Stage) -> None:
     rows = ask(stage, "GET", "/../phases/feedback/evaluations")
     assert [point["mean"] for point in rows[0]["points"]] == [row["mean"] for row in found.values()]
     sheet = stage.site.client.get("/api/v1/competitions/small/phases/feedback/evaluations.csv").text
-    assert len(list(csv.DictReader(io.StringIO(sheet)))) == len(found)
+    lines = list(csv.DictReader(io.StringIO(sheet)))
+    assert len(lines) == len(found)
+    assert {line["team"] for line in lines} == {"'=1+1"}, "no spreadsheet runs it"
     board = text_of(stage.page("/competitions/small/leaderboard"))
     assert "Another pool" in board and shown_score(found["pool", "pool"]["mean"]) in board.replace("-", "−")
     after = stage.shown(alice, entry)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import PointScore
+from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.leaderboards.reading import BoardPlace, read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
@@ -18,6 +17,7 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.evaluations.shown import of_board
 
 MOST_ROWS = 500
+POINT_COLUMNS = ("evaluation", "point", "label", "at", "mean", "half_width", "tasks", "message")
 
 
 @dataclass(frozen=True)
@@ -47,29 +47,16 @@ def read_rows(
     ]
 
 
-def as_csv(rows: Sequence[EvaluatedRow]) -> str:
+def as_csv(rows: Sequence[EvaluatedRow]) -> bytes:
     """One line a row and point."""
-    sheet = io.StringIO()
-    writer = csv.writer(sheet)
-    writer.writerow(
-        (
-            "rank",
-            "team",
-            "submission",
-            "evaluation",
-            "point",
-            "label",
-            "at",
-            "mean",
-            "half_width",
-            "tasks",
-            "message",
-        )
-    )
-    for row in rows:
-        for score in row.scores:
-            found = (score.evaluation, score.point, score.label, score.at, score.mean, score.half_width)
-            writer.writerow(
-                (row.place.rank, row.name, row.place.submission_number, *found, score.tasks, score.message)
-            )
-    return sheet.getvalue()
+    lines = [
+        {
+            "rank": row.place.rank,
+            "team": row.name,
+            "submission": row.place.submission_number,
+            **{name: getattr(score, name) for name in POINT_COLUMNS},
+        }
+        for row in rows
+        for score in row.scores
+    ]
+    return write(lines, ("rank", "team", "submission", *POINT_COLUMNS), Form.CSV)

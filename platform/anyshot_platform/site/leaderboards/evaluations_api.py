@@ -9,6 +9,7 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.evaluations.shown import PointOut
@@ -64,6 +65,6 @@ def download_evaluations(
     name = f"{access.competition.slug}-{phase.slug}-{found.slug}-evaluations.csv"
     return PlainTextResponse(
         as_csv(read_rows(session, access, phase, found)),
-        media_type="text/csv; charset=utf-8",
+        media_type=MEDIA[Form.CSV],
         headers={"content-disposition": f'attachment; filename="{name}"'},
     )

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -21,6 +19,7 @@ from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.events.models import EventCount
 from anyshot_platform.events.service import read_events
+from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.scores.tables import find_results, read_table
@@ -78,38 +77,39 @@ def _log_lines(services: Services, run_ids: list[str], policy: LogPolicy) -> Ite
         yield f"---- {missing_words(dropped)} ----\n"
 
 
-def figures_csv(session: Session, found: SubmissionAccess) -> str:
+def figures_csv(session: Session, found: SubmissionAccess) -> bytes:
     """One line a run and dataset, number of ways and number of shots: mean, half width of the 95 % interval, tasks."""
     found.sight.require_scored()
     names = _names(session, found)
-    sheet = io.StringIO()
-    writer = csv.writer(sheet, lineterminator="\n")
-    writer.writerow(["run", "by", "key", "score", "half_width", "tasks"])
+    rows: list[dict[str, Any]] = []
     for number, (_, score) in enumerate(_scores(session, found), 1):
         summary = hide_summary(score.summary, names)
-        for by, groups in (
-            ("dataset", summary.by_dataset),
-            ("domain", summary.by_domain),
-            ("ways", summary.by_ways),
-            ("shots", summary.by_shots),
-        ):
-            for group in groups:
-                writer.writerow([number, by, group.key, group.mean, group.half_width, group.tasks])
-    return sheet.getvalue()
+        for by in ("dataset", "domain", "ways", "shots"):
+            rows += [
+                {
+                    "run": number,
+                    "by": by,
+                    "key": group.key,
+                    "score": group.mean,
+                    "half_width": group.half_width,
+                    "tasks": group.tasks,
+                }
+                for group in getattr(summary, f"by_{by}")
+            ]
+    return write(rows, ("run", "by", "key", "score", "half_width", "tasks"), Form.CSV)
 
 
-def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> str:
+def tasks_csv(session: Session, services: Services, found: SubmissionAccess) -> bytes:
     """One line a run and task; dataset names as the phase shows them, and nothing that tells hidden classes."""
     found.sight.require_tasks()
-    sheet = io.StringIO()
-    writer = csv.writer(sheet, lineterminator="\n")
+    rows: list[dict[str, Any]] = []
     for number, (_, table) in enumerate(_results(session, services, found), 1):
-        columns = table.columns()
-        if number == 1:
-            writer.writerow(["run", *columns])
-        for row in zip(*(values.tolist() for values in columns.values()), strict=True):
-            writer.writerow([number, *row])
-    return sheet.getvalue()
+        columns = {name: values.tolist() for name, values in table.columns().items()}
+        rows += [
+            {"run": number, **dict(zip(columns, row, strict=True))}
+            for row in zip(*columns.values(), strict=True)
+        ]
+    return write(rows, tuple(rows[0]) if rows else ("run",), Form.CSV)
 
 
 def report_page(session: Session, services: Services, found: SubmissionAccess) -> str:

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions import exported
 from anyshot_platform.site.submissions.downloads import (
@@ -51,18 +52,14 @@ def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -
 def download_tasks(found: Reader, session: SessionDep, services: ServicesDep) -> Response:
     """One line a run and task."""
     sheet = exported.tasks_csv(session, services, found)
-    return PlainTextResponse(
-        sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "tasks.csv")
-    )
+    return PlainTextResponse(sheet, media_type=MEDIA[Form.CSV], headers=attached(found, "tasks.csv"))
 
 
 @router.get("/figures.csv")
 def download_figures(found: Reader, session: SessionDep) -> Response:
     """One line a run and dataset, number of ways, number of shots."""
     sheet = exported.figures_csv(session, found)
-    return PlainTextResponse(
-        sheet, media_type="text/csv; charset=utf-8", headers=attached(found, "figures.csv")
-    )
+    return PlainTextResponse(sheet, media_type=MEDIA[Form.CSV], headers=attached(found, "figures.csv"))
 
 
 @router.get("/report.html")
