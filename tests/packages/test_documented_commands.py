@@ -71,12 +71,19 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Folders of programs: of the starting kit's environment, and of the platform's, both from wheels."""
     wheels = build(tmp_path_factory.mktemp("wheels"), [ROOT / project for project in PROJECTS], "--wheel")
     found = {}
-    for package in ("anyshot-starting-kit", "anyshot-platform"):
+    wanted = {
+        "anyshot-starting-kit": (
+            "anyshot-starting-kit",
+            "anyshot-core[results]",
+        ),  # what [torch] brings, but torch
+        "anyshot-platform": ("anyshot-platform",),
+    }
+    for package, what in wanted.items():
         folder = tmp_path_factory.mktemp("environment")
         for command in (
             (UV, "venv", "--quiet", "--python", sys.executable, str(folder / "venv")),
             (UV, "pip", "install", "--quiet", "--python", str(folder / "venv/bin/python"), "--find-links", str(wheels),
-             "--constraint", str(ROOT / "constraints.txt"), package),
+             "--constraint", str(ROOT / "constraints.txt"), *what),
         ):  # fmt: skip
             done = run(*command, cwd=folder)
             assert done.returncode == 0, done.stderr

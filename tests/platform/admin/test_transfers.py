@@ -30,6 +30,7 @@ from anyshot_platform.organizers.transfers.travelling import STAYING, TRAVELLING
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope
 from tests.platform.admin.results import finish_with_predictions
@@ -182,6 +183,19 @@ def test_the_board_after_the_journey_is_the_board_before_to_the_last_digit(
     again = bring(dora, content)
     assert again.status_code == 409 and f"{SLUG}-2" in again.text
     assert bring(dora, content, "second").status_code == 201
+
+
+def test_who_has_one_name_on_both_sites_takes_it_in_too(played: Site, other: Elsewhere) -> None:
+    """The most usual case: the owner's team of the new site must not stand where that of the old one belongs."""
+    olga, content = other.person("olga"), take(played)
+    made = bring(olga, content)
+    assert made.status_code == 201, made.text
+    with other.services.database.reading() as session:
+        names = {team.name for team in session.query(Team)}
+    assert names == {"ada", "ben", "cem", "olga", "olga-here"}
+    (mine,) = played.owner().call("GET", "/api/v1/me/places").json()["codes"]
+    assert olga.call("POST", "/api/v1/me/places", json={"code": mine["code"]}).json()["role"] == "owner"
+    assert bring(played.owner(), content, "twin").status_code == 201  # on the site that it came from, too
 
 
 def test_nothing_that_belongs_to_accounts_or_the_site_travels(played: Site) -> None:

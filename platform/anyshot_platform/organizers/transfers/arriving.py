@@ -45,6 +45,7 @@ from anyshot_platform.phases.service import list_phases
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.services import Services
+from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 
@@ -183,6 +184,7 @@ class _Arrival:
         phases = {phase.slug: phase for phase in list_phases(self.session, self.competition)}
         try:
             self._place_what_the_bundle_made(phases)
+            self._make_room_for_teams()
             self._add_people()
             for travelling in TRAVELLING:
                 self._add_rows(travelling.table, travelling.left)
@@ -233,6 +235,14 @@ class _Arrival:
             setattr(phase, name, moment_of(row[name]))
         version.number = phase.live_version = _whole(row["live_version"])
         version.live_at = moment_of(row["live_at"]) or version.live_at
+
+    def _make_room_for_teams(self) -> None:
+        """The team of whoever takes the competition in gives way to one that comes with the same name."""
+        taken = {str(row.get("name_key")) for row in _listed(self.rows, "teams")}
+        for team in self.session.scalars(select(Team).where(Team.competition_id == self.competition.id)):
+            if team.name_key in taken:
+                team.name_key = team.name = unique(f"{team.name_key[:50]}-here", taken)
+        self.session.flush()
 
     # -- people ------------------------------------------------------------------------------------------------
 

@@ -116,6 +116,8 @@ STAYING = {
     "attempts": _MACHINE,
     "run_events": "logs hold what machines of this site wrote",
     "event_counts": "logs hold what machines of this site wrote",
+    "run_measures": "curves hold what machines of this site measured",
+    "further_tests": "further evaluations test saved learners, which stay: run them again",
     "workers": _MACHINE,
     "worker_tokens": _MACHINE,
     "images": _MACHINE,
