@@ -45,6 +45,9 @@ ELSEWHERE = {
         "tests/platform/admin/test_reports.py::test_a_board_is_judged_from_the_results_of_its_tasks"
     ),
     "anyshot organize final": "tests/platform/entries/test_finals.py",  # a final phase
+    # `do` itself is run; these acts need a pool of real images and a worker that keeps learners.
+    "anyshot organize do COMPETITION phase.add-evaluation": "tests/contract/test_evaluations.py",
+    "anyshot organize do COMPETITION phase.evaluate": "tests/contract/test_evaluations.py",
     "anyshot organize baseline": "tests/starting_kit/cli/test_organize.py",  # a zip and a run
     "anyshot organize transfer": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",  # two sites
     "anyshot organize receive": "tests/platform/admin/test_transfers.py::test_by_page_and_command_line",
