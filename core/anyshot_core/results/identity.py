@@ -89,11 +89,8 @@ class Identity(BaseModel):
     @property
     def submission_key(self) -> tuple[str, str, str]:
         """Equal for the runs of one submission on the same tasks: the same name, evaluation, and code where known."""
-        return (
-            (f"{self.who} ({self.evaluation})" if self.evaluation else self.who),
-            self.submission,
-            self.code,
-        )
+        name = f"{self.who} ({self.evaluation})" if self.evaluation else self.who
+        return name, self.submission, self.code
 
     @property
     def run_key(self) -> str:

@@ -218,8 +218,8 @@ class TasksSpec(Part):
         default="",
         max_length=4000,
         title="Further evaluations",
-        description="what kept learners are tested on besides, one a line, such as `base` or `mixtures "
-        "steps=0,0.5,1 tasks=40`; they never change a ranking",
+        description="what kept learners are tested on besides, one a line, such as “base” or “mixtures "
+        "steps=0,0.5,1 tasks=40”; they never change a ranking",
     )
 
     @field_validator("evaluations")

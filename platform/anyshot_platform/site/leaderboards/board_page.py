@@ -103,9 +103,8 @@ def read_board_view(
         ),
         datasets=columns,
         extra=(*read_extra_columns(session, version, league, places), *_evaluated_columns(places, evaluated)),
-        evaluations=cards(evaluated),
-        evaluations_href=f"/api/v1{base.removesuffix('/leaderboard')}/phases/{phase.slug}/evaluations.csv?"
-        + urlencode({"league": league.slug}),
+        evaluations=tuple(card for card in cards(evaluated) if len(card.rows) > 1),
+        evaluations_href=_evaluations_href(base, phase, league) if evaluated else "",
         low=scale.low,
         high=scale.high,
         gate=gate,
@@ -129,6 +128,12 @@ def read_board_view(
         history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
         exports=(),
     )
+
+
+def _evaluations_href(base: str, phase: Phase, league: League) -> str:
+    """All rows of the board, not only those of a page."""
+    path = f"/api/v1{base.removesuffix('/leaderboard')}/phases/{phase.slug}/evaluations.csv"
+    return f"{path}?{urlencode({'league': league.slug})}"
 
 
 def _evaluated(
