@@ -304,6 +304,15 @@ class Client:
         """Lines after the line with id `after`."""
         return self._ask("GET", f"/submissions/{submission_id}/log", params={"after": after, "limit": limit})
 
+    def code(self, submission_id: str, file: str = "") -> dict[str, Any]:
+        """The files of a submission's zip, and the text of one of them."""
+        return self._ask("GET", f"/submissions/{submission_id}/code", params={"file": file})
+
+    def code_changes(self, submission_id: str, since: int | None = None) -> dict[str, Any]:
+        """What differs from the zip that the team submitted before, or from that of the submission of a number."""
+        params = {} if since is None else {"since": since}
+        return self._ask("GET", f"/submissions/{submission_id}/code/changes", params=params)
+
     def measures(self, submission_id: str, after: int = 0) -> list[dict[str, Any]]:
         """How the runs train and what they use over time: what came after the measure with id `after`."""
         return self._ask("GET", f"/submissions/{submission_id}/measures", params={"after": after})

@@ -94,7 +94,23 @@ def transfer_scores(order: dict[str, Any]) -> dict[str, Any]:
     return {"problems": problems}
 
 
+def code(order: dict[str, Any]) -> dict[str, Any]:
+    """The files of a submission's zip, and one of them in colour."""
+    from anyshot_platform.confined.code import read_code
+
+    return read_code(Path(order["path"]), order["shown"])
+
+
+def compare(order: dict[str, Any]) -> dict[str, Any]:
+    """What differs between two zips."""
+    from anyshot_platform.confined.code import compare_code
+
+    return compare_code(Path(order["path"]), Path(order["other"]))
+
+
 _TASKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "code": code,
+    "compare": compare,
     "check": check,
     "bundle": bundle,
     "pack": pack,

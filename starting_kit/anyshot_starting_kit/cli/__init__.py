@@ -13,6 +13,7 @@ COMMANDS = {
     "note": (f"{_KIT}.again:note", "Change the note or the tags of a submission."),
     "status": (f"{_KIT}.status:status", "Show where a submission stands."),
     "log": (f"{_KIT}.log:log", "Show the log of a submission."),
+    "code": (f"{_KIT}.code:code", "Show the code of a submission, and what changed since the zip before."),
     "curves": (f"{_KIT}.curves:curves", "Show how a submission trains and what it uses, over time."),
     "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),

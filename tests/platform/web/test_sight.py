@@ -46,7 +46,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.web.viewer import SESSION_COOKIE
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from tests.platform.core.test_access import ROUTES
-from tests.platform.site import the_app
+from tests.platform.site import make_zip, the_app
 from tests.platform.web.scene import DATASETS, HIDDEN_MEMORY, Scene
 
 SCORE, HALF_WIDTH = 0.7654321, 0.0876543
@@ -84,6 +84,10 @@ EXITS: dict[str, dict[str, str]] = {
         "API's curves": "/api/v1/submissions/S/measures",
         "curves of hidden tasks": "/api/v1/submissions/S/measures#",
         "zip": "/api/v1/submissions/S/archive",
+        "page of the code": "/submissions/S/code",
+        "API's text of the code": "/api/v1/submissions/S/code",
+        "changes": "/submissions/S/code/changes",
+        "API's changes": "/api/v1/submissions/S/code/changes",
         "file of results": "/api/v1/submissions/S/runs/R/artifacts/results.parquet",
         "file of predictions": "/api/v1/submissions/S/runs/R/artifacts/predictions.npz",
         "file of the log": "/api/v1/submissions/S/runs/R/artifacts/log.txt",
@@ -180,6 +184,10 @@ stream's curves           | team  | team  | team  | team       | team  | team  |
 API's curves              | team  | team  | team  | team       | team  | team  | team     | team        | staff
 curves of hidden tasks    | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
 zip                       | team  | team  | team  | team       | team  | team  | team     | team        | staff
+page of the code          | team  | team  | team  | team       | team  | team  | team     | team        | staff
+API's text of the code    | team  | team  | team  | team       | team  | team  | team     | team        | staff
+changes                   | team  | team  | team  | team       | team  | team  | team     | team        | staff
+API's changes             | team  | team  | team  | team       | team  | team  | team     | team        | staff
 file of results           | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
 file of predictions       | staff | staff | staff | staff      | staff | staff | staff    | staff       | staff
 file of the log           | team  | team  | team  | team       | team  | team  | team     | team        | staff
@@ -305,11 +313,14 @@ class Stage:
         submission = self.submission(session)
         run = session.scalars(select(Run).where(Run.submission_id == submission.id)).one()
         self.run_id = run.id
-        code = b"the code"
-        session.add(Blob(digest=hashlib.sha256(code).hexdigest(), size=len(code)))
-        session.flush()
-        submission.digest = hashlib.sha256(code).hexdigest()
-        self._store(submission.digest, code)
+        older = session.get_one(Submission, self.scene.submissions["older"].id)
+        for one, text in ((submission, b"the_code = 1"), (older, b"older = 1")):
+            code = make_zip({"model.py": text})
+            digest = hashlib.sha256(code).hexdigest()
+            session.add(Blob(digest=digest, size=len(code)))
+            session.flush()
+            one.digest = digest
+            self._store(digest, code)
         for name in ("results.parquet", "predictions.npz", "log.txt"):
             known = select(Artifact).where(Artifact.run_id == run.id, Artifact.name == name)
             if session.scalars(known).first() is None:
@@ -449,8 +460,12 @@ TO_STATE: dict[str, Callable[[Stage, Session], None]] = {
 # Exits that hold no figure, or not this one: what they hold instead.
 HOLDS = {
     "confusion": "mistakes",
-    "code's zip": "the code",
-    "zip": "the code",
+    "code's zip": "the_code",
+    "zip": "the_code",
+    "page of the code": "the_code",
+    "API's text of the code": "the_code",
+    "changes": "the_code",
+    "API's changes": "the_code",
     "tasks": "run,task,dataset",
     "log": "Sandbox started",
     "curves": "Accuracy while training",

@@ -22,6 +22,7 @@ from anyshot_platform.sight.access import (
 )
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.downloads import (
     find_artifact,
     note_reading,
@@ -30,7 +31,9 @@ from anyshot_platform.site.submissions.downloads import (
 from anyshot_platform.site.submissions.exported import write_everything
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
+    ChangesOut,
     ChecksOut,
+    CodeOut,
     LogLineOut,
     MeasureOut,
     NoteIn,
@@ -247,6 +250,29 @@ def show_measures(
     runs = read_runs(session, found.submission, find_version(session, found.submission))
     measures = read_measures(session, [run.id for run in runs], policy=found.sight.logs, after=after)
     return [MeasureOut.model_validate(one) for one in measures]
+
+
+@router.get("/submissions/{submission_id}/code")
+def show_code(
+    found: Reader, services: ServicesDep, file: Annotated[str, Query(max_length=1024)] = ""
+) -> CodeOut:
+    """The files of the zip, and the text of one of them: `file`, or where there is none of this path the first text."""
+    note_reading(services, found, "code")
+    return CodeOut.model_validate(read_code(services, found.submission, file))
+
+
+@router.get("/submissions/{submission_id}/code/changes")
+def show_changes(
+    found: Reader,
+    session: SessionDep,
+    services: ServicesDep,
+    since: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
+) -> ChangesOut:
+    """What differs from the zip that the team submitted before, or from that of the submission of a number."""
+    note_reading(services, found, "code")
+    other = find_other(session, found, since)
+    files = compare_code(services, found.submission, other) if other else []
+    return ChangesOut.model_validate({"since": other.number if other else None, "files": changed(files)})
 
 
 @router.get("/submissions/{submission_id}/archive", response_class=Response)

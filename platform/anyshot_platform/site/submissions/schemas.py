@@ -259,6 +259,46 @@ class SubmissionPage(BaseModel):
     offset: int
 
 
+class CodeFileOut(BaseModel):
+    """A file of a submission's zip."""
+
+    path: str
+    size: int
+    text: bool = Field(description="whether its text can be shown: UTF-8, and not too long")
+
+
+class CodeOut(BaseModel):
+    """The files of a submission's zip, and the text of one."""
+
+    files: list[CodeFileOut]
+    shown: str = Field(description="path of the file whose text follows; empty where there is none")
+    text: str | None
+
+
+class ChangedLineOut(BaseModel):
+    """A line of a difference."""
+
+    sign: str = Field(description="+ added, - removed, or a space: the same in both")
+    old: int | None = Field(description="number of the line before")
+    new: int | None
+    text: str
+
+
+class ChangedFileOut(BaseModel):
+    """A file that is not the same in both zips; no parts where its texts cannot be compared."""
+
+    path: str
+    what: str = Field(description="added, removed or changed")
+    parts: list[list[ChangedLineOut]] | None
+
+
+class ChangesOut(BaseModel):
+    """What differs from an earlier zip of the team; `since` is the number of its submission, null where none is."""
+
+    since: int | None
+    files: list[ChangedFileOut]
+
+
 class MeasureOut(BaseModel):
     """A stretch of a run's last attempt: what it used of the machine, or the means of what its logger said.
 

@@ -1,0 +1,112 @@
+"""The code of a submission for its page: files, highlighted lines, and the difference to the zip before it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.confined.service import run_confined
+from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.kernel.storage import FolderStorage
+from anyshot_platform.services import Services
+from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.submissions.models import Submission
+
+LARGEST_COPY = 64 << 20  # bytes of a zip that is fetched from storage elsewhere to be looked into
+
+
+class TooLargeToShow(PlatformError):
+    """The zip lies in a storage elsewhere, and is too large to be fetched for a page."""
+
+    status = 413
+    code = "too_large_to_show"
+
+
+def read_code(services: Services, submission: Submission, shown: str = "") -> dict[str, Any]:
+    """Files, and the lines of one: see `confined_code.read_code`."""
+    with _local(services, submission) as path:
+        return run_confined("code", path=str(path), shown=shown)
+
+
+def compare_code(services: Services, submission: Submission, other: Submission) -> list[dict[str, Any]]:
+    """Files that differ, with their changed lines."""
+    with _local(services, submission) as path, _local(services, other) as before:
+        return run_confined("compare", path=str(path), other=str(before))["files"]
+
+
+def changed(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files with their lines as objects: sign, number before, number now, text."""
+    names = ("sign", "old", "new", "text")
+    return [
+        {
+            **file,
+            "parts": None
+            if file["parts"] is None
+            else [[dict(zip(names, line, strict=True)) for line in part] for part in file["parts"]],
+        }
+        for file in files
+    ]
+
+
+def zip_before(session: Session, found: SubmissionAccess) -> Submission | None:
+    """The newest earlier submission of the same team with another zip."""
+    own = found.submission
+    return session.scalars(
+        select(Submission)
+        .where(
+            Submission.competition_id == own.competition_id,
+            Submission.team_id == own.team_id,
+            Submission.number < own.number,
+            Submission.digest != own.digest,
+            Submission.deleted_at.is_(None),
+        )
+        .order_by(Submission.number.desc())
+        .limit(1)
+    ).first()
+
+
+def find_other(session: Session, found: SubmissionAccess, number: int | None) -> Submission | None:
+    """The submission to compare with: that of a number of the same team, else the one before; raises `NotFound`."""
+    if number is None:
+        return zip_before(session, found)
+    own = found.submission
+    other = session.scalars(
+        select(Submission).where(
+            Submission.competition_id == own.competition_id,
+            Submission.team_id == own.team_id,
+            Submission.number == number,
+            Submission.deleted_at.is_(None),
+        )
+    ).first()
+    if other is None:
+        raise NotFound(f"Your team has no submission {number} in this competition.")
+    return other
+
+
+@contextmanager
+def _local(services: Services, submission: Submission) -> Iterator[Path]:
+    """The zip as a file of this machine. Raises `NotFound` if it is gone, `TooLargeToShow`."""
+    storage = services.storage
+    if isinstance(storage, FolderStorage):
+        path = storage.path(submission.digest)
+        if not path.is_file():
+            raise NotFound("This zip is no longer kept.")
+        yield path.absolute()
+        return
+    if submission.size > LARGEST_COPY:
+        raise TooLargeToShow("This zip is too large to be shown here. Download it.")
+    with tempfile.NamedTemporaryFile(prefix="anyshot-code-") as copy:
+        try:
+            with storage.open(submission.digest) as file:
+                shutil.copyfileobj(file, copy)
+        except FileNotFoundError as error:
+            raise NotFound("This zip is no longer kept.") from error
+        copy.flush()
+        yield Path(copy.name)
