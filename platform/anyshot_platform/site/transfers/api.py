@@ -9,6 +9,7 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
@@ -95,16 +96,16 @@ class ClaimedOut(BaseModel):
 
 
 @router.post("/competitions/{slug}/manage/transfer", response_class=FileResponse)
-def take_away(request: Request, access: AsOwner, services: ServicesDep, body: TransferIn) -> FileResponse:
+def take_away(access: AsOwner, session: SessionDep, services: ServicesDep, body: TransferIn) -> FileResponse:
     """The competition as an archive, with people, submissions, scores, discussion and its secrets.
 
     409 `confirm`, with what it would do, until the competition's name is in `confirm`.
     """
-    return send_archive(request, services, access, body.consent(), body.reason, emails=body.emails)
+    return send_archive(session, services, access, body.consent(), body.reason, emails=body.emails)
 
 
 def send_archive(
-    request: Request,
+    session: Session,
     services: Services,
     access: CompetitionAccess,
     consent: Consent,
@@ -112,21 +113,16 @@ def send_archive(
     *,
     emails: bool,
 ) -> FileResponse:
-    """Carry the act out, and send the archive; its file goes when it was sent."""
+    """Carry the act out, and send the archive as it is at that moment; its file goes when it was sent."""
     if emails and not access.viewer.is_site_admin:
         raise Forbidden("Whether addresses travel is decided by the site's administrators.")
-    with services.database.writing() as session:
-        session.info["asked_by"] = request.state
-        competition = session.get_one(Competition, access.competition.id)
-        asked = ActRequest(access.viewer.id, reason, {"emails": emails})
-        carry_out(session, TRANSFER, competition, asked, consent)
+    asked = ActRequest(access.viewer.id, reason, {"emails": emails})
+    carry_out(session, TRANSFER, access.competition, asked, consent)
     file = tempfile.NamedTemporaryFile(prefix="anyshot-transfer-", suffix=".zip", delete=False)  # noqa: SIM115
     path = Path(file.name)
     file.close()
     try:
-        with services.database.reading() as session:
-            competition = session.get_one(Competition, access.competition.id)
-            write_archive(services, session, competition, path, emails=emails)
+        write_archive(services, session, access.competition, path, emails=emails)
     except BaseException:
         path.unlink()
         raise

@@ -41,18 +41,22 @@ def ask_to_take_away(
 
 
 @router.post("/competitions/{slug}/manage/transfer")
-def take_away(request: Request, access: AsOwner, services: ServicesDep, form: FormDep) -> Response:
+def take_away(
+    request: Request, access: AsOwner, session: SessionDep, services: ServicesDep, form: FormDep
+) -> Response:
     """The archive, for owners who type the competition's name."""
     back = manage_path(access, "/exports")
     try:
         return send_archive(
-            request, services, access, consent_of(form), form.text("reason"), emails=form.flag("emails")
+            session, services, access, consent_of(form), form.text("reason"), emails=form.flag("emails")
         )
     except NeedsConsent as error:
+        session.rollback()
         return ask(request, form, error, back)
     except PlatformError as error:
-        if error.status not in (403, 409):
+        if error.status != 409:
             raise
+        session.rollback()
         return redirect(back, flash=error.message, tone="bad")
 
 
