@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from anyshot_core.taskserver.job import OutputCaps
-from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Budget, Limits, LogPolicy
 
 FOLDER = Path(__file__).parent
@@ -51,10 +51,6 @@ class Expected(BaseModel):
         if not sandbox.endswith("runsc"):
             return self.model_copy(update={"gvisor_concedes": []})
         return self.model_copy(update={"verdict": self.gvisor, "must_log": []}) if self.gvisor else self
-
-    @property
-    def cause(self) -> Cause | None:
-        return self.verdict[0].cause
 
     @property
     def budget(self) -> Budget:
