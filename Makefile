@@ -44,7 +44,7 @@ test-all: $(READY)  ## Run the test suite with the whole of the lists of which C
 SITE_ATTACKS = $(addprefix tests/platform/,core/test_secrets.py admin/test_smoke_pool.py admin/test_pack_rights.py \
 	core/test_admission.py core/test_loops.py core/test_confined.py core/test_budgets.py core/test_boundary.py \
 	core/test_people.py core/test_sealing.py core/test_access.py \
-	core/test_races.py core/test_knowing.py web/test_formulas.py)
+	core/test_races.py core/test_knowing.py core/test_names.py admin/test_pinned_image.py web/test_formulas.py)
 
 hostile: $(READY)  ## Throw the whole hostile suite at the sandbox and at the site
 	@ANYSHOT_ROTATE=all $(ON_ALL_CORES) tests/hostile $(SITE_ATTACKS) $(ARGS)
