@@ -176,14 +176,19 @@ class SubmissionAccess:
 
 
 def find_submission_access(session: Session, viewer: Viewer, submission_id: str) -> SubmissionAccess:
-    """The submission, if the viewer's team owns it or the viewer may review; else `NotFound`."""
+    """The submission, if the viewer's team owns it or the viewer may review; else `NotFound`.
+
+    Who is banned sees what they handed in themselves, and nothing more of their team.
+    """
     around = (Submission.competition, Submission.phase, Submission.team)
     submission = session.get(Submission, submission_id, options=[joinedload(one) for one in around])
     if submission is None:
         raise NotFound("There is no such submission.")
     access = find_access(session, viewer, submission.competition)
-    own = access.membership is not None and (
-        access.membership.team_id == submission.team_id or submission.user_id == viewer.user_id
+    member = access.membership
+    own = member is not None and (
+        submission.user_id == viewer.user_id
+        or (member.team_id == submission.team_id and member.status != MemberStatus.BANNED)
     )
     sight = look(submission, access.role, own=own)
     if sight is None:

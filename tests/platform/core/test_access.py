@@ -22,7 +22,7 @@ from anyshot_platform.competitions.states import CompetitionState, MemberStatus,
 from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.web.access import policies_of, public, refuse_open_routes
-from tests.platform.site import Person, Site
+from tests.platform.site import Person, Site, make_zip
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 # Routes that anyone may call, by policy; a new one has to be added here, and so be thought about.
@@ -114,9 +114,11 @@ ACTS_ELSEWHERE = {
     "pool.unpublish",
     "pool.give",
     "pool.delete",
+    "pool.restore",
     "member.add",
     "competition.take_secrets",
     "competition.rehearse",
+    "competition.transfer",
 }
 
 
@@ -326,6 +328,26 @@ def test_who_is_banned_changes_nothing_of_their_own(site: Site) -> None:
         refused = petra.call("POST", f"/api/v1/submissions/{shown}/{act_name}")
         assert (refused.status_code, "banned" in refused.text) == (403, True), act_name
     assert petra.submit().status_code == 403
+
+
+def test_who_is_banned_sees_nothing_of_their_team_but_what_they_handed_in(site: Site) -> None:
+    petra, paul = site.member("petra"), site.member("paul")
+    own = petra.submit().json()["id"]
+    with site.services.database.writing() as session:
+        rows = {row.user_id: row for row in session.query(Membership)}
+        rows[paul.id].team_id = rows[petra.id].team_id
+    of_the_team = paul.submit(make_zip(salt="new")).json()["id"]
+    paths = ("/submissions/{}", "/submissions/{}/everything.zip", "/api/v1/submissions/{}")
+
+    def seen(submission: str) -> list[int]:
+        return [petra.call("GET", path.format(submission)).status_code for path in paths]
+
+    before = seen(of_the_team)
+    assert before == [200, 200, 200]
+    with site.services.database.writing() as session:
+        session.query(Membership).filter_by(user_id=petra.id).one().status = MemberStatus.BANNED
+    assert seen(own) == [200, 200, 200]
+    assert seen(of_the_team) == [404, 404, 404]
 
 
 def _lets_in(policies: set[str], standing: str, method: str) -> bool:
