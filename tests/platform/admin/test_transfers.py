@@ -347,6 +347,17 @@ def infinite(rows: dict[str, Any], files: dict[str, bytes]) -> None:
     rows["submission_scores"][0]["value"] = float("inf")
 
 
+def called_by_another_digest(content: bytes) -> bytes:
+    """A whole zip in which one file has other content than its name and the list say."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(target, "w") as made:
+        (first, *_) = (name for name in archive.namelist() if name.startswith("blobs/"))
+        for name in archive.namelist():
+            data = archive.read(name)
+            made.writestr(name, bytes(len(data)) if name == first else data)
+    return target.getvalue()
+
+
 DIGEST_OF_THE_SITE = [""]
 FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     raise_run: "is not what its files give",
@@ -383,10 +394,10 @@ def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, othe
             assert session.query(Placeholder).count() == session.query(Submission).count() == 0
     at = content.index(b"PAR1") + 40
     flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-    for broken in (flipped, content[:-100], b"no zip", b""):
+    for broken in (flipped, called_by_another_digest(content), content[:-100], b"no zip", b""):
         refused = bring(dora, broken)
         assert refused.status_code == 422 and refused.json()["message"], refused.text
-    assert bring(dora, content).status_code == 201  # the true one is welcome still
+    assert bring(other.person("eve"), content).status_code == 201  # the true one is welcome still
 
 
 def test_by_page_and_command_line(played: Site, other: Elsewhere, tmp_path: Path) -> None:

@@ -110,6 +110,8 @@ def test_a_route_without_a_policy_is_refused() -> None:
 # Acts whose object is not in the path of a competition (a pool, somebody who is no member yet), or that need more than
 # a session: a file to send, the site's storage.
 ACTS_ELSEWHERE = {
+    "competition.transfer",  # its answer is a file
+    "pool.restore",
     "pool.publish",
     "pool.unpublish",
     "pool.give",
