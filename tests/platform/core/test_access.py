@@ -116,11 +116,9 @@ ACTS_ELSEWHERE = {
     "pool.unpublish",
     "pool.give",
     "pool.delete",
-    "pool.restore",
     "member.add",
     "competition.take_secrets",
     "competition.rehearse",
-    "competition.transfer",
 }
 
 
