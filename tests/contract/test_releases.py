@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
 from anyshot_platform.judging import releases
 from anyshot_platform.phases.states import QueryOrder
@@ -34,7 +35,10 @@ class OldSite(Wire):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         name = request.url.path.rsplit("/", 1)[-1]
         if request.method == "POST":
-            MESSAGES[name].model_validate_json(request.read())
+            try:
+                MESSAGES[name].model_validate_json(request.read())
+            except ValidationError as error:
+                return httpx.Response(422, text=str(error))
         answer = super().handle_request(request)
         if name == "claim" and answer.status_code == 200:
             sent = release_1.Assignment.model_validate_json(old_words(answer.content))

@@ -88,7 +88,15 @@ class WorkerClient:
 
         Raises `TooOld` where the platform has no work for this release, and `Unreadable` for a job of a later one.
         """
-        answer = self._post("/claim", ClaimRequest(worker=worker))
+        try:
+            answer = self._post("/claim", ClaimRequest(worker=worker))
+        except TooOld:
+            raise
+        except Refused:
+            if "image_digests" not in worker.model_fields_set:
+                raise
+            # A platform of the first release refuses fields that it does not know; it pins no phase to an image.
+            answer = self._post("/claim", ClaimRequest(worker=_without_digests(worker)))
         if answer.status_code == 204:
             return None
         try:
@@ -189,6 +197,10 @@ class WorkerClient:
                     ) from error
             time.sleep(pause)
             pause = min(pause * 2, 5.0)
+
+
+def _without_digests(worker: WorkerInfo) -> WorkerInfo:
+    return WorkerInfo(**worker.model_dump(exclude={"image_digests"}, exclude_unset=True))
 
 
 def digest_of(path: Path) -> str:

@@ -33,11 +33,11 @@ from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChangesOut,
     ChecksOut,
-    CodeOut,
     LogLineOut,
     MeasureOut,
     NoteIn,
     QuotaOut,
+    SubmissionCodeOut,
     SubmissionDetail,
     SubmissionPage,
     SubmitIn,
@@ -255,10 +255,10 @@ def show_measures(
 @router.get("/submissions/{submission_id}/code")
 def show_code(
     found: Reader, services: ServicesDep, file: Annotated[str, Query(max_length=1024)] = ""
-) -> CodeOut:
+) -> SubmissionCodeOut:
     """The files of the zip, and the text of one of them: `file`, or where there is none of this path the first text."""
     note_reading(services, found, "code")
-    return CodeOut.model_validate(read_code(services, found.submission, file))
+    return SubmissionCodeOut.model_validate(read_code(services, found.submission, file))
 
 
 @router.get("/submissions/{submission_id}/code/changes")

@@ -17,6 +17,7 @@ from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.kernel.storage import FolderStorage
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 
 LARGEST_COPY = 64 << 20  # bytes of a zip that is fetched from storage elsewhere to be looked into
@@ -65,7 +66,7 @@ def zip_before(session: Session, found: SubmissionAccess) -> Submission | None:
             Submission.team_id == own.team_id,
             Submission.number < own.number,
             Submission.digest != own.digest,
-            Submission.deleted_at.is_(None),
+            kept(),
         )
         .order_by(Submission.number.desc())
         .limit(1)
@@ -82,7 +83,7 @@ def find_other(session: Session, found: SubmissionAccess, number: int | None) ->
             Submission.competition_id == own.competition_id,
             Submission.team_id == own.team_id,
             Submission.number == number,
-            Submission.deleted_at.is_(None),
+            kept(),
         )
     ).first()
     if other is None:

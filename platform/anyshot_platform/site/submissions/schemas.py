@@ -267,7 +267,7 @@ class CodeFileOut(BaseModel):
     text: bool = Field(description="whether its text can be shown: UTF-8, and not too long")
 
 
-class CodeOut(BaseModel):
+class SubmissionCodeOut(BaseModel):
     """The files of a submission's zip, and the text of one."""
 
     files: list[CodeFileOut]
