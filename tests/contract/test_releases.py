@@ -29,16 +29,22 @@ MESSAGES = {
 }
 
 
+def refusal(name: str, content: bytes) -> httpx.Response | None:
+    """What the last release's site answers to a message with more than it knows."""
+    try:
+        MESSAGES[name].model_validate_json(content)
+    except ValidationError as error:
+        return httpx.Response(422, text=str(error))
+    return None
+
+
 class OldSite(Wire):
     """The site as a worker of today meets the last release's: it refuses unknown fields, and sends all of its own."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         name = request.url.path.rsplit("/", 1)[-1]
-        if request.method == "POST":
-            try:
-                MESSAGES[name].model_validate_json(request.read())
-            except ValidationError as error:
-                return httpx.Response(422, text=str(error))
+        if request.method == "POST" and (refused := refusal(name, request.read())):
+            return refused
         answer = super().handle_request(request)
         if name == "claim" and answer.status_code == 200:
             sent = release_1.Assignment.model_validate_json(old_words(answer.content))

@@ -29,7 +29,7 @@ from anyshot_platform.sweeper import sweep
 from anyshot_worker.client import StaleEpoch
 from tests.contract import release_1
 from tests.contract.stage import RealWorker, Stage, Wire
-from tests.contract.test_releases import MESSAGES, old_words, quota
+from tests.contract.test_releases import MESSAGES, old_words, quota, refusal
 from tests.platform.site import Person, make_zip, summary
 from tests.worker.test_query_order import COUNTING
 
@@ -84,8 +84,8 @@ class Between(Wire):
         if request.method == "POST":
             if not self.worker_is_new:
                 content = in_old_words(MESSAGES[name], content)
-            if not self.release.site_is_new:
-                MESSAGES[name].model_validate_json(content)
+            if not self.release.site_is_new and (refused := refusal(name, content)):
+                return refused
         headers = [pair for pair in request.headers.items() if pair[0] != "content-length"]
         answer = super().handle_request(
             httpx.Request(request.method, request.url, headers=headers, content=content)

@@ -104,7 +104,9 @@ class Runs:
     ) -> JobOutcome:
         """Serve the job with this model.py; `changes` are fields of the job."""
         job = replace(self.job, bundle=self.bundle(model, files), **changes)
-        hooks = Hooks(self.progress.append, self.lines.append, lambda: self.cancelled())
+        hooks = Hooks(
+            on_progress=self.progress.append, on_log=self.lines.append, cancelled=lambda: self.cancelled()
+        )
         if isolated:
             return serve_isolated(self.open_channel, job, hooks)
         channel = self.open_channel()

@@ -117,15 +117,13 @@ def _ignore(_: object) -> None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """What the caller wants to hear; each must return at once (a slow one is charged to the platform, not the run)."""
 
     on_progress: Callable[[ServerProgress], object] = _ignore
     on_log: Callable[[LogLine], object] = _ignore
-    on_row: Callable[[LoggerRow], object] = (
-        _ignore  # of the submission's logger, where the log policy shows it
-    )
+    on_row: Callable[[LoggerRow], object] = _ignore  # of its logger, where the log policy shows it
     cancelled: Callable[[], bool] = lambda: False
 
 

@@ -51,7 +51,9 @@ class ProgressView:
             transient=True,
         )
         self._bar = self._progress.add_task("starting", total=plan.tasks, used="")
-        self.hooks = Hooks(self._show_progress, self._show_line, self._cancelled.is_set)
+        self.hooks = Hooks(
+            on_progress=self._show_progress, on_log=self._show_line, cancelled=self._cancelled.is_set
+        )
 
     def _show_progress(self, progress: ServerProgress) -> None:
         budget = self._plan.budget.run_seconds
