@@ -7,6 +7,7 @@ import unicodedata
 
 # Letters by their kind that show nothing: a name with one of them looks like another's.
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_REFUSED = re.compile("[\x00\ud800-\udfff]")  # no database holds it
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -16,8 +17,10 @@ def is_visible(text: str) -> bool:
 
 
 def visible(text: str) -> str:
-    """One line of text without what does not show."""
-    return "".join(letter for letter in " ".join(text.split()) if is_visible(letter))
+    """One line of text without what does not show, but for what the database refuses with words."""
+    return "".join(
+        letter for letter in " ".join(text.split()) if is_visible(letter) or _REFUSED.match(letter)
+    )
 
 
 def name_key(name: str) -> str:
