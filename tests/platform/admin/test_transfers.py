@@ -262,6 +262,17 @@ def test_people_claim_their_places_by_the_code_of_the_old_site(played: Site, oth
     assert dora.call("POST", "/api/v1/me/places", json={"code": owners["code"]}).json()["role"] == "owner"
 
 
+def test_who_took_it_in_stays_its_owner_by_claiming_a_participants_place(
+    played: Site, other: Elsewhere
+) -> None:
+    dora = other.person("dora")
+    assert bring(dora, take(played)).status_code == 201
+    (hers,) = person_of(played, "ada").call("GET", "/api/v1/me/places").json()["codes"]
+    claimed = dora.call("POST", "/api/v1/me/places", json={"code": hers["code"]})
+    assert claimed.json() == {"competition": SLUG, "role": "owner"}
+    assert page(dora, BASE).status_code == 200
+
+
 def test_addresses_travel_if_the_sites_administrator_wishes(played: Site, other: Elsewhere) -> None:
     with played.services.database.writing() as session:
         session.get_one(User, played.owner_id).is_site_admin = True

@@ -128,7 +128,7 @@ def claim(session: Session, user: User, *, code: str = "", slug: str = "") -> Me
     membership = find_membership(session, competition.id, user.id)
     if membership is None:
         raise Invalid("Whoever had this place took no part in the competition.")
-    if role is not None and list(Role).index(role) > list(Role).index(membership.role):
+    if role is not None and role.includes(membership.role):
         membership.role = role
     audit.record(
         session,
