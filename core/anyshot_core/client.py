@@ -21,7 +21,7 @@ import httpx
 from anyshot_core.data.download import RemoteFile, fetch
 from anyshot_core.data.layout import SUFFIX
 
-_ENDED = ("finished", "failed", "cancelled")
+ENDED = ("finished", "failed", "cancelled")
 _RETRIES = 3
 
 
@@ -296,7 +296,7 @@ class Client:
         while True:
             state = self.submission(submission_id)
             yield state
-            if state["status"] in _ENDED:
+            if state["status"] in ENDED:
                 return
             time.sleep(every)
 

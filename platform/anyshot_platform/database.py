@@ -25,6 +25,7 @@ from sqlalchemy import (
     create_engine,
     event,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DisconnectionError
@@ -158,6 +159,12 @@ def is_storable(text: str) -> bool:
 
 event.listen(Base, "before_insert", _refuse_unstorable, propagate=True)
 event.listen(Base, "before_update", _refuse_unstorable, propagate=True)
+
+
+def insert_into(session: Session, table: type[Base]) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that may say what becomes of a row that is there already, for the session's kind of database."""
+    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
+    return insert(table)
 
 
 class Database:

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import BlobRef
 from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.database import now
+from anyshot_platform.database import insert_into, now
 from anyshot_platform.errors import Forbidden
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.services import Services
@@ -62,10 +61,9 @@ def store_bytes(session: Session, storage: Storage, content: bytes) -> str:
 
 def touch_blob(session: Session, digest: str, size: int) -> None:
     """Write the row of a file that is about to be stored, or mark it as wanted again."""
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     moment = now()
     session.execute(
-        insert(Blob)
+        insert_into(session, Blob)
         .values(digest=digest, size=size, created_at=moment, touched_at=moment)
         .on_conflict_do_update(index_elements=[Blob.digest], set_={"touched_at": moment})
     )

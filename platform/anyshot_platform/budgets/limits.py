@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from anyshot_platform.database import insert_into
 from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.users.models import RateHit
 
@@ -22,8 +22,7 @@ def count_hit(session: Session, what: str, who: str, *, limit: int, seconds: int
     moment = seconds_now()
     window = moment // seconds * seconds
     key = f"{what}:{digest_secret(who)[:40]}"  # addresses of people are not kept
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    statement = insert(RateHit).values(key=key, window_start=window, count=times)
+    statement = insert_into(session, RateHit).values(key=key, window_start=window, count=times)
     session.execute(
         statement.on_conflict_do_update(
             index_elements=[RateHit.key, RateHit.window_start], set_={"count": RateHit.count + times}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy, Measure
+from anyshot_platform.database import insert_into
 from anyshot_platform.events.models import RunMeasure
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.logs import stages_shown
@@ -21,8 +21,7 @@ def keep_measures(session: Session, run: Run, measures: Sequence[Measure]) -> No
     rows = [{"run_id": run.id, "epoch": run.epoch, **one.model_dump()} for one in measures if one.seq < MOST]
     if not rows:
         return
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    statement = insert(RunMeasure).on_conflict_do_nothing(
+    statement = insert_into(session, RunMeasure).on_conflict_do_nothing(
         index_elements=[RunMeasure.run_id, RunMeasure.epoch, RunMeasure.seq]
     )
     for start in range(0, len(rows), 500):

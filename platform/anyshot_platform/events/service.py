@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import Event, LogPolicy
+from anyshot_platform.database import insert_into
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.runs.models import Run
 from anyshot_platform.settings import PlatformSettings
@@ -73,8 +73,7 @@ def _moment(seconds: float) -> datetime:
 def _insert_new(session: Session, rows: list[dict[str, object]]) -> int:
     if not rows:
         return 0
-    insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
-    statement = insert(RunEvent).on_conflict_do_nothing(
+    statement = insert_into(session, RunEvent).on_conflict_do_nothing(
         index_elements=[RunEvent.run_id, RunEvent.epoch, RunEvent.seq]
     )
     inserted = 0

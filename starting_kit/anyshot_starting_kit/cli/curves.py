@@ -9,10 +9,9 @@ from typing import Any
 
 import click
 
-from anyshot_core.client import Client
+from anyshot_core.client import ENDED, Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
 
-_ENDED = ("finished", "failed", "cancelled")
 COLUMNS = (
     *("run_id", "epoch", "series", "stage", "seconds", "width", "step", "rows", "loss", "accuracy"),
     *("normalized_accuracy", "cpu_cores", "memory_bytes", "gpu_share", "gpu_memory_bytes"),
@@ -32,7 +31,7 @@ def curves(client: Client, submission: str | None, follow: bool, as_csv: bool) -
         table.writeheader()
     after = 0
     while True:
-        ended = not follow or client.submission(submission_id)["status"] in _ENDED
+        ended = not follow or client.submission(submission_id)["status"] in ENDED
         found = client.measures(submission_id, after)
         for one in found:
             if as_csv:

@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from anyshot_core.client import Client
+from anyshot_core.client import ENDED, Client
 from anyshot_starting_kit.cli.account import connection_options, which_submission
-
-_ENDED = ("finished", "failed", "cancelled")
 
 
 @click.command()
@@ -24,7 +22,7 @@ def log(client: Client, submission: str | None, follow: bool, as_json: bool) -> 
     submission_id = which_submission(client, submission)
     after, before = 0, None
     while True:
-        ended = not follow or client.submission(submission_id)["status"] in _ENDED
+        ended = not follow or client.submission(submission_id)["status"] in ENDED
         while lines := client.log(submission_id, after):
             for line in lines:
                 attempt = line["run_id"], line.get("epoch")  # older platforms do not tell

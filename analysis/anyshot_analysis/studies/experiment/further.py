@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from pathlib import Path
 from typing import cast
@@ -91,23 +91,12 @@ def _by_baseline(done: Sequence[Done]) -> dict[str, dict[str, list[FurtherTable]
 def _pooled(parts: Sequence[FurtherTable]) -> PointScore:
     first, tables = parts[0], [part.table for part in parts if part.table is not None]
     failed = next((part.message for part in parts if part.table is None), "")
-    mean, half, tasks = None, None, 0
-    if tables and not failed:
-        values = TaskTable.concatenate(tables).normalized_accuracy
-        (mean, half), tasks = t_interval(values), len(values)
-    evaluation, point = first.evaluation, first.point
-    return PointScore(
-        evaluation=evaluation.short_name,
-        title=evaluation.words,
-        axis=evaluation.axis,
-        point=point.key,
-        label=point.label,
-        at=point.at,
-        mean=mean,
-        half_width=half,
-        tasks=tasks,
-        message=failed,
-    )
+    empty = PointScore.of(first.evaluation, first.point, None, failed)
+    if failed or not tables:
+        return empty
+    values = TaskTable.concatenate(tables).normalized_accuracy
+    mean, half_width = t_interval(values)
+    return replace(empty, mean=mean, half_width=half_width, tasks=len(values))
 
 
 def _values(points: Mapping[str, Sequence[FurtherTable]], kind: type) -> np.ndarray | None:

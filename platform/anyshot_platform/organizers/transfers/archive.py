@@ -103,7 +103,7 @@ def _unpack(archive: zipfile.ZipFile, folder: Path) -> ArchiveManifest:
             raise AlteredArchive(f"The archive holds {name[:80]!r}, which has no place in it.")
         if name.startswith(BLOBS) and name.removeprefix(BLOBS) != file.sha256:
             raise AlteredArchive(f"{name} is called by another digest than its own.")
-        _copy(archive, name, file, folder / name.replace("/", "-"))
+        _copy(archive, name, file, folder / unpacked_name(name))
     return manifest
 
 
@@ -115,6 +115,11 @@ def _copy(archive: zipfile.ZipFile, name: str, file: ArchivedFile, target: Path)
     with target.open("rb") as written:
         if hashlib.file_digest(written, "sha256").hexdigest() != file.sha256:
             raise AlteredArchive(f"{name} was altered: its digest is not the one in the archive's list.")
+
+
+def unpacked_name(name: str) -> str:
+    """What a file of the archive is called in the folder that it is unpacked into."""
+    return name.replace("/", "-")
 
 
 def read_rows(folder: Path) -> dict[str, Any]:

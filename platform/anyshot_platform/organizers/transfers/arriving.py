@@ -29,7 +29,7 @@ from anyshot_platform.kernel.filters import count
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.bundles.service import ImportedCompetition, import_competition
-from anyshot_platform.organizers.transfers.archive import BLOBS, BUNDLE, ROWS, ArchiveManifest
+from anyshot_platform.organizers.transfers.archive import BLOBS, BUNDLE, ROWS, ArchiveManifest, unpacked_name
 from anyshot_platform.organizers.transfers.recomputing import recompute, require_same_boards
 from anyshot_platform.organizers.transfers.travelling import (
     COMPETITION_STATE,
@@ -83,6 +83,10 @@ class Archive:
     bundle: CompetitionBundle
     rows: dict[str, Any]
 
+    def blob(self, digest: str) -> Path:
+        """Where the file of a digest lies."""
+        return self.folder / unpacked_name(f"{BLOBS}{digest}")
+
 
 def open_archive(path: Path, folder: Path) -> Archive:
     """Unpack and read an archive in confined processes.
@@ -105,7 +109,7 @@ def keep_files(services: Services, archive: Archive) -> frozenset[str]:
     """Store the files of the archive; their digests. No transaction may be open."""
     kept = frozenset(name.removeprefix(BLOBS) for name in archive.manifest.files if name.startswith(BLOBS))
     for digest in sorted(kept):
-        keep_file(services, archive.folder / f"blobs-{digest}", digest)
+        keep_file(services, archive.blob(digest), digest)
     return kept
 
 
@@ -118,7 +122,7 @@ def check_results(archive: Archive) -> int:
     for artifact in _listed(archive.rows, "artifacts"):
         run, name, digest = (str(artifact.get(key)) for key in ("run_id", "name", "digest"))
         if f"{BLOBS}{digest}" in archive.manifest.files:
-            files.setdefault(run, {})[name] = str(archive.folder / f"blobs-{digest}")
+            files.setdefault(run, {})[name] = str(archive.blob(digest))
     scores = _listed(archive.rows, "run_scores")
     checked = [row for row in scores if str(row.get("run_id")) in files]
     for first in range(0, len(checked), _RUNS_AT_ONCE):
