@@ -62,6 +62,17 @@ def test_a_stretch_has_the_mean_of_the_cores_and_the_peak_of_the_memory() -> Non
     assert meter.take() == []
 
 
+def test_a_stretch_shorter_than_a_beat_tells_its_memory() -> None:
+    clock, box = Clock(), Box()
+    meter = Meter(clock)
+    meter.watch(box, GpuUse)
+    for stage, memory in ((Stage.META_TRAINING, 300), (Stage.META_TESTING, 200)):
+        clock.now += 0.1
+        box.memory = memory
+        meter.enter(stage)
+    assert [one.memory_bytes for one in measured(meter, Series.RESOURCES)] == [300, 200]
+
+
 def test_rows_of_the_logger_are_averaged_and_what_is_no_number_is_left_out() -> None:
     clock = Clock()
     meter = Meter(clock)

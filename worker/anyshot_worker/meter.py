@@ -95,8 +95,7 @@ class Meter:
         """Look once, and end the stretch when it is long enough."""
         use = self._gpu() if self._box is not None else GpuUse()  # asks a program: not under the lock
         with self._guard:
-            if self._box is not None and (memory := self._box.usage().memory_bytes) is not None:
-                self._memory.append(memory)
+            self._look()
             self._uses.append(use)
             now = self._clock()
             if now - self._since >= max(0.9 * HEARTBEAT_SECONDS, (now - self._began) / STRETCHES):
@@ -115,10 +114,19 @@ class Meter:
         with self._guard:
             self._ready[:0] = measures
 
+    def _look(self) -> float:
+        """Note the memory in use now; the seconds of CPU of all boxes so far."""
+        if self._box is None:
+            return self._cpu_before
+        used = self._box.usage()
+        if used.memory_bytes is not None:
+            self._memory.append(used.memory_bytes)
+        return self._cpu_before + used.cpu_seconds
+
     def _close(self) -> None:
         now = self._clock()
         width = now - self._since
-        cpu = self._cpu_before + (self._box.usage().cpu_seconds if self._box is not None else 0.0)
+        cpu = self._look()  # a stretch may be shorter than a beat
         if self._box is not None and width > 0:
             shares = [use.share for use in self._uses if use.share is not None]
             self._add(
