@@ -55,6 +55,7 @@ def page_of(command: tuple[str, ...], files: list[Path], out: Path) -> str:
     return (out / "page.html").read_text()
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_dry_runs_straight_from_their_folders(
     command: tuple[str, ...], dry_runs: Path, tmp_path: Path

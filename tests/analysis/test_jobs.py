@@ -127,6 +127,7 @@ def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     return {"plan": {}, "gaussian": {}, "snapshots": snapshots}.get(name, inputs)
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", JOBS)
 def test_every_analysis_writes_the_same_bytes_twice(
     name: str, inputs: dict[str, list[Path]], tmp_path: Path

@@ -127,6 +127,7 @@ def test_tasks_of_a_mixture_are_of_one_dataset() -> None:
     assert all(len(names) == 1 for names in datasets) and set.union(*datasets) == {"A", "B"}
 
 
+@pytest.mark.rotating
 def test_equal_snapshots_are_different_in_five_per_cent(tmp_path: Path) -> None:
     rng, different, told = np.random.default_rng(0), 0, 0
     for trial in range(100):

@@ -54,7 +54,7 @@ def test_sites_are_on_postgresql_and_a_slice_on_sqlite(monkeypatch: pytest.Monke
         monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
         items = [
             SimpleNamespace(
-                nodeid=f"test_{number}[sqlite]",
+                nodeid=f"test_x.py::test_{number}[sqlite]",
                 iter_markers=lambda name: [marks[name]] if name in marks else [],
                 get_closest_marker=marks.get,
             )

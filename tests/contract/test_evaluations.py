@@ -33,6 +33,7 @@ def points(person: Person, entry: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["evaluation"], row["point"]): row for row in rows}
 
 
+@pytest.mark.slow("nine evaluations by a real worker")
 def test_one_training_many_tests(stage: Stage) -> None:
     """Trained once; every test is a meta-test of that learner, on tasks of its own, and shown on the submission's
     page, the board, in JSON and CSV. One that is added later costs no training either. Nothing changes score, rank,

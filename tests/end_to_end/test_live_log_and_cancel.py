@@ -15,6 +15,7 @@ from tests.end_to_end.site import ready_sandbox, small_data
 from tests.end_to_end.watching import talker, watch_and_cancel
 
 
+@pytest.mark.slow("a site, a worker and a browser as they are installed")
 @pytest.mark.timeout(1200)
 def test_live_log_and_cancel(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """How late lines are and how long cancelling takes is measured by `python -m benchmarks.pages`."""

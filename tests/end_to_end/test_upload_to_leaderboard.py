@@ -53,6 +53,7 @@ def ignore(participant: Participant, seen: dict[str, Any]) -> None:
     del participant, seen
 
 
+@pytest.mark.slow("the main journey: a site, a worker, a browser", each_time=True)
 def test_embedded(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) -> None:
     sandbox = ready_sandbox()
     settings = make_settings(tmp_path, None, None)
@@ -77,6 +78,7 @@ def test_embedded(browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path) 
     assert processes_of(tmp_path) == [], "the server that was stopped left something behind"
 
 
+@pytest.mark.slow("two workers in containers, of which one dies")
 @pytest.mark.usefixtures("docker_daemon")
 def test_distributed_survives_the_death_of_a_worker(
     browser: Chrome, demo_packs: dict[str, Path], tmp_path: Path, postgres_url: str, redis_url: str

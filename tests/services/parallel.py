@@ -29,21 +29,30 @@ MARKS = {
 
 def share_of(nodeid: str) -> str:
     """What a test is kept together with."""
-    path = nodeid.partition("::")[0]
+    path = path_of(nodeid)
     return nodeid if path in ONE_BY_ONE else path
 
 
-def place_of(path: str) -> int:
+def path_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+def place_of(path: str, long: set[str]) -> int:
     """The long ones first, so that no process is left with one of them at the end."""
-    return next((place for place, start in enumerate(FIRST) if path.startswith(start)), len(FIRST))
+    return next(
+        (place for place, start in enumerate(FIRST) if path.startswith(start)),
+        len(FIRST) + (path not in long),
+    )
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by what they take, and put the long ones first."""
+    """Mark the tests by what they take, and put the files of the long ones first."""
     for item in items:
         for name in {MARKS[name] for name in getattr(item, "fixturenames", ()) if name in MARKS}:
             item.add_marker(name)
-    items.sort(key=lambda item: place_of(item.nodeid))
+    long = {path_of(item.nodeid) for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: place_of(path_of(item.nodeid), long))
 
 
 class Together:

@@ -1,8 +1,9 @@
-"""Long lists of which CI runs a slice that rotates: mark a test `rotating`.
+"""Long tests and long lists of which each landing runs a slice: what is marked `rotating`, and what is marked `slow`.
 
 `ANYSHOT_ROTATE=all` runs all; `ANYSHOT_ROTATE=k/n` runs the k-th of n slices (k counts on, modulo n); without it,
-everything runs but tests marked `full`. A list marked `rotating(4)` is cut into four times as many slices; one that is
-marked `full` too runs in slices, or whole where all was asked for.
+everything runs but tests marked `full`. `make test` takes the slice of the commit, `make test-all` all. A list marked
+`rotating(4)` is cut into four times as many slices; one that is marked `full` too runs in slices, or whole where all
+was asked for. A test marked `slow("why", each_time=True)` does not rotate.
 A test that is left to another slice is deselected, and the summary says how many were.
 """
 
@@ -10,31 +11,41 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 
 import pytest
 
 
-def slice_of(node_id: str, slices: int) -> int:
-    """The slice that a test falls into: stable, whatever else is in the list."""
-    return int.from_bytes(hashlib.sha256(node_id.encode()).digest()[:4], "big") % slices
+def slice_of(name: str, slices: int) -> int:
+    """The slice that a name falls into: stable, whatever else there is."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big") % slices
 
 
 def finer_by(item: pytest.Item) -> int:
     """How many times as many slices the item's list has; 0 for an item that does not rotate."""
-    return max((mark.args[0] if mark.args else 1 for mark in item.iter_markers("rotating")), default=0)
+    finest = max((mark.args[0] if mark.args else 1 for mark in item.iter_markers("rotating")), default=0)
+    slow = item.get_closest_marker("slow")
+    return finest or int(slow is not None and not slow.kwargs.get("each_time", False))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the rotating tests of the other slices, and those marked `full` where not all was asked for."""
+    """Leave out the rotating tests of the other slices, and those marked `full` where not all was asked for.
+
+    The slices of a file take turns from test to test, so that none of them has all its long ones.
+    """
     wanted = os.environ.get("ANYSHOT_ROTATE")
     if wanted == "all":
         return
     number, _, slices = (wanted or "0/0").partition("/")
     kept, left = [], []
+    turns: Counter[tuple[str, int]] = Counter()
     for item in items:
         count = int(slices) * finer_by(item)
-        full = item.get_closest_marker("full") is not None
-        mine = slice_of(item.nodeid, count) == int(number) % count if count else not full
+        mine = item.get_closest_marker("full") is None
+        if count:
+            path = item.nodeid.partition("::")[0]
+            mine = (slice_of(path, count) + turns[path, count]) % count == int(number) % count
+            turns[path, count] += 1
         (kept if mine else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

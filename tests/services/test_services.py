@@ -1,12 +1,14 @@
 """The servers that the suite stands on answer."""
 
+from types import SimpleNamespace
+
 import psycopg
 import pytest
 import redis
 from selenium.webdriver import Chrome
 
 from tests.services.containers import docker_answers
-from tests.services.rotation import slice_of
+from tests.services.rotation import pytest_collection_modifyitems
 
 
 def test_postgresql_gives_every_test_an_empty_database(postgres_url: str) -> None:
@@ -30,8 +32,26 @@ def test_chromium_shows_a_page(browser: Chrome) -> None:
     assert browser.title == "anyshot"
 
 
-def test_every_test_falls_into_exactly_one_slice() -> None:
-    names = [f"tests/x.py::test[{i}]" for i in range(300)]
-    slices = [slice_of(name, 4) for name in names]
-    assert set(slices) == {0, 1, 2, 3}
-    assert slices == [slice_of(name, 4) for name in names]
+def test_four_landings_run_every_long_test_once_and_none_runs_them_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    marks = {f"test_long[{number}]": pytest.mark.slow("learns") for number in range(8)}
+    marks["test_main"] = pytest.mark.slow("the main journey", each_time=True)
+
+    def item(name: str) -> SimpleNamespace:
+        mark = marks[name].mark if name in marks else None
+        closest = {"slow": mark}.get
+        return SimpleNamespace(
+            nodeid=f"test_x.py::{name}", get_closest_marker=closest, iter_markers=lambda name: []
+        )
+
+    def run(rotate: str) -> set[str]:
+        monkeypatch.setenv("ANYSHOT_ROTATE", rotate)
+        items = [item(name) for name in (*marks, "test_short")]
+        config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+        pytest_collection_modifyitems(config, items)  # type: ignore[arg-type]
+        return {found.nodeid.partition("::")[2] for found in items}
+
+    landings = [run(f"{number}/4") for number in range(4)]
+    assert all(len(landing) == 4 and {"test_main", "test_short"} < landing for landing in landings)
+    assert set().union(*landings) == run("all") == {*marks, "test_short"}

@@ -205,6 +205,7 @@ def take_part(visitor: Visitor, username: str, zip_path: Path, leagues: tuple[st
     browsing.arrive(visitor.browser, "/submissions/")
 
 
+@pytest.mark.slow("a whole competition in a browser")
 def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Chrome, tmp_path: Path) -> None:
     visitor = Visitor(live, browser)
     bundle = tmp_path / "tiny.zip"

@@ -6,6 +6,7 @@ import secrets
 import time
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import insert, select
 
 from anyshot_platform.artifacts.models import Blob
@@ -53,6 +54,7 @@ def fill(site: Site) -> None:
         session.execute(insert(Submission), rows)
 
 
+@pytest.mark.slow("a hundred thousand rows")
 def test_a_hundred_thousand_rows(site: Site) -> None:
     fill(site)
     with site.services.database.reading() as session:

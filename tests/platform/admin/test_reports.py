@@ -209,6 +209,7 @@ def use_real_pool(site: Site, folder: Path) -> None:
         version.protocol = {"name": "fixed", "ways": 3, "shots": 3, "query": 3}
 
 
+@pytest.mark.slow("five reports by a real worker")
 def test_a_pool_is_looked_at_before_its_phase(site: Site, tmp_path: Path) -> None:
     owner = site.owner()
     site.set_phase(starts_at=now().replace(year=now().year + 1), ends_at=None)

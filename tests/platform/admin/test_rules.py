@@ -79,6 +79,7 @@ def text_of(answer: Any) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text)))
 
 
+@pytest.mark.rotating
 def test_every_rule_goes_all_the_way(played: tuple[Site, str], tmp_path: Path) -> None:
     site, rule = played
     order, scores = KNOWN[rule].order, KNOWN[rule].scores

@@ -77,6 +77,7 @@ def expected(standing: str, visibility: str, opens_in: int | None, state: str) -
     return {"public": (True, True), "unlisted": (True, insider), "private": (insider, insider)}[visibility]
 
 
+@pytest.mark.rotating
 def test_who_sees_what_in_every_setting(site: Site, people: dict[str, Person | None]) -> None:
     wrong = []
     for visibility, opens_in, state in product(Visibility, (None, -1, 1), ("published", "draft")):

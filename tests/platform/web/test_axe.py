@@ -65,6 +65,7 @@ def look(browser: webdriver.Chrome, address: str) -> list[str]:
     return found + [f"{address}: {message}" for message in errors if "status of 404" not in message]
 
 
+@pytest.mark.slow("axe-core over every page for participants, in a browser")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe(live: LiveSite, browser: webdriver.Chrome, width: int, scheme: str) -> None:
     browser.execute_cdp_cmd(

@@ -83,6 +83,7 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
     return report
 
 
+@pytest.mark.slow("axe-core over every page for organizers, in a browser")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe_for_organizers(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, width: int, scheme: str

@@ -92,6 +92,7 @@ def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
     return visitor
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("name", ["", "penny", "ada", "rita", "olga", "root-admin"])
 def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, name: str) -> None:
     if name:

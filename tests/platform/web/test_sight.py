@@ -488,6 +488,7 @@ def _sees(exit_: str, stage: Stage, role: str) -> bool:
     return any(f"{value:.3f}" in text or str(value) in text for value in (SCORE, HALF_WIDTH))
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("room", EXITS)
 def test_who_sees_the_figure_of_a_submission(stage: Stage, room: str, state: str) -> None:
@@ -584,6 +585,7 @@ def _givers(stage: Stage, paths: Iterable[str], role: str) -> list[str]:
     return sorted(path for path in paths if any(figure in stage.text(role, path) for figure in figures))
 
 
+@pytest.mark.slow("asks every route of the site")
 @pytest.mark.parametrize("role", ["other", "member"])
 def test_no_route_but_the_exits_of_the_table_gives_a_figure(stage: Stage, role: str) -> None:
     """Every route of the site is asked, also one that is added tomorrow; while the figure may be seen."""

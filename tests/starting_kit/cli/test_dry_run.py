@@ -238,6 +238,7 @@ def test_a_leak_is_refused_before_anything_runs(tmp_path: Path, wide: Path) -> N
     assert both.returncode == 2 and "leave --within-domain, --ways, --shots" in " ".join(both.stderr.split())
 
 
+@pytest.mark.slow("a training, and a run for each of its evaluations")
 def test_one_training_many_tests(tmp_path: Path) -> None:
     """A learner is trained once and tested further: table, curve and files of each point, JSON; later from the kept
     learner alone. What its training shows is refused before anything runs."""
