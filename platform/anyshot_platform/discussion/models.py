@@ -38,4 +38,16 @@ class Post(Base):
     body: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
     edited_at: Mapped[datetime | None]
+    accepted_at: Mapped[datetime | None]  # as the answer to the thread's question; one of a thread at most
     deleted_at: Mapped[datetime | None]
+
+
+class PostEdit(Base):
+    """What a post said before its author changed it."""
+
+    __tablename__ = "post_edits"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    post_id: Mapped[str] = mapped_column(ForeignKey("posts.id"), index=True)
+    body: Mapped[str] = mapped_column(Text)
+    replaced_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,24 +1,21 @@
-"""Threads and posts of a competition's discussion."""
+"""What people do in a discussion: begin threads, answer, edit, accept an answer, remove, moderate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
-from anyshot_platform.discussion.models import Post, Thread
-from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
+from anyshot_platform.discussion.models import Post, PostEdit, Thread
+from anyshot_platform.discussion.reading import find_post
+from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.users.models import User
 
 LONGEST_POST = 20_000
 
@@ -27,110 +24,6 @@ class DiscussionClosed(Conflict):
     """Nothing can be written here."""
 
     code = "discussion_closed"
-
-
-@dataclass(frozen=True)
-class ThreadLine:
-    """A thread in the list."""
-
-    id: str
-    title: str
-    author: str
-    pinned: bool
-    locked: bool
-    replies: int
-    last_post_at: datetime
-
-
-@dataclass(frozen=True)
-class PostView:
-    """A post with what its reader may do."""
-
-    id: str
-    author: str
-    by_organizer: bool
-    body: str
-    created_at: datetime
-    edited_at: datetime | None
-    removed: bool
-    own: bool
-
-
-def list_threads(session: Session, competition: Competition, *, offset: int, limit: int) -> list[ThreadLine]:
-    """Pinned threads first, then those with the latest posts."""
-    replies = (
-        select(func.count(Post.id))
-        .where(Post.thread_id == Thread.id, Post.deleted_at.is_(None))
-        .correlate(Thread)
-        .scalar_subquery()
-    )
-    rows = session.execute(
-        select(Thread, User.username, replies)
-        .join(User, User.id == Thread.author_id)
-        .where(Thread.competition_id == competition.id, Thread.deleted_at.is_(None))
-        .order_by(Thread.pinned.desc(), Thread.last_post_at.desc())
-        .offset(offset)
-        .limit(limit)
-    )
-    return [
-        ThreadLine(
-            thread.id,
-            thread.title,
-            author,
-            thread.pinned,
-            thread.locked,
-            max(posts - 1, 0),
-            thread.last_post_at,
-        )
-        for thread, author, posts in rows
-    ]
-
-
-def count_threads(session: Session, competition: Competition) -> int:
-    """How many threads there are."""
-    query = select(func.count(Thread.id)).where(
-        Thread.competition_id == competition.id, Thread.deleted_at.is_(None)
-    )
-    return session.scalar(query) or 0
-
-
-def find_thread(session: Session, competition: Competition, thread_id: str) -> Thread:
-    """The thread; raises `NotFound`."""
-    thread = session.get(Thread, thread_id)
-    if thread is None or thread.competition_id != competition.id or thread.deleted_at is not None:
-        raise NotFound("There is no such thread.")
-    return thread
-
-
-def read_posts(session: Session, thread: Thread, viewer_id: str | None) -> list[PostView]:
-    """The posts in order; removed ones keep their place without their text."""
-    organizers = set(
-        session.scalars(
-            select(Membership.user_id).where(
-                Membership.competition_id == thread.competition_id,
-                Membership.role.in_([Role.OWNER, Role.ORGANIZER]),
-            )
-        )
-    )
-    rows = session.execute(
-        select(Post, User.username)
-        .join(User, User.id == Post.author_id)
-        .where(Post.thread_id == thread.id)
-        .order_by(Post.created_at, Post.id)
-    )
-    return [
-        PostView(
-            id=post.id,
-            author=author,
-            by_organizer=post.author_id in organizers,
-            body="" if post.deleted_at else post.body,
-            created_at=post.created_at,
-            edited_at=post.edited_at,
-            removed=post.deleted_at is not None,
-            own=post.author_id == viewer_id,
-        )
-        for post, author in rows
-    ]
 
 
 def begin_thread(session: Session, access: CompetitionAccess, *, title: str, body: str) -> Thread:
@@ -148,9 +41,7 @@ def begin_thread(session: Session, access: CompetitionAccess, *, title: str, bod
 
 def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str) -> Post:
     """Answer in a thread; those who wrote in it before are told."""
-    _require_open(access)
-    if thread.locked and not access.may(Role.ORGANIZER):
-        raise DiscussionClosed("The organizers have closed this thread.")
+    _require_open(access, thread)
     post = _add_post(session, thread, access.viewer.id, body)
     others: Sequence[str] = session.scalars(
         select(Post.author_id)
@@ -168,9 +59,40 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
     return post
 
 
+def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str, body: str) -> Post:
+    """Change one's own post; what it said before is kept for the organizers."""
+    _require_open(access, thread)
+    post = find_post(session, thread, post_id)
+    if post.author_id != access.viewer.id:
+        raise Forbidden("Only its author can edit a post.")
+    if post.deleted_at is not None:
+        raise Conflict("This post was removed, so it cannot be edited.")
+    body = _check_body(body)
+    if body != post.body:
+        session.add(PostEdit(post_id=post.id, body=post.body))
+        post.body, post.edited_at = body, now()
+    return post
+
+
+def accept_answer(
+    session: Session, access: CompetitionAccess, thread: Thread, post_id: str, *, accepted: bool
+) -> Post:
+    """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers."""
+    if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
+        raise Forbidden("Only who began the thread and the organizers can accept an answer.")
+    _require_open(access, thread)
+    post = find_post(session, thread, post_id)
+    first = select(Post.id).where(Post.thread_id == thread.id).order_by(Post.created_at, Post.id).limit(1)
+    if post.deleted_at is not None or post.id == session.scalar(first):
+        raise Conflict("Choose one of the answers that stand in the thread.")
+    session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
+    post.accepted_at = now() if accepted else None
+    return post
+
+
 def remove_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
     """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back."""
-    post = _find_post(session, thread, post_id)
+    post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
         raise Forbidden("Only its author and the organizers may remove a post.")
     if post.deleted_at is None:
@@ -182,7 +104,7 @@ def restore_post(session: Session, access: CompetitionAccess, thread: Thread, po
     """Undo the removal of a post."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden("Only organizers may put a post back.")
-    post = _find_post(session, thread, post_id)
+    post = find_post(session, thread, post_id)
     post.deleted_at = None
     _record(session, access, "discussion.restore_post", "post", post.id)
 
@@ -197,31 +119,32 @@ def moderate(
     _record(session, access, "discussion.moderate", "thread", thread.id)
 
 
-def _find_post(session: Session, thread: Thread, post_id: str) -> Post:
-    post = session.get(Post, post_id)
-    if post is None or post.thread_id != thread.id:
-        raise NotFound("There is no such post.")
-    return post
-
-
-def _require_open(access: CompetitionAccess) -> None:
+def _require_open(access: CompetitionAccess, thread: Thread | None = None) -> None:
     if not access.may(Role.PARTICIPANT):
         raise Forbidden("Join the competition to take part in its discussion.")
-    if not access.competition.discussion_open and not access.may(Role.ORGANIZER):
+    if access.may(Role.ORGANIZER):
+        return
+    if not access.competition.discussion_open:
         raise DiscussionClosed("The organizers have closed the discussion.")
+    if thread is not None and thread.locked:
+        raise DiscussionClosed("The organizers have closed this thread.")
 
 
 def _add_post(session: Session, thread: Thread, author_id: str, body: str) -> Post:
+    post = Post(thread_id=thread.id, author_id=author_id, body=_check_body(body))
+    thread.last_post_at = now()
+    session.add(post)
+    session.flush()
+    return post
+
+
+def _check_body(body: str) -> str:
     body = body.strip()
     if not body:
         raise Invalid("Please write something.", field="body")
     if len(body) > LONGEST_POST:
         raise Invalid(f"A post has at most {LONGEST_POST:,} characters.", field="body")
-    post = Post(thread_id=thread.id, author_id=author_id, body=body)
-    thread.last_post_at = now()
-    session.add(post)
-    session.flush()
-    return post
+    return body
 
 
 def _record(session: Session, access: CompetitionAccess, action: str, kind: str, identity: str) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import secrets
 from functools import lru_cache, partial
-from itertools import chain
 
 import nh3
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from anyshot_platform.web.formulas import mathml, read_formulas
+from anyshot_platform.web.highlighting import CLASSES, highlighted
+from anyshot_platform.web.linking import add_links, is_foreign
 
 _TAGS = {
     "div",
@@ -52,7 +53,9 @@ _TAGS = {
     "dd",
 }
 _ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
-_PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False}).enable(["table", "strikethrough"])
+_PARSER = MarkdownIt("commonmark", {"html": True, "linkify": False, "highlight": highlighted}).enable(
+    ["table", "strikethrough"]
+)
 _PARSER.use(read_formulas)
 _FILES = "files/"
 
@@ -61,29 +64,33 @@ def _own_images_only(tag: str, attribute: str, value: str, files: str) -> str | 
     """Pages show no content of other hosts: an image from elsewhere loses its address. `files/x` is one of `files`."""
     if files and attribute in ("src", "href") and value.startswith(_FILES):
         return files + value.removeprefix(_FILES)
-    if (tag, attribute) == ("img", "src") and (not value.startswith("/") or value.startswith("//")):
+    if (tag, attribute) == ("img", "src") and is_foreign(value):
         return None
     return value
 
 
 @lru_cache(maxsize=512)
-def markdown(text: str | None, files: str = "") -> Markup:
+def markdown(text: str | None, files: str = "", references: tuple[tuple[str, str], ...] = ()) -> Markup:
     """CommonMark with tables, formulas (`$x$`, `$$x$$`) and harmless HTML (imported competitions have pages in it).
 
-    Headings start at level 2, below the page's own, and leave no level out.
-    `files` is the address below which the competition's files lie.
+    Headings start at level 2, below the page's own, and leave no level out. Code that names its language has colours,
+    addresses are links. `files` is the address below which the competition's files lie, `references` are what may
+    stand behind `#`, each with its address.
     """
     tokens, formulas = _PARSER.parse(text or ""), list[str]()
     place = secrets.token_hex(8)  # where a formula goes once all else is cleaned; nobody can write it before
-    for token in chain.from_iterable(token.children or () for token in tokens):
-        if token.type == "formula":
-            formulas.append(mathml(token.content, block=token.markup == "$$"))
-            token.type, token.content = "text", f"{place}-{len(formulas) - 1}-"
+    for block in tokens:
+        block.children = add_links(block.children, dict(references)) if block.children else block.children
+        for token in block.children or ():
+            if token.type == "formula":
+                formulas.append(mathml(token.content, block=token.markup == "$$"))
+                token.type, token.content = "text", f"{place}-{len(formulas) - 1}-"
     rendered = _PARSER.renderer.render(tokens, _PARSER.options, {})
     cleaned = nh3.clean(
         rendered,
         tags=_TAGS,
         attributes=_ATTRIBUTES,
+        allowed_classes={"span": CLASSES},
         attribute_filter=partial(_own_images_only, files=files),
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener nofollow ugc",

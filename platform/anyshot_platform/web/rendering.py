@@ -12,6 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from anyshot_platform.kernel.filters import FILTERS
+from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
@@ -51,7 +52,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(FILTERS, markdown=markdown, standing=standing_of, publication=publication_of)
-    made.globals.update(static=static)
+    made.globals.update(static=static, identicon=identicon)
     return made
 
 

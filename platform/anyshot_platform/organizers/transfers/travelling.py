@@ -16,7 +16,7 @@ from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.database import Base, Moment, TypedJson, Word
-from anyshot_platform.discussion.models import Post, Thread
+from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.entries.models import Entry, EntryChange, LeagueAnswer, TeamVerdict
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.judging.kinds import counting_runs
@@ -56,6 +56,7 @@ TRAVELLING = (
     Travelling(Membership, "competition_id"),
     Travelling(Thread, "competition_id"),
     Travelling(Post, "thread_id"),
+    Travelling(PostEdit, "post_id"),
     Travelling(Announcement, "competition_id"),
     Travelling(PhaseVersion, "phase_id", left=frozenset({"image"})),
     Travelling(Submission, "competition_id", lambda: Submission.kind != SubmissionKind.SMOKE),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.discussion import service
-from anyshot_platform.errors import Invalid
+from anyshot_platform.discussion import reading, service
+from anyshot_platform.discussion.models import Thread
+from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.discussion.references import read_references
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.forms import FormDep
@@ -27,17 +29,27 @@ PAGE_SIZE = 30
 
 
 @router.get("")
-def show_threads(request: Request, access: Visible, session: SessionDep, page: PageParam = 1) -> Response:
-    """The threads."""
-    place = page_of(page, PAGE_SIZE, service.count_threads(session, access.competition))
+def show_threads(
+    request: Request,
+    access: Visible,
+    session: SessionDep,
+    page: PageParam = 1,
+    q: Annotated[str, Query(max_length=100)] = "",
+) -> Response:
+    """The threads, or those that hold the words that are searched for."""
+    text = q.strip()
+    place = page_of(page, PAGE_SIZE, reading.count_threads(session, access.competition, text))
     return render(
         request,
         "discussion/list.html",
         section="competitions",
         head=read_header(session, access),
         tab="discussion",
-        threads=service.list_threads(session, access.competition, offset=place.offset, limit=PAGE_SIZE),
+        threads=reading.list_threads(
+            session, access.competition, offset=place.offset, limit=PAGE_SIZE, text=text
+        ),
         page=place,
+        query=text,
         may_write=access.may(Role.PARTICIPANT),
         open=access.competition.discussion_open,
     )
@@ -95,8 +107,9 @@ def _show_thread(
     problem: Invalid | None,
     body: str,
 ) -> Response:
-    thread = service.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access.competition, thread_id)
     organizes = access.may(Role.ORGANIZER)
+    posts = reading.read_posts(session, access, thread)
     return render(
         request,
         "discussion/show.html",
@@ -105,10 +118,11 @@ def _show_thread(
         head=read_header(session, access),
         tab="discussion",
         thread=thread,
-        posts=service.read_posts(session, thread, access.viewer.user_id),
+        posts=posts,
+        references=read_references(session, access, posts),
         organizes=organizes,
-        may_write=access.may(Role.PARTICIPANT)
-        and (organizes or (access.competition.discussion_open and not thread.locked)),
+        may_accept=organizes or thread.author_id == access.viewer.user_id,
+        may_write=_may_write(access, thread),
         errors={"body": problem.message} if problem else {},
         values={"body": body} if body else {},
     )
@@ -119,7 +133,7 @@ def reply(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
     """Answer."""
-    thread = service.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access.competition, thread_id)
     try:
         post = service.reply(session, access, thread, form.text("body", 30_000))
     except Invalid as error:
@@ -127,10 +141,66 @@ def reply(
     return redirect(f"{_address(access, thread_id)}#post-{post.id}")
 
 
+@router.get("/{thread_id}/posts/{post_id}/edit")
+def show_edit(
+    request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id
+) -> Response:
+    """The form with one's own post."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    post = reading.find_post(session, thread, post_id)
+    if post.author_id != access.viewer.id:
+        raise Forbidden("Only its author can edit a post.")
+    return _show_edit(request, access, session, thread, post_id, post.body, None)
+
+
+def _show_edit(
+    request: Request,
+    access: CompetitionAccess,
+    session: SessionDep,
+    thread: Thread,
+    post_id: str,
+    body: str,
+    problem: Invalid | None,
+) -> Response:
+    return render(
+        request,
+        "discussion/edit.html",
+        status_code=problem.status if problem else 200,
+        section="competitions",
+        head=read_header(session, access),
+        tab="discussion",
+        thread=thread,
+        post_id=post_id,
+        body=body,
+        errors={"body": problem.message} if problem else {},
+    )
+
+
+@router.post("/{thread_id}/posts/{post_id}/edit")
+def edit(
+    request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
+) -> Response:
+    """Change one's own post."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    try:
+        service.edit_post(session, access, thread, post_id, form.text("body", 30_000))
+    except Invalid as error:
+        return _show_edit(request, access, session, thread, post_id, form.text("body", 30_000), error)
+    return redirect(f"{_address(access, thread_id)}#post-{post_id}", flash="Saved.")
+
+
+@router.post("/{thread_id}/posts/{post_id}/accept")
+def accept(access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep) -> Response:
+    """Mark the answer that settles the question, or take the mark back."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.accept_answer(session, access, thread, post_id, accepted=form.flag("accepted"))
+    return redirect(f"{_address(access, thread_id)}#post-{post_id}")
+
+
 @router.post("/{thread_id}/posts/{post_id}/remove")
 def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Remove a post."""
-    thread = service.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access.competition, thread_id)
     service.remove_post(session, access, thread, post_id)
     return redirect(_address(access, thread_id), flash="Removed. The organizers can put it back.")
 
@@ -138,7 +208,7 @@ def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id)
 @router.post("/{thread_id}/posts/{post_id}/restore")
 def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) -> Response:
     """Put a post back."""
-    thread = service.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access.competition, thread_id)
     service.restore_post(session, access, thread, post_id)
     return redirect(_address(access, thread_id), flash="The post is back.")
 
@@ -146,9 +216,14 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
 @router.post("/{thread_id}/moderate")
 def moderate(access: Organizer, session: SessionDep, thread_id: Id, form: FormDep) -> Response:
     """Pin or close a thread."""
-    thread = service.find_thread(session, access.competition, thread_id)
+    thread = reading.find_thread(session, access.competition, thread_id)
     service.moderate(session, access, thread, pinned=form.flag("pinned"), locked=form.flag("locked"))
     return redirect(_address(access, thread_id), flash="Saved.")
+
+
+def _may_write(access: CompetitionAccess, thread: Thread) -> bool:
+    open_ = access.competition.discussion_open and not thread.locked
+    return access.may(Role.ORGANIZER) or (open_ and access.may(Role.PARTICIPANT))
 
 
 def _address(access: CompetitionAccess, thread_id: str) -> str:

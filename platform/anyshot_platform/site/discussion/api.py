@@ -1,0 +1,173 @@
+"""The discussion of a competition over JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.states import Role
+from anyshot_platform.discussion import reading, service
+from anyshot_platform.discussion.models import Thread
+from anyshot_platform.kernel.paging import PageParam, page_of
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.web.access import competition_role, visible_competition
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/discussion", tags=["discussion"])
+Visible = Annotated[CompetitionAccess, Depends(visible_competition)]
+Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
+Id = Annotated[str, Path(max_length=32)]
+_PAGE_SIZE = 30
+
+
+class ThreadIn(BaseModel):
+    """A new thread."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str = Field(max_length=300)
+    body: str = Field(max_length=30_000, description="Markdown")
+
+
+class PostIn(BaseModel):
+    """The text of a post."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    body: str = Field(max_length=30_000, description="Markdown")
+
+
+class ThreadLineOut(BaseModel):
+    """A thread of the list; after a search, `found` is the post that holds the words and `excerpt` what is around."""
+
+    id: str
+    title: str
+    author: str
+    pinned: bool
+    locked: bool
+    answered: bool
+    replies: int
+    last_post_at: datetime
+    found: str
+    excerpt: str
+
+
+class ThreadsOut(BaseModel):
+    """A page of the list."""
+
+    total: int
+    threads: list[ThreadLineOut]
+
+
+class EarlierOut(BaseModel):
+    """What a post said until a moment."""
+
+    body: str
+    until: datetime
+
+
+class PostOut(BaseModel):
+    """A post; `earlier` texts are shown to organizers only."""
+
+    id: str
+    author: str
+    by_organizer: bool
+    body: str
+    created_at: datetime
+    edited_at: datetime | None
+    accepted: bool
+    removed: bool
+    earlier: list[EarlierOut]
+
+
+class ThreadOut(BaseModel):
+    """A thread with its posts."""
+
+    id: str
+    title: str
+    pinned: bool
+    locked: bool
+    posts: list[PostOut]
+
+
+@router.get("")
+def list_threads(
+    access: Visible,
+    session: SessionDep,
+    page: PageParam = 1,
+    q: Annotated[str, Query(max_length=100, description="only threads that hold these words")] = "",
+) -> ThreadsOut:
+    """The threads: pinned ones first, then by their latest post."""
+    total = reading.count_threads(session, access.competition, q.strip())
+    place = page_of(page, _PAGE_SIZE, total)
+    lines = reading.list_threads(
+        session, access.competition, offset=place.offset, limit=_PAGE_SIZE, text=q.strip()
+    )
+    return ThreadsOut(total=total, threads=[ThreadLineOut(**asdict(line)) for line in lines])
+
+
+@router.post("", status_code=201)
+def begin_thread(access: Participant, session: SessionDep, body: ThreadIn) -> ThreadOut:
+    """Begin a thread with its first post."""
+    return _show(
+        session, access, service.begin_thread(session, access, title=body.title, body=body.body)
+    )
+
+
+@router.get("/{thread_id}")
+def show_thread(access: Visible, session: SessionDep, thread_id: Id) -> ThreadOut:
+    """A thread with its posts."""
+    return _show(session, access, reading.find_thread(session, access.competition, thread_id))
+
+
+@router.post("/{thread_id}/posts", status_code=201)
+def reply(access: Participant, session: SessionDep, thread_id: Id, body: PostIn) -> ThreadOut:
+    """Answer."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.reply(session, access, thread, body.body)
+    return _show(session, access, thread)
+
+
+@router.patch("/{thread_id}/posts/{post_id}")
+def edit(access: Participant, session: SessionDep, thread_id: Id, post_id: Id, body: PostIn) -> ThreadOut:
+    """Change one's own post; organizers see what it said before."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.edit_post(session, access, thread, post_id, body.body)
+    return _show(session, access, thread)
+
+
+@router.put("/{thread_id}/posts/{post_id}/accepted")
+def accept(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
+    """Accept a post as the answer: who began the thread may, and organizers."""
+    return _accept(access, session, thread_id, post_id, accepted=True)
+
+
+@router.delete("/{thread_id}/posts/{post_id}/accepted")
+def take_back(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
+    """Accept it no longer."""
+    return _accept(access, session, thread_id, post_id, accepted=False)
+
+
+def _accept(
+    access: CompetitionAccess, session: Session, thread_id: str, post_id: str, *, accepted: bool
+) -> ThreadOut:
+    thread = reading.find_thread(session, access.competition, thread_id)
+    service.accept_answer(session, access, thread, post_id, accepted=accepted)
+    return _show(session, access, thread)
+
+
+def _show(session: Session, access: CompetitionAccess, thread: Thread) -> ThreadOut:
+    session.flush()
+    posts = [PostOut(**_known(view)) for view in reading.read_posts(session, access, thread)]
+    return ThreadOut(
+        id=thread.id, title=thread.title, pinned=thread.pinned, locked=thread.locked, posts=posts
+    )
+
+
+def _known(view: reading.PostView) -> dict[str, Any]:
+    return {name: value for name, value in asdict(view).items() if name in PostOut.model_fields}

@@ -1,0 +1,182 @@
+"""The discussion: edits, search, accepted answers, links to submissions, code and formulas."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.web.highlighting import LONGEST, highlighted
+from anyshot_platform.web.markdown import markdown
+from tests.platform.site import SLUG, Person, Site
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene, add_team
+
+BASE = f"/api/v1/competitions/{SLUG}/discussion"
+
+
+def _begin(person: Person, title: str, body: str) -> str:
+    made = person.call("POST", BASE, json={"title": title, "body": body})
+    assert made.status_code == 201, made.text
+    return f"{BASE}/{made.json()['id']}"
+
+
+def _text(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def test_an_author_edits_and_organizers_see_what_stood_there(site: Site) -> None:
+    alice, bob, olga = site.member("alice"), site.member("bob"), site.owner()
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+    (post,) = alice.call("GET", thread).json()["posts"]
+    address = f"{thread}/posts/{post['id']}"
+    assert bob.call("PATCH", address, json={"body": "Mine now"}).status_code == 403
+    assert olga.call("PATCH", address, json={"body": "Mine now"}).status_code == 403
+    assert alice.call("PATCH", address, json={"body": "  "}).status_code == 422
+    changed = alice.call("PATCH", address, json={"body": "Is it three?"}).json()["posts"][0]
+    assert changed["body"] == "Is it three?" and changed["edited_at"] and changed["earlier"] == []
+    assert olga.call("GET", thread).json()["posts"][0]["earlier"][0]["body"] == "Is it one?"
+    page = thread.removeprefix("/api/v1")
+    seen = {
+        person.username: _text(
+            site.client.get(page, headers={**person.headers, "accept": "text/html"}).text
+        )
+        for person in (bob, olga)
+    }
+    assert all(", edited" in text and "Is it three?" in text for text in seen.values())
+    assert "Is it one?" not in seen["bob"] and "Is it one?" in seen["olga"]
+    alice.call("PATCH", address, json={"body": "Is it three?"})
+    assert len(olga.call("GET", thread).json()["posts"][0]["earlier"]) == 1  # nothing was changed
+
+
+def test_what_was_removed_or_closed_is_not_edited(site: Site) -> None:
+    alice, olga = site.member("alice"), site.owner()
+    thread = _begin(alice, "How many seeds?", "Is it one?")
+    (post,) = alice.call("GET", thread).json()["posts"]
+    address = f"{thread}/posts/{post['id']}"
+    with site.services.database.writing() as session:
+        site.competition(session).discussion_open = False
+    assert alice.call("PATCH", address, json={"body": "three"}).status_code == 409
+    with site.services.database.writing() as session:
+        site.competition(session).discussion_open = True
+    page = thread.removeprefix("/api/v1")
+    token = re.search(
+        r'name="csrf-token" content="([^"]+)"',
+        site.client.get(page, headers={**olga.headers, "accept": "text/html"}).text,
+    )
+    assert token is not None
+    answer = site.client.post(
+        f"{page}/posts/{post['id']}/remove", data={"csrf_token": token[1]}, headers=olga.headers
+    )
+    assert answer.status_code < 400, answer.text
+    assert alice.call("PATCH", address, json={"body": "three"}).status_code == 409
+
+
+def test_who_asked_accepts_one_answer(site: Site) -> None:
+    alice, bob, carl = site.member("alice"), site.member("bob"), site.member("carl")
+    thread = _begin(alice, "How many seeds?", "One or three?")
+    for person, words in ((bob, "One."), (carl, "Three, in the final.")):
+        posts = person.call("POST", f"{thread}/posts", json={"body": words}).json()["posts"]
+    question, wrong, right = (f"{thread}/posts/{post['id']}/accepted" for post in posts)
+    assert bob.call("PUT", right).status_code == 403
+    assert alice.call("PUT", question).status_code == 409
+    alice.call("PUT", wrong)
+    accepted = [post["accepted"] for post in alice.call("PUT", right).json()["posts"]]
+    assert accepted == [False, False, True]
+    assert alice.call("GET", BASE).json()["threads"][0]["answered"]
+    page = site.client.get(thread.removeprefix("/api/v1"), headers={"accept": "text/html"}).text
+    assert "Answer by carl" in _text(page) and _text(page).count("accepted answer") == 1
+    assert not any(post["accepted"] for post in alice.call("DELETE", right).json()["posts"])
+    assert not alice.call("GET", BASE).json()["threads"][0]["answered"]
+
+
+def test_search_finds_titles_and_posts_and_says_where(site: Site) -> None:
+    alice = site.member("alice")
+    _begin(alice, "Memory limits", "How much is there? " + "word " * 100 + "About 100% of 16 GiB?" + " end" * 50)
+    thread = _begin(alice, "Other things", "Nothing.")
+    alice.call("POST", f"{thread}/posts", json={"body": "And the MEMORY of the GPU?"})
+
+    def found(words: str) -> list[tuple[str, str]]:
+        threads = alice.call("GET", BASE, params={"q": words}).json()["threads"]
+        return [(line["title"], line["excerpt"]) for line in threads]
+
+    assert {title for title, _ in found("memory")} == {"Memory limits", "Other things"}
+    ((title, excerpt),) = found("100%")  # a per cent sign is no joker
+    assert title == "Memory limits" and "About 100% of 16 GiB?" in excerpt and excerpt.startswith("…")
+    assert found("seeds") == []
+    page = site.client.get(f"/competitions/{SLUG}/discussion?q=seeds", headers={"accept": "text/html"}).text
+    assert "No thread has “seeds” in it" in page and 'value="seeds"' in page
+    page = site.client.get(f"/competitions/{SLUG}/discussion?q=gpu", headers={"accept": "text/html"}).text
+    assert "And the MEMORY of the GPU?" in page and "#post-" in page
+
+
+def test_a_submission_is_linked_for_those_who_may_see_it(visitor: Visitor, scene: Scene) -> None:
+    """By its number within the author's team; a number that is nobody's stays a number."""
+    base = f"/competitions/{scene.competition.slug}/discussion"
+    own = scene.submissions["finished"]
+    visitor.sign_in(scene.ada)
+    words = f"Look at #{own.number}, #{scene.phase.slug}/{own.number}, #99999 and `#{own.number}`."
+    made = visitor.send(f"{base}/new", f"{base}/new", title="My submission", body=words)
+    thread = made.headers["location"]
+    link = f'<a href="/submissions/{own.id}"'
+    assert visitor.see(thread).count(link) == 2
+    assert f"/submissions/{own.id}" in visitor.see(thread) and "#99999 and" in visitor.see(thread)
+    for other in (scene.bob, scene.visitor):
+        visitor.sign_in(other)
+        assert "/submissions/" not in visitor.see(thread).partition("<article")[2].partition("</article")[0]
+    visitor.sign_in(scene.organizer)
+    assert visitor.see(thread).count(link) == 2
+    visitor.sign_in(scene.bob)  # of another team: his own number 1 is not Ada's
+    visitor.send(thread, f"{thread}/reply", body=f"And #{own.number}?")
+    visitor.sign_in(scene.ada)
+    assert visitor.see(thread).count(link) == 2
+
+
+def test_code_has_colours_addresses_are_links_and_no_image_is_broken() -> None:
+    page = markdown("```python\ndef fit(x):\n    return '<b>'\n```\nSee https://example.org/a, or $x^2$.")
+    assert '<span class="hl-k">def</span>' in page and "<b>" not in page and "<msup>" in page
+    assert '<a href="https://example.org/a" rel="noopener nofollow ugc">https://example.org/a</a>,' in page
+    assert "https://example.org" in markdown("`https://example.org`") and "<a " not in markdown("`https://a.b`")
+    picture = markdown("![a plot](https://elsewhere.example/x.png)")
+    assert "<img" not in picture and '<a href="https://elsewhere.example/x.png"' in picture
+    assert "a plot</a>" in picture
+    assert markdown("[a https://b.c](/d)").count("<a ") == 1
+    assert 'class="banner"' not in markdown('<span class="banner hl-k">x</span>')
+
+
+@pytest.mark.parametrize("language", ["python", "bash", "json", "toml", "diff", "pytb"])
+@pytest.mark.parametrize("unit", ["%(", "- ", '  File "a", line 1\n    ^', "$((", '"""', "1_"])
+def test_no_code_takes_long_to_colour(language: str, unit: str) -> None:
+    """Posts are drawn while people wait; 0.4 s was the worst of 200 texts made to be slow."""
+    began = time.process_time()
+    highlighted("{" + unit * (LONGEST // len(unit) - 1), language)
+    assert time.process_time() - began < 3
+
+
+def test_links_of_a_team_follow_who_is_banned(visitor: Visitor, scene: Scene) -> None:
+    """The one home of sight decides: who is banned sees their own submissions, and no other of the team."""
+    own = scene.submissions["finished"]
+    with visitor.services.database.writing() as session:
+        member = session.scalars(
+            select(Membership).where(
+                Membership.user_id == scene.bob.id, Membership.competition_id == scene.competition.id
+            )
+        ).one_or_none()
+        if member is None:
+            add_team(session, scene.competition, "Bobs", scene.bob)
+            member = session.scalars(select(Membership).where(Membership.user_id == scene.bob.id)).one()
+        member.team_id = session.get_one(Submission, own.id).team_id
+    base = f"/competitions/{scene.competition.slug}/discussion"
+    visitor.sign_in(scene.ada)
+    made = visitor.send(f"{base}/new", f"{base}/new", title="My submission", body=f"See #{own.number}.")
+    thread = made.headers["location"]
+    visitor.sign_in(scene.bob)
+    assert f'href="/submissions/{own.id}"' in visitor.see(thread)
+    with visitor.services.database.writing() as session:
+        session.scalars(select(Membership).where(Membership.id == member.id)).one().status = MemberStatus.BANNED
+    assert f'href="/submissions/{own.id}"' not in visitor.see(thread)
