@@ -50,7 +50,11 @@ def _linked(text: str, references: Mapping[str, str]) -> Iterator[Token]:
 def _trimmed(address: str) -> str:
     """The address without the sentence's marks; a bracket that was opened in it stays."""
     short = address.rstrip(_AFTER)
-    return short + ")" if address[len(short) :].startswith(")") and short.count("(") > short.count(")") else short
+    return (
+        short + ")"
+        if address[len(short) :].startswith(")") and short.count("(") > short.count(")")
+        else short
+    )
 
 
 def _link(href: str, words: str) -> list[Token]:

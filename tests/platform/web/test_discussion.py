@@ -43,9 +43,7 @@ def test_an_author_edits_and_organizers_see_what_stood_there(site: Site) -> None
     assert olga.call("GET", thread).json()["posts"][0]["earlier"][0]["body"] == "Is it one?"
     page = thread.removeprefix("/api/v1")
     seen = {
-        person.username: _text(
-            site.client.get(page, headers={**person.headers, "accept": "text/html"}).text
-        )
+        person.username: _text(site.client.get(page, headers={**person.headers, "accept": "text/html"}).text)
         for person in (bob, olga)
     }
     assert all(", edited" in text and "Is it three?" in text for text in seen.values())
@@ -97,7 +95,9 @@ def test_who_asked_accepts_one_answer(site: Site) -> None:
 
 def test_search_finds_titles_and_posts_and_says_where(site: Site) -> None:
     alice = site.member("alice")
-    _begin(alice, "Memory limits", "How much is there? " + "word " * 100 + "About 100% of 16 GiB?" + " end" * 50)
+    _begin(
+        alice, "Memory limits", "How much is there? " + "word " * 100 + "About 100% of 16 GiB?" + " end" * 50
+    )
     thread = _begin(alice, "Other things", "Nothing.")
     alice.call("POST", f"{thread}/posts", json={"body": "And the MEMORY of the GPU?"})
 
@@ -141,7 +141,9 @@ def test_code_has_colours_addresses_are_links_and_no_image_is_broken() -> None:
     page = markdown("```python\ndef fit(x):\n    return '<b>'\n```\nSee https://example.org/a, or $x^2$.")
     assert '<span class="hl-k">def</span>' in page and "<b>" not in page and "<msup>" in page
     assert '<a href="https://example.org/a" rel="noopener nofollow ugc">https://example.org/a</a>,' in page
-    assert "https://example.org" in markdown("`https://example.org`") and "<a " not in markdown("`https://a.b`")
+    assert "https://example.org" in markdown("`https://example.org`") and "<a " not in markdown(
+        "`https://a.b`"
+    )
     picture = markdown("![a plot](https://elsewhere.example/x.png)")
     assert "<img" not in picture and '<a href="https://elsewhere.example/x.png"' in picture
     assert "a plot</a>" in picture
@@ -178,5 +180,7 @@ def test_links_of_a_team_follow_who_is_banned(visitor: Visitor, scene: Scene) ->
     visitor.sign_in(scene.bob)
     assert f'href="/submissions/{own.id}"' in visitor.see(thread)
     with visitor.services.database.writing() as session:
-        session.scalars(select(Membership).where(Membership.id == member.id)).one().status = MemberStatus.BANNED
+        session.scalars(
+            select(Membership).where(Membership.id == member.id)
+        ).one().status = MemberStatus.BANNED
     assert f'href="/submissions/{own.id}"' not in visitor.see(thread)
