@@ -36,6 +36,7 @@ from anyshot_platform.web.headers import AnswerHead, ResponseHeaders
 from anyshot_platform.web.rendering import STATIC_FOLDER
 from anyshot_platform.web.routing import match_at_once
 from anyshot_platform.web.viewer import refuse_writing_while_looking
+from anyshot_platform.workers.images import GONE_KEY
 
 # Sent as they are: packed already, or large files that programs fetch.
 _NOT_COMPRESSED = (
@@ -55,6 +56,7 @@ def make_services(settings: PlatformSettings) -> Services:
             pool_size=settings.database_pool_size,
             subscribers=list_subscribers(storage),
             storage=storage,
+            facts={GONE_KEY: settings.worker_gone_seconds},
         ),
         storage=storage,
         signer=Signer(settings.secret_key.get_secret_value()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -173,6 +173,7 @@ class Database:
     SQLite knows one writer at a time. A transaction that reads first and writes later would fail at once with
     "database is locked" when another one wrote in between, so transactions that may write take the lock when
     they begin (`writing`), and those that only read never take it (`reading`).
+    `facts` are in the `info` of each session.
     """
 
     def __init__(
@@ -182,10 +183,11 @@ class Database:
         pool_size: int = 20,
         subscribers: Subscribers | None = None,
         storage: Storage | None = None,
+        facts: Mapping[str, object] | None = None,
     ) -> None:
         self.engine = _create_engine(address, pool_size)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
-        told = {SUBSCRIBERS_KEY: subscribers or {}, STORAGE_KEY: storage}
+        told = {SUBSCRIBERS_KEY: subscribers or {}, STORAGE_KEY: storage, **(facts or {})}
         self._write = sessionmaker(self.engine, expire_on_commit=False, info=told)
         reader = self.engine.execution_options(anyshot_read_only=True)
         self._read = sessionmaker(reader, expire_on_commit=False, autoflush=False, info=told)

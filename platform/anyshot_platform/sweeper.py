@@ -29,7 +29,7 @@ from anyshot_platform.runs.states import RUNNING, RunState
 from anyshot_platform.runs.transitions import StaleEpoch
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.uploads import forget_old_uploads
-from anyshot_platform.workers.places import count_workers
+from anyshot_platform.workers.images import count_workers
 
 log = logging.getLogger(__name__)
 _HOUSEKEEPING_EVERY = 3600.0
@@ -240,8 +240,7 @@ def ring_again(services: Services) -> int:
     with services.database.writing() as session:
         classes = session.scalars(select(Run.hardware_class).where(waiting).distinct()).all()
         for name in classes:
-            seen_since = moment - timedelta(seconds=settings.worker_gone_seconds)
-            most = max(count_workers(session, name, seen_since), 1) * _RINGS_A_WORKER
+            most = max(count_workers(session, name), 1) * _RINGS_A_WORKER
             runs = session.scalars(
                 select(Run)
                 .where(waiting, Run.hardware_class == name)

@@ -13,7 +13,7 @@ def make_storage(settings: PlatformSettings) -> Storage:
     assert (
         settings.s3_access_key is not None and settings.s3_secret_key is not None
     )  # the settings checked it
-    from anyshot_platform.artifacts.s3 import S3Storage  # only here: boto3 takes a third of a second
+    from anyshot_platform.artifacts.s3 import S3Storage  # only here: boto3 takes more than half a second
 
     return S3Storage(
         bucket=settings.s3_bucket,

@@ -21,7 +21,7 @@ from anyshot_platform.judging.kinds import fitting_runs
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.workers.images import count_workers
 
 UNREADABLE = "unreadable"  # outcome of an attempt whose worker could not read the job
 UNREADABLE_PAUSE = timedelta(
@@ -38,7 +38,6 @@ def choose_run(
     *,
     worker_id: str = "",
     competition_id: str | None = None,
-    worker_gone_seconds: float = 60.0,
     keep_slot_from_bulk: bool = True,
     skip: Sequence[str] = (),
 ) -> Run | None:
@@ -52,7 +51,7 @@ def choose_run(
         _is_queued(info.hardware_class, moment), _is_carried_by(info), fitting_runs(info), Run.id.not_in(skip)
     )
     fits = and_(fits, ~_was_unreadable(worker_id, moment))
-    if keep_slot_from_bulk and not _bulk_may_start(session, info, moment, worker_gone_seconds):
+    if keep_slot_from_bulk and not _bulk_may_start(session, info):
         fits = and_(fits, ~Run.bulk)
     if competition_id is not None:
         fits = and_(fits, Run.competition_id == competition_id)
@@ -150,14 +149,8 @@ def _was_unreadable(worker_id: str, moment: datetime) -> ColumnElement[bool]:
     )
 
 
-def _bulk_may_start(session: Session, info: WorkerInfo, moment: datetime, gone_seconds: float) -> bool:
-    alive = session.scalar(
-        select(func.count(Worker.id)).where(
-            Worker.hardware_class == info.hardware_class,
-            Worker.stopped_at.is_(None),
-            Worker.last_seen_at > datetime.fromtimestamp(moment.timestamp() - gone_seconds, moment.tzinfo),
-        )
-    )
+def _bulk_may_start(session: Session, info: WorkerInfo) -> bool:
+    alive = count_workers(session, info.hardware_class)
     running = session.scalar(
         select(func.count(Run.id)).where(
             Run.hardware_class == info.hardware_class, Run.bulk, Run.state.in_(_RUNNING)

@@ -71,7 +71,6 @@ def claim(session: Session, settings: PlatformSettings, token_id: str, info: Wor
             info,
             worker_id=worker.id,
             competition_id=competition_id,
-            worker_gone_seconds=settings.worker_gone_seconds,
             keep_slot_from_bulk=settings.keep_slot_from_bulk,
             skip=beaten,
         )

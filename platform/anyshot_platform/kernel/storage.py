@@ -52,6 +52,21 @@ class Storage(Protocol):
         ...
 
 
+@contextlib.contextmanager
+def as_file(storage: Storage, digest: str) -> Iterator[Path]:
+    """A stored file under a path of this machine: where it lies, or a copy meanwhile; raises `FileNotFoundError`."""
+    if isinstance(storage, FolderStorage):
+        if not storage.exists(digest):
+            raise FileNotFoundError(digest)
+        yield storage.path(digest).absolute()
+        return
+    with tempfile.NamedTemporaryFile(prefix="anyshot-stored-") as copy:
+        with storage.open(digest) as origin:
+            shutil.copyfileobj(origin, copy, 1 << 20)
+        copy.flush()
+        yield Path(copy.name)
+
+
 class Hashing:
     """A file that is read once, from its beginning, and hashed meanwhile."""
 

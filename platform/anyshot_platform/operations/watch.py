@@ -16,7 +16,7 @@ from anyshot_platform.queue.loops import LoopState, read_loops
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.settings import PlatformSettings
-from anyshot_platform.workers.places import count_workers
+from anyshot_platform.workers.images import count_workers
 
 _FEWEST_FOR_A_RATE = 5
 LOOP_LATE = "loop_late"
@@ -83,7 +83,7 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
     ).all()
     for name, queued, oldest in queues:
         age = (moment - _aware(oldest)).total_seconds()
-        workers = count_workers(session, name, moment - timedelta(seconds=settings.worker_gone_seconds))
+        workers = count_workers(session, name)
         if workers == 0 and age > settings.worker_gone_seconds:
             found["no_workers", name] = f"{queued} runs wait for class “{name}”, and no worker serves it."
         elif age > settings.alert_queue_seconds:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -15,7 +14,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.data import pack as packs
 from anyshot_core.data.fingerprints import Fingerprints, Overlap, find_overlap, find_repeats, fingerprint
 from anyshot_platform.artifacts.service import keep_file
-from anyshot_platform.kernel.storage import STORAGE_KEY, FolderStorage, Storage
+from anyshot_platform.kernel.storage import STORAGE_KEY, Storage, as_file
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.services import Services
 
@@ -36,13 +35,7 @@ def packs_without(session: Session) -> Sequence[str]:
 @contextlib.contextmanager
 def opened(storage: Storage, digest: str) -> Iterator[packs.Pack]:
     """A pack of the storage, opened for reading."""
-    if isinstance(storage, FolderStorage):
-        yield packs.Pack.open(storage.path(digest), verify=False)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "pack.anyshot-pack"
-        with storage.open(digest) as source, path.open("wb") as sink:
-            shutil.copyfileobj(source, sink, 1 << 20)
+    with as_file(storage, digest) as path:
         yield packs.Pack.open(path, verify=False)
 
 

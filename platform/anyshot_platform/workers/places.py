@@ -12,8 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING, RunState
-from anyshot_platform.workers.images import has_image, takes_work, taking_work
-from anyshot_platform.workers.models import Worker
+from anyshot_platform.workers.images import has_image, taking_work
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,12 @@ class QueuePlace:
     expected_start: datetime | None
 
 
-def find_place(session: Session, run: Run, *, worker_gone_seconds: float = 60.0) -> QueuePlace | None:
+def find_place(session: Session, run: Run) -> QueuePlace | None:
     """The place of a queued run; None if it is not queued. Fair share between teams may bring it forward."""
     if run.state != RunState.QUEUED:
         return None
     moment, ahead = now(), _count_ahead(session, run)
-    since = moment - timedelta(seconds=worker_gone_seconds)
-    able = taking_work(session, run.hardware_class, seen_since=since)
+    able = taking_work(session, run.hardware_class)
     workers = sum(has_image(worker, run.image_digest) for worker in able)
     return QueuePlace(ahead, workers, _expect(session, run, ahead, workers, moment))
 
@@ -46,11 +44,6 @@ def _count_ahead(session: Session, run: Run) -> int:
         return ahead
     others = select(func.count(Run.id)).where(*queued, ~own).group_by(Run.competition_id)
     return ahead + sum(min(count, ahead + 1) for count in session.scalars(others))
-
-
-def count_workers(session: Session, hardware_class: str, seen_since: datetime) -> int:
-    """How many workers of a class take work."""
-    return session.scalar(select(func.count(Worker.id)).where(takes_work(hardware_class, seen_since))) or 0
 
 
 def _expect(session: Session, run: Run, ahead: int, workers: int, moment: datetime) -> datetime | None:

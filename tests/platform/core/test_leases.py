@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +32,9 @@ from anyshot_platform.sweeper import (
     take_duty,
 )
 from anyshot_platform.users.models import User
+from anyshot_platform.workers.models import Worker
 from anyshot_platform.workers.places import find_place
+from tests.platform.conftest import Databases
 from tests.platform.site import PaperWorker, Site, make_small_competition, make_zip
 from tests.services.processes import wait_until
 
@@ -327,6 +330,21 @@ def test_a_place_in_the_queue_counts_turns(site: Site) -> None:
         own = session.scalars(select(Run).join(Run.submission).where(Submission.user_id == alice.id)).one()
         place = find_place(session, own)
     assert place is not None and place.ahead == 1
+
+
+@pytest.mark.parametrize(("patience", "workers"), [(600.0, 1), (60.0, 0)])
+def test_the_operator_says_when_a_silent_worker_is_gone(
+    databases: Databases, tmp_path: Path, patience: float, workers: int
+) -> None:
+    """A page told its own minute, whatever the setting."""
+    with Site(databases.services(tmp_path, worker_gone_seconds=patience)) as site:
+        site.worker().claim()
+        with site.services.database.writing() as session:
+            session.execute(update(Worker).values(last_seen_at=now() - timedelta(minutes=2)))
+        waits(site, "patient", 1)
+        with site.services.database.reading() as session:
+            place = find_place(session, session.scalars(select(Run)).one())
+    assert place is not None and place.workers == workers
 
 
 def test_no_phase_goes_before_finals_and_smoke_tests(site: Site) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from statistics import median
 
 from sqlalchemy import select
@@ -12,14 +11,13 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.database import now
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, live_version
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionStatus
-from anyshot_platform.workers.places import count_workers
+from anyshot_platform.workers.images import count_workers
 
 _DAY = 86_400.0
 _ASSUMED_DAYS = 30.0  # of a phase without an end
@@ -69,7 +67,7 @@ class PhaseForecast:
         return f"{self.workers} × {self.hardware}: {whole} are scored within {self.wait_hours:.1f} h."
 
 
-def forecast(session: Session, rehearsal: Rehearsal, gone_seconds: float) -> list[PhaseForecast]:
+def forecast(session: Session, rehearsal: Rehearsal) -> list[PhaseForecast]:
     """The forecast of each phase in which the rehearsal scored something; workers as they are now."""
     original = session.get_one(Competition, rehearsal.competition_id)
     played = {
@@ -83,7 +81,7 @@ def forecast(session: Session, rehearsal: Rehearsal, gone_seconds: float) -> lis
             else []
         )
         if costs:
-            found.append(_of_phase(session, phase, costs, rehearsal.teams, gone_seconds))
+            found.append(_of_phase(session, phase, costs, rehearsal.teams))
     return found
 
 
@@ -121,14 +119,12 @@ def _wall(run: Run) -> float:
     return (run.finished_at - run.claimed_at).total_seconds()
 
 
-def _of_phase(
-    session: Session, phase: Phase, costs: Sequence[Cost], teams: int, gone_seconds: float
-) -> PhaseForecast:
+def _of_phase(session: Session, phase: Phase, costs: Sequence[Cost], teams: int) -> PhaseForecast:
     version = live_version(session, phase)
     seconds = [cost.seconds for cost in costs]
     a_team, a_day = _uploads(phase)
     submissions, typical = teams * a_team, median(seconds)
-    workers = count_workers(session, version.hardware_class, now() - timedelta(seconds=gone_seconds))
+    workers = count_workers(session, version.hardware_class)
     at_once = teams * a_day * typical if phase.accepts_uploads else submissions * typical
     return PhaseForecast(
         phase=phase.name,

@@ -32,7 +32,6 @@ def show_rehearsals(
     request: Request, access: AsReviewer, session: SessionDep, services: ServicesDep
 ) -> Response:
     """The checklist, the form that starts a rehearsal, what came of earlier ones."""
-    gone = services.settings.worker_gone_seconds
     return render_manage(
         request,
         session,
@@ -43,7 +42,7 @@ def show_rehearsals(
         checks=checklist(session, services.settings, access.competition),
         copy_of_another=is_copy(session, access.competition),
         rehearsals=[
-            (row, session.get_one(Competition, row.copy_id), forecast(session, row, gone))
+            (row, session.get_one(Competition, row.copy_id), forecast(session, row))
             for row in list_rehearsals(session, access.competition)
         ],
         most=(MOST_TASKS, MOST_TEAMS),

@@ -109,7 +109,7 @@ def rehearse(
 
 
 def _show(session: Session, services: Services, row: Rehearsal) -> RehearsalOut:
-    found = forecast(session, row, services.settings.worker_gone_seconds)
+    found = forecast(session, row)
     return RehearsalOut(
         id=row.id,
         copy_slug=session.get_one(Competition, row.copy_id).slug,

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.confined.service import run_confined
 from anyshot_platform.errors import NotFound, PlatformError
-from anyshot_platform.kernel.storage import FolderStorage
+from anyshot_platform.kernel.storage import FolderStorage, as_file
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.standing import kept
@@ -59,17 +57,9 @@ def changed(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def zip_before(session: Session, found: SubmissionAccess) -> Submission | None:
     """The newest earlier submission of the same team with another zip."""
     own = found.submission
+    earlier = (Submission.number < own.number, Submission.digest != own.digest)
     return session.scalars(
-        select(Submission)
-        .where(
-            Submission.competition_id == own.competition_id,
-            Submission.team_id == own.team_id,
-            Submission.number < own.number,
-            Submission.digest != own.digest,
-            kept(),
-        )
-        .order_by(Submission.number.desc())
-        .limit(1)
+        select(Submission).where(*_of_team(own), *earlier).order_by(Submission.number.desc()).limit(1)
     ).first()
 
 
@@ -77,37 +67,27 @@ def find_other(session: Session, found: SubmissionAccess, number: int | None) ->
     """The submission to compare with: that of a number of the same team, else the one before; raises `NotFound`."""
     if number is None:
         return zip_before(session, found)
-    own = found.submission
     other = session.scalars(
-        select(Submission).where(
-            Submission.competition_id == own.competition_id,
-            Submission.team_id == own.team_id,
-            Submission.number == number,
-            kept(),
-        )
+        select(Submission).where(*_of_team(found.submission), Submission.number == number)
     ).first()
     if other is None:
         raise NotFound(f"Your team has no submission {number} in this competition.")
     return other
 
 
+def _of_team(own: Submission) -> tuple[ColumnElement[bool], ...]:
+    return Submission.competition_id == own.competition_id, Submission.team_id == own.team_id, kept()
+
+
 @contextmanager
 def _local(services: Services, submission: Submission) -> Iterator[Path]:
     """The zip as a file of this machine. Raises `NotFound` if it is gone, `TooLargeToShow`."""
-    storage = services.storage
-    if isinstance(storage, FolderStorage):
-        path = storage.path(submission.digest)
-        if not path.is_file():
-            raise NotFound("This zip is no longer kept.")
-        yield path.absolute()
-        return
-    if submission.size > LARGEST_COPY:
+    elsewhere = not isinstance(services.storage, FolderStorage)
+    if elsewhere and submission.size > LARGEST_COPY:
         raise TooLargeToShow("This zip is too large to be shown here. Download it.")
-    with tempfile.NamedTemporaryFile(prefix="anyshot-code-") as copy:
+    with ExitStack() as stack:
         try:
-            with storage.open(submission.digest) as file:
-                shutil.copyfileobj(file, copy)
+            path = stack.enter_context(as_file(services.storage, submission.digest))
         except FileNotFoundError as error:
             raise NotFound("This zip is no longer kept.") from error
-        copy.flush()
-        yield Path(copy.name)
+        yield path
