@@ -47,6 +47,7 @@ class UserOut(BaseModel):
     country: str
     homepage: str
     about: str
+    profile_public: bool
     time_zone: str
     is_site_admin: bool
     created_at: datetime
@@ -62,6 +63,9 @@ class ProfileIn(BaseModel):
     country: str | None = Field(default=None, max_length=200)
     homepage: str | None = Field(default=None, max_length=200, pattern=r"^(https?://[^\s<>\"]+)?$")
     about: str | None = Field(default=None, max_length=4000)
+    profile_public: bool | None = Field(
+        default=None, description="everybody sees the profile, one's teams and where they stand"
+    )
     time_zone: str | None = Field(default=None, max_length=64)
 
 

@@ -402,7 +402,7 @@ def erase_user(session: Session, user: User) -> None:
     user.username, user.username_key = pseudonym, pseudonym
     user.email = user.email_key = user.password_hash = user.email_verified_at = None
     user.display_name = user.affiliation = user.country = user.homepage = user.about = ""
-    user.is_site_admin = False
+    user.is_site_admin = user.profile_public = False
     user.totp_sealed = user.totp_step = user.second_factor_since = None
     session.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user.id))
     user.deleted_at = moment

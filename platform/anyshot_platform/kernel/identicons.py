@@ -11,8 +11,8 @@ _SIDE, _HALF = 5, 3  # cells of the square; the columns that are drawn, the othe
 
 
 @lru_cache(maxsize=4096)
-def identicon(key: str) -> Markup:
-    """An inline SVG of 5 x 5 cells, symmetric, in one of 24 hues; `key` says what and who: `user:ada`, `team:…`."""
+def identicon(key: str, style: str = "") -> Markup:
+    """An inline SVG of 5 x 5 cells, symmetric, in one of 24 hues; `key` says what and who: `user:NAME`, `team:ID`."""
     digest = hashlib.sha256(key.encode()).digest()
     bits = int.from_bytes(digest[:2]) | 1 << 12  # the middle is never empty
     path = "".join(
@@ -24,6 +24,6 @@ def identicon(key: str) -> Markup:
     )
     hue = digest[2] % 24 * 15
     return Markup(
-        '<svg class="avatar avatar--drawn" viewBox="-1 -1 7 7" aria-hidden="true" shape-rendering="crispEdges">'
+        '<svg class="avatar avatar--drawn {}" viewBox="-1 -1 7 7" aria-hidden="true" shape-rendering="crispEdges">'
         '<path fill="hsl({} 48% 52%)" d="{}"/></svg>'
-    ).format(hue, path)
+    ).format(style, hue, path)

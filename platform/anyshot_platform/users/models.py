@@ -31,6 +31,7 @@ class User(Base):
     country: Mapped[str] = mapped_column(default="")
     homepage: Mapped[str] = mapped_column(default="")
     about: Mapped[str] = mapped_column(Text, default="")
+    profile_public: Mapped[bool] = mapped_column(default=False)  # the above, and where they take part
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     is_site_admin: Mapped[bool] = mapped_column(default=False)
     may_organize: Mapped[bool] = mapped_column(default=False)  # asked where `organizers` is "granted"

@@ -108,6 +108,10 @@ EXITS: dict[str, dict[str, str]] = {
         "board": "/competitions/C/leaderboard",
         "API's board": "/api/v1/competitions/C/phases/feedback/leaderboard",
         "history": "/api/v1/competitions/C/phases/feedback/leaderboard/history",
+        "team": "/competitions/C/teams/T",
+        "API's team": "/api/v1/competitions/C/teams/T",
+        "profile": "/users/ada",
+        "API's profile": "/api/v1/users/ada",
         "board's evaluations": "/api/v1/competitions/C/phases/feedback/evaluations",
         "evaluations as CSV": "/api/v1/competitions/C/phases/feedback/evaluations.csv",
         "results": "/competitions/C/results?phase=feedback",
@@ -204,6 +208,10 @@ competition               | -     | -     | -     | -          | -     | -     |
 board                     | all   | staff | -     | staff      | -     | -     | -        | -           | -
 API's board               | all   | staff | -     | staff      | -     | -     | -        | -           | -
 history                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+team                      | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's team                | all   | staff | -     | staff      | -     | -     | -        | -           | -
+profile                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
+API's profile             | all   | staff | -     | staff      | -     | -     | -        | -           | -
 board's evaluations       | all   | staff | -     | staff      | -     | -     | -        | -           | -
 evaluations as CSV        | all   | staff | -     | staff      | -     | -     | -        | -           | -
 results                   | all   | staff | -     | staff      | -     | -     | -        | -           | -
@@ -265,6 +273,7 @@ class Stage:
             role: session.scalars(select(User).where(User.username == name)).one()
             for role, name in found.items()
         }
+        people["member"].profile_public = True
         for role in (Role.REVIEWER, Role.ORGANIZER):
             user = create_user(session, username=f"an-{role}", email=f"{role}@example.org", password=None)
             session.add(
@@ -564,6 +573,7 @@ NAMED = {
     "submission_id": "S",
     "run_id": "R",
     "team_id": "T",
+    "username": "ada",
     "phase_slug": "feedback",
     "league_slug": "free-style",
     "name": "results",

@@ -215,12 +215,15 @@ def _phase_choices(
 
 
 def _hrefs(places: list[BoardPlace], access: CompetitionAccess, team_id: str | None) -> dict[str, str]:
-    """Links to the submissions that the viewer may open."""
+    """Links to the submissions that the viewer may open, else to the teams."""
     sees_all = access.may(Role.REVIEWER)
+    teams = f"/competitions/{access.competition.slug}/teams"
     return {
         place.row.submission_id: f"/submissions/{place.row.submission_id}"
-        for place in places
         if sees_all or (team_id is not None and place.row.team_id == team_id)
+        else f"{teams}/{place.row.team_id}"
+        for place in places
+        if sees_all or not place.is_baseline
     }
 
 

@@ -80,7 +80,7 @@ def save_profile(request: Request, viewer: InBrowser, session: SessionDep, form:
     sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS}
     try:
         check_time_zone(sent["time_zone"])
-        profile = ProfileIn.model_validate(sent)
+        profile = ProfileIn.model_validate({**sent, "profile_public": form.flag("profile_public")})
     except (PlatformError, ValueError) as error:
         problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
         zones = sorted(available_timezones())

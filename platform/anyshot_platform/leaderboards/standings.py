@@ -1,0 +1,71 @@
+"""Where a team stands on the boards that a viewer may see, whatever page asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.leaderboards.models import BoardRow
+from anyshot_platform.leaderboards.reading import find_place
+from anyshot_platform.leagues.models import League
+from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.service import list_phases
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.teams.models import Team
+
+
+@dataclass(frozen=True)
+class TeamStanding:
+    """A team's row on one board; `rank` and `ranked` are None where it is out of the ranking."""
+
+    phase_slug: str
+    phase: str
+    league_slug: str
+    league: str
+    rank: int | None
+    ranked: int | None
+    score: float
+    half_width: float | None
+    submitted_at: datetime
+
+
+def read_standings(session: Session, access: CompetitionAccess, team: Team) -> list[TeamStanding]:
+    """The team's rows on the boards of the competition that the viewer may see, the newest phase first."""
+    shown = [
+        phase for phase in list_phases(session, access.competition) if not access.sight_of(phase).board_hidden
+    ]
+    if not shown:
+        return []
+    rows = session.execute(
+        select(Phase, PhaseVersion, League, BoardRow)
+        .join(PhaseVersion, PhaseVersion.id == BoardRow.phase_version_id)
+        .join(Phase, (Phase.id == PhaseVersion.phase_id) & (Phase.live_version == PhaseVersion.number))
+        .join(League, League.id == BoardRow.league_id)
+        .where(
+            BoardRow.row_key == team.id,
+            Phase.id.in_([phase.id for phase in shown]),
+            League.deleted_at.is_(None),
+        )
+        .order_by(Phase.position.desc(), League.position)
+    ).all()
+    return [_standing(session, team, *row) for row in rows]
+
+
+def _standing(
+    session: Session, team: Team, phase: Phase, version: PhaseVersion, league: League, row: BoardRow
+) -> TeamStanding:
+    rank, ranked = find_place(session, version, league, team.id) or (None, None)
+    return TeamStanding(
+        phase_slug=phase.slug,
+        phase=phase.name,
+        league_slug=league.slug,
+        league=league.name,
+        rank=rank,
+        ranked=ranked,
+        score=row.value,
+        half_width=row.half_width,
+        submitted_at=row.submitted_at,
+    )

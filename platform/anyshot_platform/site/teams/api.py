@@ -1,0 +1,62 @@
+"""Teams over JSON, as others see them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+from pydantic import BaseModel, Field
+
+from anyshot_platform.leaderboards.standings import TeamStanding
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.teams.shown import read_team
+from anyshot_platform.web.access import visible_competition
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/teams", tags=["teams"])
+
+
+class StandingOut(BaseModel):
+    """A team's row on a leaderboard; `rank` is null where it is out of the ranking."""
+
+    phase: str = Field(description="the phase's short name")
+    league: str = Field(description="the league's short name")
+    rank: int | None
+    ranked: int | None = Field(description="how many rows have a rank")
+    score: float
+    half_width: float | None
+    submitted_at: datetime
+
+
+class TeamOut(BaseModel):
+    """A team; `members` are the user names of those who let themselves be named."""
+
+    id: str
+    name: str
+    members: list[str]
+    others: bool = Field(description="there are members who are not named")
+    standings: list[StandingOut]
+
+
+@router.get("/{team_id}")
+def show_team(
+    access: Annotated[CompetitionAccess, Depends(visible_competition)],
+    session: SessionDep,
+    team_id: Annotated[str, Path(max_length=32)],
+) -> TeamOut:
+    """A team that stands on a leaderboard which the viewer may see."""
+    view = read_team(session, access, team_id)
+    return TeamOut(
+        id=view.team.id,
+        name=view.team.name,
+        members=[user.username for user in view.members],
+        others=view.others,
+        standings=[show_standing(one) for one in view.standings],
+    )
+
+
+def show_standing(one: TeamStanding) -> StandingOut:
+    """A standing as JSON."""
+    return StandingOut(**{**asdict(one), "phase": one.phase_slug, "league": one.league_slug})

@@ -1,0 +1,77 @@
+"""Somebody's profile for a viewer: what they say of themselves, and where their teams stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.accounts.service import find_by_name
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.leaderboards.standings import TeamStanding, read_standings
+from anyshot_platform.sight.access import find_access, listed_for
+from anyshot_platform.sight.people import require_known, sees_profile
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import User
+from anyshot_platform.users.viewer import Viewer
+
+_MOST = 50  # competitions
+
+
+@dataclass(frozen=True)
+class Participation:
+    """A competition that somebody takes part in, and where their team stands there, as the viewer may see it."""
+
+    slug: str
+    title: str
+    team_id: str
+    team: str
+    standings: Sequence[TeamStanding]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A person; of one who keeps their profile to themselves, nothing but the name is `shown`."""
+
+    user: User
+    shown: bool
+    own: bool
+    participations: Sequence[Participation]
+
+
+def read_profile(session: Session, viewer: Viewer, username: str) -> Profile:
+    """The profile of that user name; raises `NotFound`."""
+    user = require_known(find_by_name(session, username))
+    shown = sees_profile(viewer, user)
+    return Profile(user, shown, viewer.user_id == user.id, _participations(session, viewer, user) if shown else ())
+
+
+def _participations(session: Session, viewer: Viewer, user: User) -> list[Participation]:
+    rows = session.execute(
+        select(Competition, Team)
+        .join(Membership, Membership.competition_id == Competition.id)
+        .join(Team, Team.id == Membership.team_id)
+        .where(
+            Membership.user_id == user.id,
+            Membership.status == MemberStatus.APPROVED,
+            Membership.role == Role.PARTICIPANT,
+            Competition.deleted_at.is_(None),
+            Team.deleted_at.is_(None),
+            listed_for(viewer),
+        )
+        .order_by(Membership.created_at.desc())
+        .limit(_MOST)
+    )
+    return [
+        Participation(
+            competition.slug,
+            competition.title,
+            team.id,
+            team.name,
+            read_standings(session, find_access(session, viewer, competition), team),
+        )
+        for competition, team in rows
+    ]
