@@ -71,7 +71,9 @@ def test_a_public_profile_has_teams_and_where_they_stand(visitor: Visitor, scene
 def test_a_team_names_only_members_who_want_it(visitor: Visitor, scene: Scene) -> None:
     """A team's name may be a pseudonym: others learn its members only from public profiles."""
     page, api = _team(scene), f"/api/v1{_team(scene)}"
-    assert "ada" not in re.sub(r"<[^>]+>", "", visitor.see(page).partition('id="main"')[2].partition("</main>")[0])
+    assert "ada" not in re.sub(
+        r"<[^>]+>", "", visitor.see(page).partition('id="main"')[2].partition("</main>")[0]
+    )
     assert visitor.client.get(api).json()["members"] == [] and visitor.client.get(api).json()["others"]
     for person in (scene.ada, scene.organizer):
         visitor.sign_in(person)

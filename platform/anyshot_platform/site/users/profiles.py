@@ -46,7 +46,9 @@ def read_profile(session: Session, viewer: Viewer, username: str) -> Profile:
     """The profile of that user name; raises `NotFound`."""
     user = require_known(find_by_name(session, username))
     shown = sees_profile(viewer, user)
-    return Profile(user, shown, viewer.user_id == user.id, _participations(session, viewer, user) if shown else ())
+    return Profile(
+        user, shown, viewer.user_id == user.id, _participations(session, viewer, user) if shown else ()
+    )
 
 
 def _participations(session: Session, viewer: Viewer, user: User) -> list[Participation]:
