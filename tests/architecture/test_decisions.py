@@ -43,6 +43,7 @@ HOMES = {
             "names",
             "logs",
             "pools",
+            "people",
         )
     },
     "Entry": {
