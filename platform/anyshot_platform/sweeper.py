@@ -17,7 +17,7 @@ from anyshot_platform.judging.leases import lose
 from anyshot_platform.judging.shards import settle_forgotten_parts
 from anyshot_platform.operations.retention import collect_garbage
 from anyshot_platform.operations.watch import watch_conditions
-from anyshot_platform.organizers.pools.organizing import pools_to_publish, publish_if_over
+from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
 from anyshot_platform.organizers.rehearsals.playing import go_on, underway
 from anyshot_platform.pools.images import fingerprint_old_pack, packs_without
 from anyshot_platform.queue.isolation import each, forget_old_troubles

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.users.viewer import NOBODY, Viewer
 
 Options = Mapping[str, Any]
 S = TypeVar("S")
@@ -32,11 +33,12 @@ class Findings:
 
 @dataclass(frozen=True)
 class ActRequest:
-    """Who does it, with which wishes."""
+    """Who does it, with which wishes; `viewer` holds their rights, where a wish names another object."""
 
     actor_id: str
     reason: str = ""
     options: Options = field(default_factory=dict)
+    viewer: Viewer = NOBODY
 
 
 @dataclass(frozen=True)

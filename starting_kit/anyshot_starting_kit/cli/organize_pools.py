@@ -13,7 +13,16 @@ from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import ask_first, consent_options
 
-STEPS = ("show", "make", "put", "remove", "give", "publish", "hide", "compare")
+_ACTS = {  # the steps that are one act each, without further words
+    "publish": "publish",
+    "publish-when-over": "publish-when-over",
+    "keep-hidden": "keep-hidden",
+    "hide": "unpublish",
+    "combine": "combine",
+    "delete": "delete",
+    "restore": "restore",
+}
+STEPS = ("show", "make", "put", "remove", "give", "compare", *_ACTS)
 
 
 @click.command()
@@ -39,8 +48,9 @@ def pool(
 
     make creates it. put FILES uploads packs and makes a version: a dataset of the same name is replaced, the others
     stay; a broken upload goes on when the command is given again. remove DATASET makes a version without it. give
-    COMPETITION hands the pool to its organizers. publish lets participants download it, hide takes that back. compare
-    names the images that other datasets have too.
+    COMPETITION hands the pool to its organizers. publish lets participants download it, publish-when-over does so by
+    itself once every phase that uses it is over, keep-hidden takes that back, hide takes both back. combine takes the
+    packs of the pools that it combines. compare names the images that other datasets have too.
     """
     if step == "make":
         client.ask("POST", "/pools", {"slug": name, "competition": competition})
@@ -48,17 +58,21 @@ def pool(
         _put(client, name, what, only=only, note=note)
     elif step == "remove":
         for dataset in _wanted(what, "the dataset"):
-            client.ask("DELETE", f"/pools/{name}/datasets/{dataset}")
+            _act(client, name, "remove-dataset", {"dataset": dataset}, **said)
     elif step == "give":
         (receiver,) = _wanted(what, "the competition")
-        body = {"competition": receiver}
-        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/competition", {**body, **more}), **said)
-    elif step in ("publish", "hide", "compare"):
-        body = {"published": step == "publish"}
-        ask_first(lambda more: client.ask("PUT", f"/pools/{name}/publication", {**body, **more}), **said)
+        _act(client, name, "give", {"competition": receiver}, **said)
+    elif step in _ACTS:
+        _act(client, name, _ACTS[step], **said)
     elif step == "compare":
         return _compare(client.ask("GET", f"/pools/{name}/overlaps"))
     _show(client.ask("GET", f"/pools/{name}"))
+
+
+def _act(client: Client, name: str, act: str, options: dict[str, Any] | None = None, **said: Any) -> None:
+    ask_first(
+        lambda more: client.ask("POST", f"/pools/{name}/acts/{act}", {**(options or {}), **more}), **said
+    )
 
 
 def _compare(found: dict[str, Any]) -> None:

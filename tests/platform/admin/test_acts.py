@@ -20,7 +20,7 @@ from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import fetch_zip
 from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League
-from anyshot_platform.organizers.pools.organizing import pools_to_publish, publish_if_over
+from anyshot_platform.organizers.pools.acts import pools_to_publish, publish_if_over
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
@@ -149,7 +149,7 @@ def test_a_combined_pool_takes_the_packs_of_its_parts(site: Site) -> None:
             create_pool_version(session, pool, [session.get_one(Pack, pack_id)], created_by=site.owner_id)
         create_pool(session, slug="both", name="both", owner_id=site.owner_id).combines = ["one", "two"]
     assert "Holds the packs of one, two" in page(owner, "/organize/pools/both").text
-    assert flash(post(owner, "/organize/pools/both/combine")) == "Combined."
+    assert flash(post(owner, "/organize/pools/both/combine")) == "Version 1 holds 2 datasets."
     names = [p["name"] for p in owner.call("GET", "/api/v1/pools/both").json()["versions"][0]["packs"]]
     assert names == ["beta", "gamma"]
     with site.services.database.writing() as session:
@@ -168,7 +168,10 @@ def test_a_pool_is_published_by_the_clock_when_all_is_over(site: Site) -> None:
     assert "by itself" not in page(owner, "/organize/pools/small-pool").text.lower().replace(
         "not publish by itself", ""
     )
-    post(owner, "/organize/pools/small-pool/publish-when-over")
+    path = "/organize/pools/small-pool"
+    asked = post(owner, f"{path}/publish-when-over")
+    assert "labels included" in asked.text and "of “A small competition” uses it." in asked.text
+    assert flash(post(owner, f"{path}/publish-when-over", confirm="small-pool")).startswith("It will be")
     assert tick() == []  # the phase is open
     site.set_phase(ends_at=now() - timedelta(seconds=1), needs_publishing=True)
     assert tick() == []  # its results are not public yet
@@ -177,6 +180,8 @@ def test_a_pool_is_published_by_the_clock_when_all_is_over(site: Site) -> None:
     assert tick() == []
     assert owner.call("GET", "/api/v1/pools/small-pool").json()["published_at"]
     assert acts(site)[-1] == "pool.publish"
+    post(owner, f"{path}/unpublish")
+    assert tick() == []  # who hides it by hand is not overruled by the clock
 
 
 def test_the_winners_code_is_published_on_request_and_taken_back(site: Site) -> None:
@@ -309,8 +314,9 @@ def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> N
 
     path, version = f"{BASE}/webhooks/{hook().id}", hook().secret_version
     before = page(owner, f"{BASE}/webhooks").text
-    for act_name in ("test", "off", "renew"):
-        assert flash(post(owner, f"{path}/{act_name}")) == "Done."
+    for act_name, words in (("test", "on its way"), ("off", "is off"), ("renew", "has a new secret")):
+        assert words in flash(post(owner, f"{path}/{act_name}"))
+    assert "already; the list below" in flash(post(owner, f"{path}/test"))  # one waits: no second is sent
     assert (hook().active, hook().secret_version) == (False, version + 1)
     after = page(owner, f"{BASE}/webhooks").text
     assert "Switch on" in after
@@ -319,7 +325,7 @@ def test_webhooks_are_added_tested_switched_renewed_and_removed(site: Site) -> N
     assert hook().active
     with site.services.database.reading() as session:
         assert session.scalars(select(WebhookDelivery)).one().event == "test"
-    assert "no such act" in flash(post(owner, f"{path}/explode"))
+    assert post(owner, f"{path}/explode").status_code == 404
     post(owner, f"{path}/remove")
     assert post(owner, f"{path}/on").status_code == 404
     assert "No webhooks" in page(owner, f"{BASE}/webhooks").text

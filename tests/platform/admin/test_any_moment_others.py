@@ -22,11 +22,15 @@ from anyshot_platform.organizers.competitions import acts as competition_acts
 from anyshot_platform.organizers.competitions import member_acts
 from anyshot_platform.organizers.competitions.member_acts import Invitation
 from anyshot_platform.organizers.competitions.moving import MOVE
-from anyshot_platform.organizers.phases import final_acts, version_acts
+from anyshot_platform.organizers.phases import final_acts
+from anyshot_platform.organizers.phases import version_acts as phase_version_acts
 from anyshot_platform.organizers.pools import acts as pool_acts
+from anyshot_platform.organizers.pools import version_acts
 from anyshot_platform.organizers.rehearsals.acts import REHEARSE
 from anyshot_platform.organizers.submissions import code_acts
 from anyshot_platform.organizers.transfers.acts import TRANSFER
+from anyshot_platform.organizers.webhooks import acts as webhook_acts
+from anyshot_platform.organizers.webhooks.organizing import add_webhook
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
 from anyshot_platform.pools.models import Pack, Pool
@@ -35,20 +39,33 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
+from anyshot_platform.webhooks.models import WebhookDelivery
 from tests.platform.admin import test_any_moment as first
 from tests.platform.admin.test_any_moment import HOUR, member, outcome
 from tests.platform.admin.test_manage import finish
-from tests.platform.site import Site, make_paper_pack
+from tests.platform.site import SLUG, Site, make_paper_pack
 
 ROOT = Path(__file__).parents[3]
 # What each act does in each state: d(one), a(lready so), r(efused), n(ame is asked).
 POOL_TABLE = {
     # tested on, not used, without packs, public, deleted
     "publish": "r n r a r",
+    "publish-when-over": "n n n a r",
+    "keep-hidden": "a a a a a",
     "unpublish": "a a a d a",
     "give": "d d d d r",
     "delete": "r d d d a",
     "restore": "a a a a d",
+    "version": "d d d d r",
+    "remove-dataset": "a a a a a",
+    "combine": "r r r r r",
+}
+WEBHOOK_TABLE = {  # on, off, with a test that waits, removed
+    "on": "a d a d",
+    "off": "d a d a",
+    "test": "d d a d",
+    "renew": "d d d d",
+    "remove": "d d d a",
 }
 CODE_TABLE = {  # nothing published, published, hidden
     "hide": "d d a",
@@ -96,6 +113,7 @@ def test_every_act_that_is_declared_has_its_row() -> None:
     for kind, table in (
         ("pool", POOL_TABLE),
         ("code", CODE_TABLE),
+        ("webhook", WEBHOOK_TABLE),
         ("version", VERSION_TABLE),
         ("final", FINAL_TABLE),
         ("competition", COMPETITION_TABLE),
@@ -118,7 +136,8 @@ def rolled_back(site: Site) -> Iterator[Session]:
 
 def test_every_act_on_a_pool_in_every_state(site: Site) -> None:
     owner = site.owner()
-    gamma = make_paper_pack(site.services, "gamma")
+    gamma, delta = (make_paper_pack(site.services, name) for name in ("gamma", "delta"))
+    acts = pool_acts.ACTS | version_acts.ACTS
     with site.services.database.writing() as session:
         create_pool(session, slug="empty", name="Empty", owner_id=owner.id)
     states = ("small-pool", "spare", "empty", "public", "deleted")
@@ -126,11 +145,38 @@ def test_every_act_on_a_pool_in_every_state(site: Site) -> None:
         found = []
         for state, session in zip(states, rolled_back(site), strict=False):
             pool = pool_in(session, site, state, gamma)
-            act = pool_acts.ACTS[name]
-            wish = ActRequest(owner.id, options={"competition_id": site.competition(session).id})
+            act = acts[name]
+            wishes = {
+                "competition": SLUG,
+                "packs": [session.get_one(Pack, delta).digest],
+                "dataset": "nowhere",
+            }
+            wish = ActRequest(owner.id, options=wishes, viewer=Viewer(user_id=owner.id, is_site_admin=True))
             found.append(outcome(session, act, pool, wish, pool))
         assert " ".join(found) == row, name
-    assert POOL_TABLE.keys() == pool_acts.ACTS.keys()
+    assert POOL_TABLE.keys() == acts.keys()
+
+
+def test_what_a_pool_waits_for_and_holds_is_changed_once(site: Site) -> None:
+    """States that the table has not: waiting for the clock, with two datasets, and combining another pool."""
+    owner = site.owner()
+    packs = [make_paper_pack(site.services, name) for name in ("gamma", "delta")]
+    tries = [
+        ("keep-hidden", {}),
+        ("unpublish", {}),
+        ("remove-dataset", {"dataset": "gamma"}),
+        ("combine", {}),
+    ]
+    acts = pool_acts.ACTS | version_acts.ACTS
+    for (name, wishes), session in zip(tries, rolled_back(site), strict=False):
+        pool = create_pool(session, slug="full", name="Full", owner_id=owner.id)
+        rows = [session.get_one(Pack, pack_id) for pack_id in packs]
+        create_pool_version(session, pool, rows, created_by=owner.id)
+        pool.publish_when_over, pool.combines = True, ["small-train"]
+        pool.published_at = now() if name == "unpublish" else None
+        wish = ActRequest(owner.id, options=wishes, viewer=Viewer(user_id=owner.id))
+        assert outcome(session, acts[name], pool, wish, pool) == "d", name
+        assert pool.publish_when_over == (name in ("remove-dataset", "combine"))
 
 
 def pool_in(session: Session, site: Site, state: str, pack_id: str) -> Pool:
@@ -142,6 +188,23 @@ def pool_in(session: Session, site: Site, state: str, pack_id: str) -> Pool:
     pool.published_at = now() if state == "public" else None
     pool.deleted_at = now() if state == "deleted" else None
     return pool
+
+
+def test_every_act_on_a_webhook_in_every_state(site: Site) -> None:
+    states: list[dict[str, Any]] = [{}, {"active": False}, {}, {"active": False, "deleted_at": now()}]
+    for name, row in WEBHOOK_TABLE.items():
+        found = []
+        for place, (values, session) in enumerate(zip(states, rolled_back(site), strict=False)):
+            where = site.competition(session).id
+            hook = add_webhook(session, where, "https://example.org/hook", [], site.owner_id)
+            for column, value in values.items():
+                setattr(hook, column, value)
+            if place == 2:
+                session.add(WebhookDelivery(webhook_id=hook.id, event="test", payload={}))
+            session.flush()
+            found.append(attempt(session, webhook_acts.ACTS[name], hook, ActRequest(site.owner_id)))
+        assert " ".join(found) == row, name
+    assert WEBHOOK_TABLE.keys() == webhook_acts.ACTS.keys()
 
 
 def test_every_act_on_a_teams_code_in_every_state(site: Site) -> None:
@@ -174,7 +237,7 @@ def test_every_act_on_a_version_in_every_state(site: Site) -> None:
                 session.add(version)
                 session.flush()
             wish = ActRequest(site.owner_id, options={"mode": RescoreMode.EVERYTHING})
-            found.append(attempt(session, version_acts.ACTS[name], version, wish))
+            found.append(attempt(session, phase_version_acts.ACTS[name], version, wish))
         assert " ".join(found) == row, name
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email, Notification
-from anyshot_platform.organizers.pools.organizing import publish_if_over
+from anyshot_platform.organizers.pools.acts import publish_if_over
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version

@@ -125,7 +125,7 @@ def test_removing_a_dataset_leaves_the_others_and_the_last_one_stays(site: Site,
     assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 200
     assert names(owner, "p") == ["B"]
     assert owner.call("DELETE", f"{POOLS}/p/datasets/A").status_code == 404
-    assert owner.call("DELETE", f"{POOLS}/p/datasets/B").status_code == 422
+    assert owner.call("DELETE", f"{POOLS}/p/datasets/B").status_code == 409
     assert names(owner, "p") == ["B"]
 
 

@@ -142,6 +142,14 @@ def test_a_pool_is_filled_mended_and_given_from_a_script(
     assert [line.split()[0] for line in third.splitlines() if " images " in line] == ["A"]
     assert f"hidden, of {SLUG}, version 3" in call("organize", "pool", "mine", "give", SLUG).output
     assert "There is no file" in call("organize", "pool", "mine", "put", str(tmp_path / "no")).output
+    later = call("organize", "pool", "mine", "publish-when-over", "--yes", "mine")
+    assert later.exit_code == 0 and site.owner().call("GET", "/api/v1/pools/mine").json()["publish_when_over"]
+    assert call("organize", "pool", "mine", "publish", "--yes", "mine").output.startswith("mine is public")
+    assert "Compared within" in call("organize", "pool", "mine", "compare").output
+    assert site.owner().call("GET", "/api/v1/pools/mine").json()["published_at"]  # who compares hides nothing
+    by_key = call("organize", "do", SLUG, "pool.unpublish", "mine")
+    assert json.loads(by_key.output)["published_at"] is None, by_key.output
+    assert not json.loads(by_key.output)["publish_when_over"]
 
 
 def test_a_competition_is_copied_and_its_values_are_listed_from_a_script(

@@ -1,26 +1,49 @@
-"""Acts on pools: publishing one, hiding it again, deleting it."""
+"""Acts on pools: publishing one, now or by the clock, hiding it again, giving it away, deleting it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import (
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Button,
+    Findings,
+    Target,
+    by_name,
+)
+from anyshot_platform.acts.service import carry_out_by_clock
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.organizers.pools.overlaps import all_packs, phases_that_show
-from anyshot_platform.organizers.pools.uses import competitions_using, first_use, phases_testing_on
+from anyshot_platform.organizers.pools.uses import (
+    competitions_using,
+    first_use,
+    is_over,
+    phases_testing_on,
+    phases_using,
+)
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.models import Pool, PoolVersion
-from anyshot_platform.sight.access import listed_for
+from anyshot_platform.sight.access import find_access, find_competition, listed_for, require_role
 from anyshot_platform.users.viewer import Viewer
 
 DELETED = "The pool is deleted: restore it first."
 
 
-def _target(session: Session, pool: Pool) -> Target:
+def pool_target(session: Session, pool: Pool) -> Target:
     return Target("pool", pool.id, pool.slug, f"“{pool.name}”", competitions_using(session, pool))
+
+
+def _is_hidden(pool: Pool) -> bool:
+    return pool.deleted_at is None and pool.published_at is None
 
 
 def _newest(session: Session, pool: Pool) -> PoolVersion | None:
@@ -70,12 +93,79 @@ def _publish(session: Session, pool: Pool, request: ActRequest) -> ActDone:
 def _look_hide(session: Session, pool: Pool, request: ActRequest) -> Findings:
     if pool.published_at is None:
         return Findings(done="The pool is hidden already.")
-    return Findings(does=["Nobody but those who may change it can download it any more."])
+    return Findings(
+        does=[
+            "Nobody but those who may change it can download it any more.",
+            "It is not published by itself either, until you ask for that again.",
+        ],
+        warnings=["What somebody has downloaded cannot be called back."],
+    )
 
 
 def _hide(session: Session, pool: Pool, request: ActRequest) -> ActDone:
-    pool.published_at = None
+    pool.published_at, pool.publish_when_over = None, False
     return ActDone("It is hidden again.", after={"pool": pool.slug, "public": False})
+
+
+def _look_publish_later(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    if pool.deleted_at is not None:
+        return Findings(refused=[DELETED])
+    if pool.published_at is not None:
+        return Findings(done="The pool is public already.")
+    if pool.publish_when_over:
+        return Findings(done="It will be published by itself already.")
+    phases = [_named(session, phase, request.actor_id) for phase in phases_using(session, pool)]
+    return Findings(
+        does=[
+            "As soon as every phase that uses it is closed, and its results are published where they have to be, "
+            "everybody with an account can download the pool, labels included. Nobody is asked again.",
+            *(f"{name} uses it." for name in phases),
+        ],
+        warnings=[] if phases else ["No phase uses it yet: until one has, and is over, it stays hidden."],
+    )
+
+
+def _publish_later(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    pool.publish_when_over = True
+    return ActDone(
+        "It will be published when every phase that uses it is over.",
+        before={"when_over": False},
+        after={"pool": pool.slug, "when_over": True},
+    )
+
+
+def _look_keep_hidden(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    if pool.published_at is not None:
+        return Findings(done="The pool is public already; hide it to keep it hidden.")
+    if not pool.publish_when_over:
+        return Findings(done="It stays hidden until somebody publishes it, as before.")
+    return Findings(does=["It is not published by itself any more."])
+
+
+def _keep_hidden(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    pool.publish_when_over = False
+    return ActDone(
+        "It stays hidden until you publish it.",
+        before={"when_over": True},
+        after={"pool": pool.slug, "when_over": False},
+    )
+
+
+def pools_to_publish(session: Session) -> Sequence[str]:
+    """The ids of the pools whose owners want them published as soon as their phases are over."""
+    waiting = Pool.publish_when_over, Pool.published_at.is_(None), Pool.deleted_at.is_(None)
+    return session.scalars(select(Pool.id).where(*waiting)).all()
+
+
+def publish_if_over(session: Session, pool_id: str) -> bool:
+    """Publish the pool where its owner would be let, once its phases are over, and say whether that was done.
+
+    Called by the sweeper. A phase is over when its time is, and its results are published where they have to be.
+    """
+    pool = session.get_one(Pool, pool_id)
+    phases = phases_using(session, pool)
+    over = bool(phases) and all(is_over(phase) for phase in phases)
+    return over and carry_out_by_clock(session, PUBLISH, pool, ActRequest(pool.owner_id))
 
 
 def _look_delete(session: Session, pool: Pool, request: ActRequest) -> Findings:
@@ -104,8 +194,18 @@ def _restore(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     return ActDone("The pool is back.", after={"slug": pool.slug})
 
 
+class Receiver(ActOptions):
+    """`competition` is the short name of one that you organize."""
+
+    competition: str = Field(max_length=64)
+
+
 def _receiver(session: Session, request: ActRequest) -> Competition:
-    return session.get_one(Competition, request.options["competition_id"])
+    """The competition that gets the pool; raises `NotFound` or `Forbidden` where who asks does not organize it."""
+    found = find_competition(session, request.options["competition"])
+    access = find_access(session, request.viewer, found)
+    require_role(access, Role.ORGANIZER)
+    return access.competition
 
 
 def _look_give(session: Session, pool: Pool, request: ActRequest) -> Findings:
@@ -136,19 +236,73 @@ def _give(session: Session, pool: Pool, request: ActRequest) -> ActDone:
     return ActDone(f"The pool belongs to “{receiver.title}”.", {"competition_id": before}, after)
 
 
-PUBLISH = Act(
+PUBLISH: Act[Pool] = Act(
     key="pool.publish",
     title="Publish the pool {}",
-    target=_target,
+    target=pool_target,
     look=_look_publish,
     do=_publish,
     undo="It can be hidden again, but what was downloaded until then stays with those who have it.",
     dangerous=True,
+    button=Button("Publish for download", "globe", _is_hidden),
 )
-HIDE = Act("pool.unpublish", "Hide the pool {}", _target, _look_hide, _hide, "Publish it again.")
-GIVE = Act(
-    "pool.give", "Give away the pool {}", _target, _look_give, _give, "Its organizers can give it away again."
+HIDE: Act[Pool] = Act(
+    key="pool.unpublish",
+    title="Hide the pool {}",
+    target=pool_target,
+    look=_look_hide,
+    do=_hide,
+    undo="Publish it again.",
+    button=Button("Hide it again", "eye-off", lambda pool: not pool.deleted_at and bool(pool.published_at)),
 )
-DELETE = Act("pool.delete", "Delete the pool {}", _target, _look_delete, _delete, "Restore it.")
-RESTORE = Act("pool.restore", "Restore the pool {}", _target, _look_restore, _restore, "Delete it again.")
-ACTS = by_name(PUBLISH, HIDE, GIVE, DELETE, RESTORE)
+PUBLISH_LATER: Act[Pool] = Act(
+    key="pool.publish_when_over",
+    title="Publish the pool {} when it is over",
+    target=pool_target,
+    look=_look_publish_later,
+    do=_publish_later,
+    undo="Until it is published you can say that it stays hidden.",
+    dangerous=True,
+    button=Button(
+        "Publish when it is over", "clock", lambda pool: _is_hidden(pool) and not pool.publish_when_over
+    ),
+)
+KEEP_HIDDEN: Act[Pool] = Act(
+    key="pool.keep_hidden",
+    title="Keep the pool {} hidden",
+    target=pool_target,
+    look=_look_keep_hidden,
+    do=_keep_hidden,
+    undo="Let it be published when it is over.",
+    button=Button("Keep it hidden", "clock", lambda pool: _is_hidden(pool) and pool.publish_when_over),
+)
+GIVE: Act[Pool] = Act(
+    key="pool.give",
+    title="Give away the pool {}",
+    target=pool_target,
+    look=_look_give,
+    do=_give,
+    undo="Its organizers can give it away again.",
+    options=Receiver,
+)
+DELETE: Act[Pool] = Act(
+    key="pool.delete",
+    title="Delete the pool {}",
+    target=pool_target,
+    look=_look_delete,
+    do=_delete,
+    undo="Restore it.",
+    also=("DELETE ",),
+    button=Button("Delete", "trash-2", lambda pool: not pool.deleted_at, style="btn--danger"),
+)
+RESTORE: Act[Pool] = Act(
+    key="pool.restore",
+    title="Restore the pool {}",
+    target=pool_target,
+    look=_look_restore,
+    do=_restore,
+    undo="Delete it again.",
+    also=("POST /restore",),
+    button=Button("Restore", "undo-2", lambda pool: bool(pool.deleted_at)),
+)
+ACTS = by_name(PUBLISH, PUBLISH_LATER, KEEP_HIDDEN, HIDE, GIVE, DELETE, RESTORE)

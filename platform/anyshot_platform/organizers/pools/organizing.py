@@ -10,20 +10,13 @@ from PIL import Image
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
-from anyshot_platform.database import now
-from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.errors import Conflict, NotFound
 from anyshot_platform.kernel.storage import Storage
-from anyshot_platform.organizers.pools.overlaps import all_packs, phases_that_show
-from anyshot_platform.organizers.pools.uses import (
-    competitions_using,
-    is_over,
-    phases_testing_on,
-    phases_using,
-)
+from anyshot_platform.organizers.pools.overlaps import phases_that_show
+from anyshot_platform.organizers.pools.uses import phases_testing_on
 from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import Pack, Pool, PoolPack, PoolVersion
-from anyshot_platform.pools.service import create_pool_version
+from anyshot_platform.pools.service import create_pool_version, digest_of_packs
 from anyshot_platform.sight.pools import changeable, readable
 from anyshot_platform.users.viewer import Viewer
 
@@ -52,40 +45,58 @@ def list_versions(session: Session, pool: Pool) -> list[PoolVersion]:
     return list(session.scalars(query))
 
 
-def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, actor_id: str) -> PoolVersion:
-    """A version with these packs. A pool that waits for its first packs gets them in the version that phases name."""
+def why_not_put(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
+    """What keeps the pool from having a version with these packs, as sentences."""
+    if not rows:
+        return ["A pool needs at least one dataset."]
     names = [row.name for row in rows]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise Invalid(f"A pool holds a dataset once: {', '.join(sorted(twice))} is there twice.")
-    if pool.published_at is not None:
-        _require_no_secret(session, pool, rows)
-    newest = list_versions(session, pool)
-    waiting = newest[0] if newest and not newest[0].entries else None
+    twice = sorted({name for name in names if names.count(name) > 1})
+    found = [f"A pool holds a dataset once: {', '.join(twice)} is there twice."] if twice else []
+    waiting, digest = waiting_version(session, pool), digest_of_packs(row.digest for row in rows)
+    if waiting is not None and waiting.digest and waiting.digest != digest:
+        found.append(
+            "These are not the packs that the competition names: the digest of its pool is "
+            f"{waiting.digest[:12]}…, of these {digest[:12]}…."
+        )
+    return found + (_secrets(session, pool, rows) if pool.published_at is not None else [])
+
+
+def put_packs(session: Session, pool: Pool, rows: Sequence[Pack], note: str, actor_id: str) -> PoolVersion:
+    """A version with these packs. A pool that waits for its first packs gets them in the version that phases name.
+
+    Raises `Conflict` with everything that is in the way.
+    """
+    problems = why_not_put(session, pool, rows)
+    if problems:
+        raise Conflict(" ".join(problems))
+    waiting = waiting_version(session, pool)
     made = create_pool_version(session, pool, rows, created_by=actor_id, note=note)
-    if waiting is not None:
-        if waiting.digest and waiting.digest != made.digest:
-            raise Conflict(
-                "These are not the packs that the competition names: the digest of its pool is "
-                f"{waiting.digest[:12]}…, of these {made.digest[:12]}…."
-            )
-        _fill(session, waiting, made)
-        made = waiting
-    _record(session, pool, actor_id, "pool.version", after={"version": made.number, "packs": names})
-    return made
+    if waiting is None:
+        return made
+    _fill(session, waiting, made)
+    return waiting
 
 
-def _require_no_secret(session: Session, pool: Pool, rows: Sequence[Pack]) -> None:
-    """Raise `Conflict` where a pool that is public would hold what a phase tests on in secret."""
+def waiting_version(session: Session, pool: Pool) -> PoolVersion | None:
+    """The version that phases name already and that has no packs yet."""
+    newest = list_versions(session, pool)
+    return newest[0] if newest and not newest[0].entries else None
+
+
+def _secrets(session: Session, pool: Pool, rows: Sequence[Pack]) -> list[str]:
+    """What a pool that is public would show of what a phase tests on in secret."""
     known = {entry.pack_id for version in list_versions(session, pool) for entry in version.entries}
     new = [row for row in rows if row.id not in known]
+    found = []
     if new and phases_testing_on(session, pool, new):
-        raise Conflict(
+        found.append(
             "This pool is public, and a phase that has not ended tests on one of these datasets: everybody would have "
             "its labels. Hide the pool first, or leave the dataset out."
         )
-    for phase, shared in phases_that_show(session, pool, new):
-        raise Conflict(f"This pool is public, and “{phase.name}” tests on the same images. {shared.words}")
+    return found + [
+        f"This pool is public, and “{phase.name}” tests on the same images. {shared.words}"
+        for phase, shared in phases_that_show(session, pool, new)
+    ]
 
 
 def _fill(session: Session, waiting: PoolVersion, made: PoolVersion) -> None:
@@ -99,32 +110,10 @@ def _fill(session: Session, waiting: PoolVersion, made: PoolVersion) -> None:
     session.flush()
 
 
-def add_or_replace(
-    session: Session, pool: Pool, packs: Sequence[Pack], note: str, actor_id: str
-) -> PoolVersion:
-    """A version in which each pack stands in the place of the dataset of its name, or at the end if there is none.
-
-    Raises `Conflict` where that would be the newest version again.
-    """
-    before = newest_packs(session, pool)
+def merged(before: Sequence[Pack], packs: Sequence[Pack]) -> list[Pack]:
+    """The packs of a version once each new one stands in the place of the dataset of its name, or at the end."""
     new = {pack.name: pack for pack in packs}
-    kept = [new.pop(row.name, row) for row in before]
-    rows = [*kept, *new.values()]
-    if [row.id for row in rows] == [row.id for row in before]:
-        names = ", ".join(pack.name for pack in packs)
-        raise Conflict(f"The newest version of {pool.slug} holds exactly this already: {names}.")
-    replaced = [row.name for row in before if row.id not in {other.id for other in kept}]
-    said = [f"{name} replaced" for name in replaced] + [f"{name} added" for name in new]
-    return put_packs(session, pool, rows, note or ", ".join(said), actor_id)
-
-
-def remove_dataset(session: Session, pool: Pool, name: str, note: str, actor_id: str) -> PoolVersion:
-    """A version without the dataset of that name; raises `NotFound` if there is none, `Invalid` for the last one."""
-    rows = newest_packs(session, pool)
-    left = [row for row in rows if row.name != name]
-    if len(left) == len(rows):
-        raise NotFound(f"The newest version of {pool.slug} holds no dataset {name}.")
-    return put_packs(session, pool, left, note or f"{name} removed", actor_id)
+    return [*[new.pop(row.name, row) for row in before], *new.values()]
 
 
 def newest_packs(session: Session, pool: Pool) -> list[Pack]:
@@ -133,48 +122,15 @@ def newest_packs(session: Session, pool: Pool) -> list[Pack]:
     return [entry.pack for entry in versions[0].entries] if versions else []
 
 
-def combine(session: Session, pool: Pool, viewer: Viewer) -> PoolVersion:
-    """A version made of the packs of the pools that this one combines."""
+def combined_packs(session: Session, pool: Pool, viewer: Viewer) -> list[Pack]:
+    """The packs of the pools that this one combines; raises `NotFound` for one that the viewer may not look into."""
     rows: list[Pack] = []
     for slug in pool.combines:
-        versions = list_versions(session, find_pool(session, viewer, slug))
-        if not versions or not versions[0].entries:
+        found = newest_packs(session, find_pool(session, viewer, slug))
+        if not found:
             raise Conflict(f"The pool {slug} has no packs yet.")
-        rows += [entry.pack for entry in versions[0].entries]
-    return put_packs(session, pool, rows, f"combines {', '.join(pool.combines)}", viewer.id)
-
-
-def publish_by_the_clock(session: Session, pool: Pool, wanted: bool, actor_id: str) -> None:
-    """Publish a pool by itself when every competition that uses it is over, or no longer do so."""
-    pool.publish_when_over = wanted
-    _record(session, pool, actor_id, "pool.publish_when_over", after={"wanted": wanted})
-
-
-def pools_to_publish(session: Session) -> Sequence[str]:
-    """The ids of the pools whose owners want them published as soon as their phases are over."""
-    waiting = Pool.publish_when_over, Pool.published_at.is_(None), Pool.deleted_at.is_(None)
-    return session.scalars(select(Pool.id).where(*waiting)).all()
-
-
-def publish_if_over(session: Session, pool_id: str) -> bool:
-    """Publish the pool if its phases are all over, and say whether that was done; called by the sweeper.
-
-    A phase is over when its time is, and its results are published where they have to be.
-    """
-    pool = session.get_one(Pool, pool_id)
-    if not _may_be_public(session, pool):
-        return False
-    pool.published_at = now()
-    for where in competitions_using(session, pool):
-        _record(session, pool, pool.owner_id, "pool.publish", after={"by": "the clock"}, where=where)
-    return True
-
-
-def _may_be_public(session: Session, pool: Pool) -> bool:
-    phases = phases_using(session, pool)
-    with_packs = any(version.entries for version in list_versions(session, pool))
-    secret = phases_testing_on(session, pool) or phases_that_show(session, pool, all_packs(session, pool))
-    return with_packs and bool(phases) and not secret and all(is_over(phase) for phase in phases)
+        rows += found
+    return rows
 
 
 def contact_sheet(storage: Storage, digest: str) -> bytes:
@@ -190,22 +146,3 @@ def contact_sheet(storage: Storage, digest: str) -> bytes:
     target = io.BytesIO()
     sheet.save(target, "PNG", optimize=True)
     return target.getvalue()
-
-
-def _record(
-    session: Session,
-    pool: Pool,
-    actor_id: str,
-    action: str,
-    after: dict[str, object] | None = None,
-    where: str | None = None,
-) -> None:
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action=action,
-        object_type="pool",
-        object_id=pool.id,
-        competition_id=where,
-        after={"slug": pool.slug, **(after or {})},
-    )

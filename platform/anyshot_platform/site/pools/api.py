@@ -5,19 +5,19 @@ from __future__ import annotations
 import tempfile
 from datetime import datetime
 from pathlib import Path as FilePath
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import ActRequest
-from anyshot_platform.acts.service import carry_out
+from anyshot_platform.acts.declaration import Act, ActRequest
+from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.errors import Invalid
-from anyshot_platform.organizers.pools import acts, organizing
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import owner_of
 from anyshot_platform.pools.models import Pack, Pool, PoolVersion
@@ -26,6 +26,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access, find_competition, require_role
 from anyshot_platform.sight.pools import find_packs
 from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.submissions.schemas import UploadIn, UploadOut, show_upload_of
 from anyshot_platform.submissions import uploads
 from anyshot_platform.submissions.states import UploadPurpose
@@ -161,13 +162,13 @@ class PublishIn(ConsentIn):
     """
 
     published: bool
-    when_over: bool = False
+    when_over: bool | None = Field(default=None, description="left out: as it is")
 
 
 @router.get("")
 def list_pools(session: SessionDep, viewer: Looker) -> list[PoolOut]:
     """The viewer's pools and the public ones."""
-    return [_show(session, pool, viewer) for pool in organizing.list_pools(session, viewer)]
+    return [show(session, pool, viewer) for pool in organizing.list_pools(session, viewer)]
 
 
 @router.post("", status_code=201)
@@ -261,7 +262,12 @@ def put_dataset(
     (pack,) = find_packs(session, viewer, [body.pack])
     if pack.name != name:
         raise Invalid(f"This pack holds {pack.name}, not {name}.", field="pack")
-    organizing.add_or_replace(session, pool, [pack], body.note, viewer.id)
+    return _make(session, viewer, pool, version_acts.VERSION, packs=[body.pack], keep=True, note=body.note)
+
+
+def _make(session: Session, viewer: Viewer, pool: Pool, act: Act[Pool], **wishes: Any) -> PoolDetail:
+    """Make a version as an act does, at one of the addresses of earlier releases."""
+    carry_out(session, act, pool, ActRequest(viewer.id, options=wishes, viewer=viewer))
     session.flush()
     return _show_detail(session, pool, viewer)
 
@@ -272,19 +278,18 @@ def remove_dataset(
 ) -> PoolDetail:
     """Make a version without a dataset; phases keep the version that they use."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.remove_dataset(session, pool, name, "", viewer.id)
-    session.flush()
-    return _show_detail(session, pool, viewer)
+    if name not in {row.name for row in organizing.newest_packs(session, pool)}:
+        raise NotFound(f"The newest version of {pool_slug} holds no dataset {name}.")
+    return _make(session, viewer, pool, version_acts.REMOVE_DATASET, dataset=name)
 
 
 @router.put("/{pool_slug}/competition")
 def give_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: GiveIn) -> PoolOut:
     """Give a pool to a competition that the viewer organizes: from then on it belongs to its organizers."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    receiver = _own_competition(session, viewer, body.competition)
-    asked = ActRequest(viewer.id, body.reason, {"competition_id": receiver.id})
+    asked = ActRequest(viewer.id, body.reason, {"competition": body.competition}, viewer)
     carry_out(session, acts.GIVE, pool, asked, body.consent())
-    return _show(session, pool, viewer)
+    return show(session, pool, viewer)
 
 
 def _require_own(services: Services, viewer: Viewer, pool_slug: str) -> None:
@@ -299,18 +304,14 @@ def put_packs(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Po
     422 `unknown_packs` for all others, whether or not they are on this site: a digest is no right to a dataset.
     """
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.put_packs(session, pool, find_packs(session, viewer, body.packs), body.note, viewer.id)
-    session.flush()
-    return _show_detail(session, pool, viewer)
+    return _make(session, viewer, pool, version_acts.VERSION, packs=body.packs, note=body.note)
 
 
 @router.post("/{pool_slug}/combine", status_code=201)
 def combine(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolDetail:
     """Make a version of the packs of the pools that this one combines."""
     pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    organizing.combine(session, pool, viewer)
-    session.flush()
-    return _show_detail(session, pool, viewer)
+    return _make(session, viewer, pool, version_acts.COMBINE)
 
 
 @router.put("/{pool_slug}/publication")
@@ -320,9 +321,10 @@ def publish(session: SessionDep, viewer: Owner, pool_slug: PoolParam, body: Publ
     if body.published != (pool.published_at is not None):
         act = acts.PUBLISH if body.published else acts.HIDE
         carry_out(session, act, pool, ActRequest(viewer.id, body.reason), body.consent())
-    if body.when_over != pool.publish_when_over:
-        organizing.publish_by_the_clock(session, pool, body.when_over, viewer.id)
-    return _show(session, pool, viewer)
+    if body.when_over is not None and body.when_over != pool.publish_when_over:
+        act = acts.PUBLISH_LATER if body.when_over else acts.KEEP_HIDDEN
+        carry_out(session, act, pool, ActRequest(viewer.id, body.reason), body.consent())
+    return show(session, pool, viewer)
 
 
 @router.get("/{pool_slug}/overlaps")
@@ -336,23 +338,26 @@ def show_overlaps(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> C
     return ComparisonOut.model_validate(found, from_attributes=True)
 
 
-@router.delete("/{pool_slug}")
-def delete_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
-    """Hide a pool that no phase uses; `restore` undoes it."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    carry_out(session, acts.DELETE, pool, ActRequest(viewer.id))
-    return _show(session, pool, viewer)
+def _find_own(session: Session, viewer: Viewer, pool_slug: PoolParam) -> Pool:
+    return organizing.find_pool(session, viewer, pool_slug, to_change=True)
 
 
-@router.post("/{pool_slug}/restore")
-def restore_pool(session: SessionDep, viewer: Owner, pool_slug: PoolParam) -> PoolOut:
-    """Undo a deletion."""
-    pool = organizing.find_pool(session, viewer, pool_slug, to_change=True)
-    carry_out(session, acts.RESTORE, pool, ActRequest(viewer.id))
-    return _show(session, pool, viewer)
+def _after(session: Session, viewer: Viewer, pool: Pool, outcome: ActOutcome) -> PoolOut:
+    return show(session, pool, viewer)
 
 
-def _show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
+add_acts(
+    router,
+    acts.ACTS | version_acts.ACTS,
+    _find_own,
+    _after,
+    at="/{pool_slug}",
+    door=signed_in_as(Scope.ORGANIZE),
+)
+
+
+def show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
+    """A pool, as the viewer sees it."""
     owner = owner_of(session, pool, viewer)
     return PoolOut(
         slug=pool.slug,
@@ -369,7 +374,7 @@ def _show(session: Session, pool: Pool, viewer: Viewer) -> PoolOut:
 def _show_detail(session: Session, pool: Pool, viewer: Viewer) -> PoolDetail:
     versions = organizing.list_versions(session, pool)
     return PoolDetail(
-        **_show(session, pool, viewer).model_dump(), versions=[_show_version(row) for row in versions]
+        **show(session, pool, viewer).model_dump(), versions=[_show_version(row) for row in versions]
     )
 
 

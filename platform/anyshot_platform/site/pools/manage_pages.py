@@ -14,11 +14,11 @@ from starlette.responses import Response
 
 from anyshot_core.data.problems import BadPack
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
-from anyshot_platform.kernel.filters import count
-from anyshot_platform.organizers.pools import acts, organizing
+from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
 from anyshot_platform.organizers.reports.catalogue import find_kind
@@ -26,9 +26,9 @@ from anyshot_platform.organizers.reports.service import list_pool_reports
 from anyshot_platform.pools.models import Pack, PoolPack, PoolVersion
 from anyshot_platform.pools.service import add_pack, create_pool
 from anyshot_platform.services import Services
-from anyshot_platform.sight.access import find_access, find_competition, organized, require_role
-from anyshot_platform.sight.pools import find_packs, may_change
-from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.sight.access import find_access, organized
+from anyshot_platform.sight.pools import may_change
+from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Scope, Viewer
 from anyshot_platform.web.access import may_organize, signed_in_as
@@ -39,6 +39,7 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/organize/pools", include_in_schema=False)
 Owner = Annotated[Viewer, Depends(signed_in_as(Scope.ORGANIZE))]
+_ACTS = acts.ACTS | version_acts.ACTS
 Looker = Annotated[Viewer, Depends(signed_in_as(Scope.READ))]  # at what is public, or their own
 
 
@@ -99,6 +100,7 @@ def show_pool(
         uses=uses_of(session, pool, viewer) if owns else [],
         comparison=compare_pool(session, pool, versions[0], viewer) if owns and versions else None,
         owns=owns,
+        acts=_ACTS,
         belongs_to=owner_of(session, pool, viewer),
         receivers=receivers,
         receiver_options=[(row.slug, row.title) for row in receivers],
@@ -122,11 +124,14 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
         ids = _store(services, viewer, form)
         with services.database.writing() as session:
             pool = organizing.find_pool(session, viewer, slug, to_change=True)
-            rows = [session.get_one(Pack, pack_id) for pack_id in ids]
-            rows += find_packs(session, viewer, form.all("pack_digest"))
-            put = organizing.add_or_replace if form.flag("keep") else organizing.put_packs
-            made = put(session, pool, rows, form.text("note"), viewer.id)
-            message = f"Version {made.number} holds {count(len(made.entries), 'dataset')}."
+            brought = [session.get_one(Pack, pack_id).digest for pack_id in ids]
+            wishes = {
+                "packs": [*brought, *form.all("pack_digest")],
+                "keep": form.flag("keep"),
+                "note": form.text("note"),
+            }
+            asked = ActRequest(viewer.id, options=wishes, viewer=viewer)
+            message = carry_out(session, version_acts.VERSION, pool, asked).message
     except PlatformError as error:
         if error.status not in (409, 422):
             raise
@@ -152,59 +157,14 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     return ids
 
 
-_ACTS = {name: act for name, act in acts.ACTS.items() if act is not acts.GIVE}
-
-
-@router.post("/{slug}/give")
-def give_pool(request: Request, session: SessionDep, viewer: Owner, slug: str, form: FormDep) -> Response:
-    """Give a pool to a competition that the viewer organizes."""
-    pool = organizing.find_pool(session, viewer, slug, to_change=True)
-    access = find_access(session, viewer, find_competition(session, form.text("competition")))
-    require_role(access, Role.ORGANIZER)
-    asked = ActRequest(viewer.id, form.text("reason"), {"competition_id": access.competition.id})
-    return perform(request, session, form, acts.GIVE, pool, asked, f"/organize/pools/{slug}")
-
-
-@router.post("/{slug}/datasets/{name}/remove")
-def remove_dataset(session: SessionDep, viewer: Owner, slug: str, name: str) -> Response:
-    """Make a version without a dataset."""
-    pool = organizing.find_pool(session, viewer, slug, to_change=True)
-
-    def change() -> str:
-        made = organizing.remove_dataset(session, pool, name, "", viewer.id)
-        return f"Version {made.number} is without {name}."
-
-    return carry_out_change(session, f"/organize/pools/{slug}", "", change)
-
-
 @router.post("/{slug}/{act}")
 def act_on_pool(
     request: Request, session: SessionDep, viewer: Owner, slug: str, act: str, form: FormDep
 ) -> Response:
-    """Publish, take back, combine, delete, restore."""
+    """Do an act to a pool, as its declaration says."""
     pool = organizing.find_pool(session, viewer, slug, to_change=True)
     target = "/organize/pools" if act == "delete" else f"/organize/pools/{slug}"
-    if act in _ACTS:
-        return perform(
-            request, session, form, _ACTS[act], pool, ActRequest(viewer.id, form.text("reason")), target
-        )
-    changes = {
-        "publish-when-over": lambda: organizing.publish_by_the_clock(session, pool, True, viewer.id),
-        "wait-for-nothing": lambda: organizing.publish_by_the_clock(session, pool, False, viewer.id),
-        "combine": lambda: organizing.combine(session, pool, viewer),
-    }
-    if act not in changes:
-        raise Invalid("There is no such act.")
-    words = {
-        "publish-when-over": "It will be published when every phase that uses it is over.",
-        "wait-for-nothing": "It stays hidden until you publish it.",
-        "combine": "Combined.",
-    }
-
-    def change() -> None:
-        changes[act]()
-
-    return carry_out_change(session, target, words.get(act, "Done."), change)
+    return perform_named(request, session, form, _ACTS, act, pool, viewer, target)
 
 
 def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pack:

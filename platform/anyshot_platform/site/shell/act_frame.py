@@ -17,6 +17,7 @@ from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
+from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
 
@@ -50,14 +51,19 @@ def perform_named(
     acts: Mapping[str, Act[S]],
     name: str,
     subject: S,
-    access: CompetitionAccess,
+    access: CompetitionAccess | Viewer,
     target: str,
 ) -> Response:
-    """Do the act of that name as the form says; what it asks for is read from the fields of the same names."""
+    """Do the act of that name as the form says; what it asks for is read from the fields of the same names.
+
+    `access` is who asks: to an object of no competition the door of the page has let them in, whatever the act's role.
+    """
     if name not in acts:
         raise NotFound(f"There is no such act. There are: {', '.join(acts)}.")
     act = acts[name]
-    require_role(access, act.role)
+    if isinstance(access, CompetitionAccess):
+        require_role(access, act.role)
+    viewer = access if isinstance(access, Viewer) else access.viewer
     try:
         options = read_options(act, form)
     except Invalid as error:
@@ -68,7 +74,7 @@ def perform_named(
         form,
         act,
         subject,
-        ActRequest(access.viewer.id, form.text("reason"), options),
+        ActRequest(viewer.id, form.text("reason"), options, viewer),
         target,
     )
 

@@ -14,6 +14,7 @@ from anyshot_platform.acts.declaration import Act, ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
 
@@ -26,17 +27,25 @@ def add_acts(
     find: Callable[..., S],
     show: Callable[..., Any],
     at: str = "",
+    door: Any = None,
 ) -> None:
     """Give each act its endpoints below the address `at` of its object, for those who have the act's role.
 
     Args:
         find: the object, of a session, the competition and the parameters of the address, which it annotates.
-        show: the answer, of a session, the viewer's access, the object and what came of the act; its return type is
-            the answer's model.
+        show: the answer, of a session, the viewer's access, the object and what came of the act, and of what else it
+            annotates; its return type is the answer's model.
+        door: for objects of no competition: the policy that lets people in and returns who they are, whom `find` and
+            `show` then get instead of the competition and the access.
     """
     answer = get_type_hints(show)["return"]
     for act in acts.values():
-        endpoint = _endpoint(act, find, show)
+        who = (
+            Annotated[CompetitionAccess, Depends(competition_role(act.role))]
+            if door is None
+            else Annotated[Viewer, Depends(door)]
+        )
+        endpoint = _endpoint(act, find, show, who)
         for address in (f"POST /acts/{act.name}", *act.also):
             method, _, path = address.partition(" ")
             router.add_api_route(
@@ -52,31 +61,35 @@ def acts_of(routes: Iterable[Any]) -> list[tuple[str, Act[Any]]]:
         if isinstance(route, APIRoute)
         and (act := getattr(route.endpoint, "act", None)) is not None
         and route.path.endswith(f"/acts/{act.name}")
+        and "/manage" in route.path
     }
     return [found[key] for key in sorted(found)]
 
 
-def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any]) -> Callable[..., Any]:
+def _endpoint(act: Act[S], find: Callable[..., S], show: Callable[..., Any], who: Any) -> Callable[..., Any]:
     model = create_model(
         f"{act.key.title().replace('.', '').replace('_', '')}In", __base__=(ConsentIn, act.options)
     )
+    of_find, of_show = list(signature(find).parameters)[2:], list(signature(show).parameters)[4:]
     needed = any(field.is_required() for field in act.options.model_fields.values())
 
-    def endpoint(access: CompetitionAccess, session: Any, body: Any = None, **place: Any) -> Any:
+    def endpoint(access: CompetitionAccess | Viewer, session: Any, body: Any = None, **place: Any) -> Any:
         said: Any = body or model()
-        subject = find(session, access.competition, **place)
-        options = {name: getattr(said, name) for name in act.options.model_fields}
-        outcome = carry_out(
-            session, act, subject, ActRequest(access.viewer.id, said.reason, options), said.consent()
+        viewer, where = (
+            (access, access) if isinstance(access, Viewer) else (access.viewer, access.competition)
         )
+        subject = find(session, where, **{name: place[name] for name in of_find})
+        options = {name: getattr(said, name) for name in act.options.model_fields}
+        request = ActRequest(viewer.id, said.reason, options, viewer)
+        outcome = carry_out(session, act, subject, request, said.consent())
         session.flush()
-        return show(session, access, subject, outcome)
+        return show(session, access, subject, outcome, **{name: place[name] for name in of_show})
 
-    hints = get_type_hints(find, include_extras=True)
+    hints = get_type_hints(find, include_extras=True) | get_type_hints(show, include_extras=True)
     parameters = [
-        _keyword("access", Annotated[CompetitionAccess, Depends(competition_role(act.role))]),
+        _keyword("access", who),
         _keyword("session", SessionDep),
-        *(_keyword(name, hints[name]) for name in list(signature(find).parameters)[2:]),
+        *(_keyword(name, hints[name]) for name in dict.fromkeys([*of_find, *of_show])),
         _keyword("body", model) if needed else _keyword("body", model | None, None),
     ]
     endpoint.__signature__ = Signature(parameters)  # type: ignore[attr-defined]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.organizers.webhooks import organizing
+from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.webhooks import organizing
 from anyshot_platform.webhooks.delivery import webhook_secret
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 
@@ -59,16 +63,6 @@ class WebhookOut(BaseModel):
     deliveries: list[DeliveryOut]
 
 
-class WebhookAct(StrEnum):
-    """What is done to a webhook."""
-
-    ON = "on"
-    OFF = "off"
-    RENEW = "renew"
-    TEST = "test"
-    REMOVE = "remove"
-
-
 @router.get(OF_COMPETITION)
 def list_webhooks(access: AsOrganizer, session: SessionDep, services: ServicesDep) -> list[WebhookOut]:
     """The webhooks of the competition, oldest first."""
@@ -81,14 +75,6 @@ def add_webhook(
 ) -> WebhookOut:
     """Post the events of the competition to an address."""
     return _add(session, services, access.competition.id, body, access.viewer.id)
-
-
-@router.post(OF_COMPETITION + "/{webhook_id}/acts/{act}")
-def act_on_webhook(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, webhook_id: HookParam, act: WebhookAct
-) -> WebhookOut:
-    """Switch on or off, renew the secret, send a test message, remove."""
-    return _act(session, services, access.competition.id, webhook_id, act, access.viewer.id)
 
 
 @router.get(OF_SITE)
@@ -105,12 +91,28 @@ def add_site_webhook(
     return _add(session, services, None, body, viewer.id)
 
 
-@router.post(OF_SITE + "/{webhook_id}/acts/{act}")
-def act_on_site_webhook(
-    viewer: AsAdmin, session: SessionDep, services: ServicesDep, webhook_id: HookParam, act: WebhookAct
+def _find(session: Session, competition: Competition, webhook_id: HookParam) -> Webhook:
+    return organizing.find_webhook(session, competition.id, webhook_id)
+
+
+def _after(
+    session: Session, access: CompetitionAccess, hook: Webhook, outcome: ActOutcome, services: ServicesDep
 ) -> WebhookOut:
-    """Switch on or off, renew the secret, send a test message, remove."""
-    return _act(session, services, None, webhook_id, act, viewer.id)
+    return _show(services, hook, organizing.list_deliveries(session, hook))
+
+
+def _find_of_site(session: Session, viewer: Viewer, webhook_id: HookParam) -> Webhook:
+    return organizing.find_webhook(session, None, webhook_id)
+
+
+def _after_of_site(
+    session: Session, viewer: Viewer, hook: Webhook, outcome: ActOutcome, services: ServicesDep
+) -> WebhookOut:
+    return _show(services, hook, organizing.list_deliveries(session, hook))
+
+
+add_acts(router, ACTS, _find, _after, at=OF_COMPETITION + "/{webhook_id}")
+add_acts(router, ACTS, _find_of_site, _after_of_site, at=OF_SITE + "/{webhook_id}", door=site_admin)
 
 
 def _list(session: Session, services: Services, competition_id: str | None) -> list[WebhookOut]:
@@ -122,20 +124,6 @@ def _add(
 ) -> WebhookOut:
     hook = organizing.add_webhook(session, competition_id, body.url, body.events, actor_id)
     return _show(services, hook, [])
-
-
-def _act(
-    session: Session,
-    services: Services,
-    competition_id: str | None,
-    hook_id: str,
-    act: WebhookAct,
-    actor_id: str,
-) -> WebhookOut:
-    hook = organizing.find_webhook(session, competition_id, hook_id)
-    organizing.change(session, hook, act.value, actor_id)
-    session.flush()
-    return _show(services, hook, organizing.list_deliveries(session, hook))
 
 
 def _show(services: Services, hook: Webhook, sent: list[WebhookDelivery]) -> WebhookOut:

@@ -8,14 +8,16 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.organizers.webhooks import organizing
+from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
+from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, carry_out_change, manage_path, render_manage
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
 from anyshot_platform.web.forms import FormDep, SentForm
 from anyshot_platform.web.rendering import render
 from anyshot_platform.web.services import ServicesDep, SessionDep
-from anyshot_platform.webhooks import organizing
 from anyshot_platform.webhooks.delivery import webhook_secret
 from anyshot_platform.webhooks.service import EVENTS
 
@@ -26,7 +28,7 @@ AsAdmin = Annotated[Viewer, Depends(site_admin)]
 def _hooks(session: Session, services: Services, competition_id: str | None) -> dict[str, Any]:
     hooks = organizing.list_webhooks(session, competition_id)
     secrets = {hook.id: webhook_secret(services.signer, hook) for hook, _ in hooks}
-    return {"hooks": hooks, "secrets": secrets, "events": EVENTS}
+    return {"hooks": hooks, "secrets": secrets, "events": EVENTS, "acts": ACTS}
 
 
 def _add(session: Session, competition_id: str | None, form: SentForm, actor_id: str) -> None:
@@ -53,11 +55,12 @@ def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Resp
 
 
 @router.post("/competitions/{slug}/manage/webhooks/{webhook_id}/{act}")
-def change_webhook(access: AsOrganizer, session: SessionDep, webhook_id: str, act: str) -> Response:
+def change_webhook(
+    request: Request, access: AsOrganizer, session: SessionDep, webhook_id: str, act: str, form: FormDep
+) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, access.competition.id, webhook_id)
-    change = lambda: organizing.change(session, hook, act, access.viewer.id)  # noqa: E731
-    return carry_out_change(session, manage_path(access, "/webhooks"), "Done.", change)
+    return perform_named(request, session, form, ACTS, act, hook, access, manage_path(access, "/webhooks"))
 
 
 @router.get("/admin/webhooks")
@@ -86,9 +89,9 @@ def add_site_webhook(viewer: AsAdmin, session: SessionDep, form: FormDep) -> Res
 
 
 @router.post("/admin/webhooks/{webhook_id}/{act}")
-def change_site_webhook(viewer: AsAdmin, session: SessionDep, webhook_id: str, act: str) -> Response:
+def change_site_webhook(
+    request: Request, viewer: AsAdmin, session: SessionDep, webhook_id: str, act: str, form: FormDep
+) -> Response:
     """Switch, renew, test, remove."""
     hook = organizing.find_webhook(session, None, webhook_id)
-    return carry_out_change(
-        session, "/admin/webhooks", "Done.", lambda: organizing.change(session, hook, act, viewer.id)
-    )
+    return perform_named(request, session, form, ACTS, act, hook, viewer, "/admin/webhooks")

@@ -1,4 +1,4 @@
-"""What organizers and administrators do to webhooks."""
+"""The webhooks of a competition, or of the site: list, find, add."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
-from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.queue.outbox import mark_outbox
 from anyshot_platform.webhooks.delivery import parse_address
 from anyshot_platform.webhooks.models import Webhook, WebhookDelivery
 from anyshot_platform.webhooks.service import EVENTS
@@ -54,23 +52,6 @@ def add_webhook(
     session.flush()
     _record(session, hook, actor_id, "webhook.add")
     return hook
-
-
-def change(session: Session, hook: Webhook, act: str, actor_id: str) -> None:
-    """Switch on or off, renew the secret, remove, or send a test message."""
-    if act == "test":
-        body = {"event": "test", "at": now().isoformat(), "competition": hook.competition_id}
-        session.add(WebhookDelivery(webhook_id=hook.id, event="test", payload=body))
-        mark_outbox(session)
-    elif act in ("on", "off"):
-        hook.active = act == "on"
-    elif act == "renew":
-        hook.secret_version += 1
-    elif act == "remove":
-        hook.deleted_at, hook.active = now(), False
-    else:
-        raise Invalid("There is no such act.")
-    _record(session, hook, actor_id, f"webhook.{act}")
 
 
 def _record(session: Session, hook: Webhook, actor_id: str, action: str) -> None:

@@ -1,0 +1,150 @@
+"""Acts that make a version of a pool: of chosen packs, without a dataset, of the packs of other pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.errors import Conflict, NotFound
+from anyshot_platform.organizers.pools import organizing
+from anyshot_platform.organizers.pools.acts import DELETED, pool_target
+from anyshot_platform.pools.models import Pack, Pool
+from anyshot_platform.sight.pools import find_packs
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_UNDO = "Make a version of the earlier packs; earlier versions stay as they are."
+
+
+class Packs(ActOptions):
+    """`packs` are digests of packs that were uploaded before, in their order."""
+
+    packs: list[Digest] = Field(min_length=1, max_length=1000)
+    keep: bool = Field(
+        default=False, description="keep the other datasets; one of the same name gives way to the new pack"
+    )
+    note: str = Field(default="", max_length=2000)
+
+
+class Dataset(ActOptions):
+    """`dataset` is the name of one that the newest version holds."""
+
+    dataset: str = Field(max_length=200)
+
+
+def _chosen(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
+    """The packs that the version shall hold; raises `UnknownPacks` for those that are not the viewer's to use."""
+    wanted = request.options
+    rows = find_packs(session, request.viewer, wanted["packs"])
+    return organizing.merged(organizing.newest_packs(session, pool), rows) if wanted.get("keep") else rows
+
+
+def _look_version(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    return _look(session, pool, _chosen(session, pool, request))
+
+
+def _look(session: Session, pool: Pool, rows: Sequence[Pack]) -> Findings:
+    """What a version of these packs would change."""
+    before = {row.name: row.id for row in organizing.newest_packs(session, pool)}
+    if pool.deleted_at is not None:
+        return Findings(refused=[DELETED])
+    if list(before.values()) == [row.id for row in rows] and rows:
+        names = ", ".join(before)
+        return Findings(done=f"The newest version of {pool.slug} holds exactly this already: {names}.")
+    return Findings(
+        refused=organizing.why_not_put(session, pool, rows),
+        does=[
+            f"A version of {len(rows)} datasets is made: {_difference(before, rows) or 'in another order'}.",
+            "Phases keep the version that they use until their settings name another.",
+        ],
+    )
+
+
+def _difference(before: dict[str, str], rows: Sequence[Pack]) -> str:
+    """What is new, replaced and gone, as the note of a version says it."""
+    gone = [name for name in before if name not in {row.name for row in rows}]
+    said = [
+        f"{row.name} {'replaced' if row.name in before else 'added'}"
+        for row in rows
+        if before.get(row.name) != row.id
+    ]
+    return ", ".join([*said, *(f"{name} removed" for name in gone)])
+
+
+def _make(session: Session, pool: Pool, rows: Sequence[Pack], note: str, request: ActRequest) -> ActDone:
+    before = {row.name: row.id for row in organizing.newest_packs(session, pool)}
+    made = organizing.put_packs(
+        session, pool, rows, note or _difference(before, rows)[:2000], request.actor_id
+    )
+    number = len(made.entries)
+    return ActDone(
+        f"Version {made.number} holds {number} dataset{'' if number == 1 else 's'}.",
+        before={"packs": list(before)},
+        after={"slug": pool.slug, "version": made.number, "packs": [row.name for row in rows]},
+        result=made,
+    )
+
+
+def _version(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    return _make(session, pool, _chosen(session, pool, request), request.options.get("note", ""), request)
+
+
+def _without(session: Session, pool: Pool, request: ActRequest) -> list[Pack]:
+    return [row for row in organizing.newest_packs(session, pool) if row.name != request.options["dataset"]]
+
+
+def _look_remove(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    left, name = _without(session, pool, request), request.options["dataset"]
+    if len(left) == len(organizing.newest_packs(session, pool)):
+        return Findings(done=f"The newest version of {pool.slug} holds no dataset {name}.")
+    return _look(session, pool, left)
+
+
+def _remove(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    return _make(session, pool, _without(session, pool, request), "", request)
+
+
+def _look_combine(session: Session, pool: Pool, request: ActRequest) -> Findings:
+    if not pool.combines:
+        return Findings(refused=["This pool combines no others."])
+    try:
+        return _look(session, pool, organizing.combined_packs(session, pool, request.viewer))
+    except (Conflict, NotFound) as error:
+        return Findings(refused=[error.message])
+
+
+def _combine(session: Session, pool: Pool, request: ActRequest) -> ActDone:
+    rows = organizing.combined_packs(session, pool, request.viewer)
+    return _make(session, pool, rows, f"combines {', '.join(pool.combines)}", request)
+
+
+VERSION = Act(
+    key="pool.version",
+    title="Make a version of the pool {}",
+    target=pool_target,
+    look=_look_version,
+    do=_version,
+    undo=_UNDO,
+    options=Packs,
+)
+REMOVE_DATASET = Act(
+    key="pool.remove_dataset",
+    title="Take a dataset out of the pool {}",
+    target=pool_target,
+    look=_look_remove,
+    do=_remove,
+    undo=_UNDO,
+    options=Dataset,
+)
+COMBINE = Act(
+    key="pool.combine",
+    title="Take the packs of the pools that {} combines",
+    target=pool_target,
+    look=_look_combine,
+    do=_combine,
+    undo=_UNDO,
+)
+ACTS = by_name(VERSION, REMOVE_DATASET, COMBINE)

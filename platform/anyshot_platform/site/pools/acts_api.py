@@ -1,0 +1,38 @@
+"""Acts on the pools that a competition owns, below its own address: where `anyshot organize do` finds them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fastapi import APIRouter
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.errors import NotFound
+from anyshot_platform.organizers.pools import acts, version_acts
+from anyshot_platform.pools.models import Pool
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.pools.api import PoolOut, PoolParam, show
+from anyshot_platform.site.shell.act_routes import add_acts
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/pools", tags=["organizing: pools"])
+# The addresses of earlier releases lie below that of the pool alone.
+_ACTS = {name: replace(act, also=()) for name, act in (acts.ACTS | version_acts.ACTS).items()}
+
+
+def _find(session: Session, competition: Competition, pool_slug: PoolParam) -> Pool:
+    """A pool that belongs to the competition: its organizers may change it."""
+    owned = (Pool.slug == pool_slug, Pool.competition_id == competition.id)
+    pool = session.scalars(select(Pool).where(*owned)).one_or_none()
+    if pool is None:
+        raise NotFound("This competition owns no such pool.")
+    return pool
+
+
+def _after(session: Session, access: CompetitionAccess, pool: Pool, outcome: ActOutcome) -> PoolOut:
+    return show(session, pool, access.viewer)
+
+
+add_acts(router, _ACTS, _find, _after, at="/{pool_slug}")
