@@ -1,4 +1,4 @@
-"""Reports as files: a page with pictures first, the numbers as JSON, the rows as Parquet. Same report, same bytes."""
+"""Reports as files: numbers, charts and tables as JSON, rows as Parquet, a page of them. Same report, same bytes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from markupsafe import Markup
 
 from anyshot_analysis.undefined import Quantity, Undefined, as_json
 from anyshot_core.charts import Chart
-from anyshot_core.report.pages import figure, wrap_page
+from anyshot_core.report.estimates import Estimate, check
+from anyshot_core.report.pages import wrap_page
+from anyshot_core.report.stored import FIGURES, RESULT, render_stored
 
 Cell = str | int | float | Undefined
-FORMAT = 1
+FORMAT = 2  # 2: estimates with intervals, figures.json beside it
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class ReportPage:
         name, title: of the analysis.
         finding: the result in one or two sentences.
         population: what the claims are about (other tasks of these datasets, other classes, ...).
+        estimates: what it claims in numbers; at least one, each with interval, unit, population.
         charts: shown first.
         listings, notes: shown below; notes say what was reduced, assumed or left undefined.
         extra: sections that somebody else rendered, shown below the charts.
@@ -49,6 +52,7 @@ class ReportPage:
     title: str
     finding: str
     population: str
+    estimates: Sequence[Estimate]
     charts: Sequence[Chart] = ()
     extra: Markup = field(default_factory=Markup)
     listings: Sequence[PageTable] = ()
@@ -56,50 +60,8 @@ class ReportPage:
     result: Mapping[str, Any] = field(default_factory=dict)
     table: Mapping[str, Sequence[Any] | np.ndarray] = field(default_factory=dict)
 
-
-def render_section(report: ReportPage) -> Markup:
-    """The report below a heading with its title: no style, no script, headings from level 2."""
-    parts = [Markup("<p>{}</p>").format(report.finding)]
-    parts += [figure(chart) for chart in report.charts]
-    parts.append(report.extra)
-    parts.append(Markup("<p><strong>Population:</strong> {}</p>").format(report.population))
-    parts += [listing_markup(listing) for listing in report.listings]
-    if report.notes:
-        items = Markup("").join(Markup("<li>{}</li>").format(note) for note in report.notes)
-        parts.append(Markup("<h2>Notes</h2><ul>{}</ul>").format(items))
-    return Markup("\n").join(parts)
-
-
-def listing_markup(listing: PageTable) -> Markup:
-    """A table with a heading, which scrolls where the page is narrower; reasons for undefined cells stand below it."""
-    reasons = list(dict.fromkeys(c.reason for row in listing.rows for c in row if isinstance(c, Undefined)))
-    head = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in listing.header)
-    rows = Markup("").join(
-        Markup("<tr>{}</tr>").format(
-            Markup("").join(Markup("<td>{}</td>").format(cell_words(c, reasons)) for c in row)
-        )
-        for row in listing.rows
-    )
-    below = Markup("").join(
-        Markup("<p>{}undefined: {}.</p>").format(mark(reason, reasons), reason) for reason in reasons
-    )
-    template = Markup(
-        '<h2>{}</h2><div class="scroll" tabindex="0" role="region" aria-label="{}"><table><thead><tr>{}</tr></thead>'
-        "<tbody>{}</tbody></table></div>{}"
-    )
-    return template.format(listing.title, listing.title, head, rows, below)
-
-
-def mark(reason: str, reasons: Sequence[str]) -> str:
-    """What ties a cell to its reason; nothing where there is only one."""
-    return "*" * (reasons.index(reason) + 1) + " " if len(reasons) > 1 else ""
-
-
-def cell_words(cell: Cell, reasons: Sequence[str]) -> str:
-    """Four significant digits; an undefined cell points to its reason."""
-    if isinstance(cell, Undefined):
-        return f"{mark(cell.reason, reasons)}undefined"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    def __post_init__(self) -> None:
+        check(self.estimates)
 
 
 def plain(value: Any) -> Any:
@@ -123,35 +85,20 @@ def plain(value: Any) -> Any:
 class Manifest:
     """How a report was made: with this, `anyshot analyse again` makes it again from the same inputs.
 
-    `inputs` are name and digest of each file by role; `versions` of the packages that computed it.
+    `inputs` are name and digest of each file by role; `versions` of the packages that computed it; `code` digests of
+    its modules, where the report is stored beside them.
     """
 
     parameters: Mapping[str, Any]
     inputs: Mapping[str, Sequence[tuple[str, str]]]
     versions: Mapping[str, str]
+    code: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         files = {role: [{"name": n, "digest": d} for n, d in rows] for role, rows in self.inputs.items()}
-        return {"parameters": plain(self.parameters), "inputs": files, "versions": dict(self.versions)}
-
-    def render(self) -> Markup:
-        """A section with tables of parameters, inputs and versions."""
-        inputs = [[role, name, digest] for role, rows in self.inputs.items() for name, digest in rows]
-        parts = [
-            PageTable(
-                "Parameters", ("parameter", "value"), [[k, shown(v)] for k, v in self.parameters.items()]
-            ),
-            PageTable("Inputs", ("role", "file", "digest"), inputs),
-            PageTable("Versions", ("package", "version"), [[k, v] for k, v in self.versions.items()]),
-        ]
-        body = Markup("").join(listing_markup(part) for part in parts if part.rows)
-        return Markup("<details><summary>How this report was made</summary>{}</details>").format(body)
-
-
-def shown(value: Any) -> str:
-    """A parameter as one cell."""
-    return value if isinstance(value, str) else json.dumps(plain(value), ensure_ascii=False)
+        own = {"parameters": plain(self.parameters), "inputs": files, "versions": dict(self.versions)}
+        return own | ({"code": dict(self.code)} if self.code else {})
 
 
 def summary_of(report: ReportPage, manifest: Manifest | None = None) -> dict[str, Any]:
@@ -163,19 +110,35 @@ def summary_of(report: ReportPage, manifest: Manifest | None = None) -> dict[str
         "title": report.title,
         "finding": report.finding,
         "population": report.population,
+        "estimates": [one.to_dict() for one in report.estimates],
         "notes": list(report.notes),
         "result": plain(report.result),
     }
 
 
+def figures_of(report: ReportPage) -> dict[str, Any]:
+    """Its charts and tables as plain data: what `figures.json` holds, and what charts are drawn from again."""
+    tables = [
+        {"title": t.title, "header": list(t.header), "rows": plain([list(row) for row in t.rows])}
+        for t in report.listings
+    ]
+    if missing := [chart.title for chart in report.charts if chart.data is None]:
+        raise ValueError(f"charts that are not recorded cannot be stored: {', '.join(missing)}")
+    return {"charts": [plain(chart.data) for chart in report.charts], "tables": tables}
+
+
 def write_report(report: ReportPage, folder: Path, manifest: Manifest | None = None) -> dict[str, Any]:
-    """Write `page.html`, `result.json` and `table.parquet` into `folder`; returns the summary."""
+    """Write `result.json`, `figures.json`, `table.parquet` and the `page.html` of them into `folder`.
+
+    Returns the summary, which is what `result.json` holds.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    summary = summary_of(report, manifest)
-    body = render_section(report) + (Markup() if manifest is None else manifest.render())
+    summary, figures = summary_of(report, manifest), figures_of(report)
+    for name, data in ((RESULT, summary), (FIGURES, figures)):
+        text = json.dumps(data, indent=1, sort_keys=name == RESULT, allow_nan=False)
+        (folder / name).write_text(text + "\n", encoding="utf-8")
+    body = render_stored(summary, figures, report.extra)
     (folder / "page.html").write_text(wrap_page(report.title, body), encoding="utf-8")
-    text = json.dumps(summary, indent=1, sort_keys=True, allow_nan=False)
-    (folder / "result.json").write_text(text + "\n", encoding="utf-8")
     columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}
     table = pa.table(columns).replace_schema_metadata({"anyshot_analysis": report.name})
     pq.write_table(table, folder / "table.parquet", compression="zstd")

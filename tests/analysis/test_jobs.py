@@ -21,10 +21,12 @@ from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.data.pack import Pack, pack_dataset
 from anyshot_core.demo_data import make_demo_data
+from anyshot_core.report.estimates import exact
 from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
 
-FILES = {"page.html", "result.json", "table.parquet"}
+FILES = {"page.html", "result.json", "figures.json", "table.parquet"}
+ONE = [exact("size", 3, "tasks", "these tasks")]
 METRICS = (
     "normalized_accuracy",
     "balanced_accuracy",
@@ -162,7 +164,7 @@ def test_a_page_says_its_title_once_and_a_reason_once_below_its_table(tmp_path: 
     """Two reasons in three cells are two sentences, and marks tie cells to them."""
     one, two = Undefined("no variance"), Undefined("one task")
     table = PageTable("Found", ("a", "b"), [[one, 1.0], [one, 2], [two, "x"]])
-    write_report(ReportPage("plan", "How large", "A finding.", "tasks", listings=[table]), tmp_path)
+    write_report(ReportPage("plan", "How large", "A finding.", "tasks", ONE, listings=[table]), tmp_path)
     page = (tmp_path / "page.html").read_text()
     assert page.count(">How large<") == 2  # the window's title and the heading
     assert page.count("no variance") == 1 and page.count("one task") == 1

@@ -15,6 +15,8 @@ from anyshot_scoring.errors import ScoringError
 from anyshot_worker.attempt import Attempt
 from anyshot_worker.materials import PACK_SUFFIX, BadAssignment
 
+SENT = ("page.html", "result.json", "table.parquet")  # a site keeps the page, which holds the figures
+
 
 def analyse(attempt: Attempt[Analyse]) -> Complete:
     """Run the analysis that the assignment names and upload its page, numbers and table.
@@ -46,8 +48,8 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
             summary = jobs.run(name, inputs, parameters, target, progress)
         except (jobs.BadAnalysis, ScoringError, ProtocolError, DataError) as error:
             raise BadAssignment(Verdict.BAD_SETTINGS, str(error)) from error
-    for path in sorted(target.iterdir()):
-        attempt.upload(path.name, path)
+    for name in SENT:
+        attempt.upload(name, target / name)
     attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=assignment.epoch,

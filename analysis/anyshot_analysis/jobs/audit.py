@@ -25,6 +25,7 @@ from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
+from anyshot_core.report.estimates import Estimate, exact, resampled
 from anyshot_scoring.summary import Group
 
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 1, "query": 1}
@@ -55,6 +56,7 @@ class Seen:
     name: str
     inclusion: NDArray[np.float64]
     tasks: int
+    drawn: bool = False  # whether the chances were estimated by drawing
 
     @property
     def ways(self) -> float:
@@ -78,17 +80,25 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     protocol.check(pool)
     found = [
         Seen(
-            pack.name, inclusion_of(protocol, pool, place), parameters.tasks // len(pool)
-        )  # datasets come in turn
+            pack.name,
+            inclusion_of(protocol, pool, place),
+            parameters.tasks // len(pool),  # datasets come in turn
+            not is_uniform(protocol),
+        )
         for place, pack in enumerate(pool)
     ]
     return describe(found, parameters, overlap_words(inputs))
 
 
+def is_uniform(protocol: Protocol) -> bool:
+    """Whether a formula has the chances of classes: tuples of classes are uniform."""
+    return type(protocol) in (AnyWayAnyShot, FixedWaysShots)
+
+
 def inclusion_of(protocol: Protocol, pool: Pool, dataset: int) -> NDArray[np.float64]:
     """Chance of each class of a dataset to be in a task of it: by formula for uniform tuples, else by drawing."""
     classes = len(pool[dataset].classes)
-    if type(protocol) in (AnyWayAnyShot, FixedWaysShots):
+    if is_uniform(protocol):
         ways = protocol.ways.capped(classes, least=2)  # pyright: ignore[reportAttributeAccessIssue]
         return np.full(classes, (ways.low + ways.high) / 2 / classes)
     own = pool.subset([dataset])
@@ -124,7 +134,8 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
         name="audit",
         title="Which classes the tasks see",
         finding=finding_of(found, parameters.tasks),
-        population="tasks that this protocol draws from these datasets; unit of resampling: the task.",
+        population=POPULATION,
+        estimates=[one for s in found for one in estimates_of(s)],
         charts=[
             draw_curves(curves, "Share of the classes seen", "tasks of the dataset", "Share of classes"),
             draw_bars(
@@ -157,6 +168,25 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
             "enough_tasks": [needed[s.name] for s in found],
         },
     )
+
+
+POPULATION = "tasks that this protocol draws from these datasets; unit of resampling: the task."
+
+
+def estimates_of(seen: Seen) -> list[Estimate]:
+    """Classes seen and the risk of missing one: exact by formula, else with the error of the drawn chances."""
+    names = f"classes of {seen.name} seen, expected", f"a class of {seen.name} is missed, at most"
+    if not seen.drawn:
+        return [
+            exact(names[0], seen.expected, "classes", POPULATION),
+            exact(names[1], seen.miss, "probability", POPULATION),
+        ]
+    redrawn = np.random.default_rng(0).binomial(DRAWN, seen.inclusion, (400, len(seen.inclusion))) / DRAWN
+    others = [Seen(seen.name, chances, seen.tasks) for chances in redrawn]
+    return [
+        resampled(names[0], seen.expected, [s.expected for s in others], "classes", POPULATION),
+        resampled(names[1], seen.miss, [s.miss for s in others], "probability", POPULATION),
+    ]
 
 
 HEADER = (

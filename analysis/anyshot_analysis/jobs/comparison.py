@@ -11,6 +11,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions
+from anyshot_core.report.estimates import Estimate, around
 from anyshot_scoring.reliability import Interval, NotComparable, align, compare
 from anyshot_scoring.table import TaskTable
 
@@ -55,6 +56,16 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title=f"{first} against {second}",
         finding=finding,
         population="other tasks drawn as these were; unit of resampling: the task, paired. Beside it: other datasets.",
+        estimates=[
+            around(
+                f"{first} minus {second}, other tasks",
+                100 * found.mean,
+                100 * found.half_width,
+                "points",
+                "other tasks of these datasets, paired",
+            ),
+            over_other_datasets(f"{first} minus {second}, other datasets", found.mean, wider),
+        ],
         charts=[
             draw_distributions({f"{first} minus {second}": gaps}, "Paired differences", "Difference a task")
         ],
@@ -81,6 +92,12 @@ def two_of(inputs: Inputs) -> dict[str, list[TaskTable]]:
             f"{', '.join(runs)}"
         )
     return inputs.results
+
+
+def over_other_datasets(name: str, mean: float, wider: Interval | Undefined) -> Estimate:
+    """The same difference with its interval over datasets."""
+    interval = wider if isinstance(wider, Undefined) else (100 * wider.low, 100 * wider.high)
+    return Estimate(name, 100 * mean, interval, "points", "other datasets")
 
 
 def over_datasets(wider: Interval | Undefined) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_core.charts import draw_difficulty
+from anyshot_core.report.estimates import Estimate, around
 from anyshot_scoring.difficulty import measure_difficulty
+from anyshot_scoring.intervals import t_interval
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "difficulty compares the best and the worst: it needs the results of two submissions"
         )
     scores: dict[str, dict[str, float]] = {}
+    tasks: dict[str, dict[str, NDArray[np.float64]]] = {}
     for key, tables in inputs.results.items():
         datasets = np.concatenate([table.dataset for table in tables])
         values = np.concatenate([table.normalized_accuracy for table in tables])
-        scores[key] = {str(name): float(values[datasets == name].mean()) for name in np.unique(datasets)}
+        tasks[key] = {str(name): values[datasets == name] for name in np.unique(datasets)}
+        scores[key] = {name: float(own.mean()) for name, own in tasks[key].items()}
     found = measure_difficulty(scores)
     progress("Measuring datasets", 1, 1)
     hardest = max(found, key=lambda row: row.intrinsic)
@@ -42,6 +47,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title="Difficulty of the datasets",
         finding=f"{hardest.dataset} is the hardest of {len(found)} datasets: its best result is "
         f"{1 - hardest.intrinsic:.3f}.",
+        estimates=[one for d in found for one in estimates_of(d.dataset, scores, tasks)],
         population=f"these datasets, for these {len(scores)} {who}; no claim about others.",
         charts=[draw_difficulty(found)],
         listings=[
@@ -63,6 +69,37 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "modelling": [d.modelling for d in found],
         },
     )
+
+
+def estimates_of(
+    dataset: str, scores: dict[str, dict[str, float]], tasks: dict[str, dict[str, NDArray[np.float64]]]
+) -> list[Estimate]:
+    """Both difficulties in points, with intervals over other tasks of the dataset."""
+    order = sorted(scores, key=lambda key: -scores[key][dataset])
+    best, worst = (tasks[key][dataset] for key in (order[0], order[-1]))
+    _, half = t_interval(best)
+    _, other = t_interval(worst)
+    both = None if half is None or other is None else float(np.hypot(half, other))
+    picked, over = f"best of {len(scores)} on this dataset", f"other tasks of {dataset}"
+    gap = scores[order[0]][dataset] - scores[order[-1]][dataset]
+    return [
+        around(
+            f"intrinsic difficulty of {dataset}",
+            100 * (1 - scores[order[0]][dataset]),
+            None if half is None else 100 * half,
+            "points",
+            over,
+            selected=picked,
+        ),
+        around(
+            f"modelling difficulty of {dataset}",
+            100 * gap,
+            None if both is None else 100 * both,
+            "points",
+            over,
+            selected=f"best against worst of {len(scores)} on this dataset",
+        ),
+    ]
 
 
 def _extremes(scores: dict[str, dict[str, float]], dataset: str) -> list[float]:

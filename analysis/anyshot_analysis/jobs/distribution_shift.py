@@ -14,6 +14,7 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, LambdaPoint, lambda_curves, split_sides_of_pool
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import Estimate, around, mean
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
@@ -87,6 +88,7 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
         title="In and out of distribution",
         finding=f"{same} between base classes ({', '.join(orders[0])}) and novel ones ({', '.join(orders[1])}).",
         population="other tasks of these base and novel classes; unit of resampling: the task. Not: other classes.",
+        estimates=[one for n in names for one in estimates_of(n, base[n], novel[n])],
         charts=[
             draw_curves(
                 series,
@@ -135,8 +137,23 @@ def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
 
 def lost_words(base: np.ndarray, novel: np.ndarray) -> str:
     """BaseGen minus NovelGen in points; the tasks are different ones, so the errors add up."""
-    error = np.sqrt(base.var(ddof=1) / len(base) + novel.var(ddof=1) / len(novel))
-    return f"{points(base.mean() - novel.mean())} ± {points(1.96 * error)}"
+    return f"{points(base.mean() - novel.mean())} ± {points(lost_half_width(base, novel))}"
+
+
+def lost_half_width(base: np.ndarray, novel: np.ndarray) -> float:
+    """Half the 95 % interval of the difference of two independent means."""
+    return float(1.96 * np.sqrt(base.var(ddof=1) / len(base) + novel.var(ddof=1) / len(novel)))
+
+
+def estimates_of(name: str, base: np.ndarray, novel: np.ndarray) -> list[Estimate]:
+    """BaseGen, NovelGen and what is lost between them."""
+    over = "other tasks of these base and novel classes"
+    lost, half = base.mean() - novel.mean(), lost_half_width(base, novel)
+    return [
+        mean(f"BaseGen of {name}", base, "points", over, scale=100),
+        mean(f"NovelGen of {name}", novel, "points", over, scale=100),
+        around(f"BaseGen minus NovelGen of {name}", 100 * lost, 100 * half, "points", over),
+    ]
 
 
 def group(point: LambdaPoint, name: str) -> Group:

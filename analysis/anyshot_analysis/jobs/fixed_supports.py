@@ -17,9 +17,11 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.shift import LAMBDAS, Sides, accuracies, joined, mixture_episodes, split_sides
 from anyshot_core.charts import Bar, draw_bars, draw_curves
+from anyshot_core.report.estimates import mean
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.summary import Group
 
+SEEDS = "other seeds of training on this split of classes"
 Row = dict[str, Any]  # of the Parquet table
 
 
@@ -124,7 +126,16 @@ def describe(rows: list[Row], parameters: Parameters) -> ReportPage:
         name="fixml",
         title="One fixed support a class (FIX-ML) against resampled supports (ML)",
         finding=f"Gain of FIX-ML: {words}.",
-        population="other seeds of training on this split of classes; unit of resampling: the seed, paired.",
+        population=f"{SEEDS}; unit of resampling: the seed, paired.",
+        estimates=[
+            mean(f"gain on {side}, network {n}", gains(rows, n, "last", share), "points", SEEDS, scale=100)
+            for n in names
+            for side, share in (("BaseGen", 0.0), ("NovelGen", 1.0))
+        ]
+        + [
+            mean(f"unfixed training loss, network {n}", gains(rows, n, "last", 1.0, "loss"), "nats", SEEDS)
+            for n in names
+        ],
         charts=[
             draw_curves(
                 series,

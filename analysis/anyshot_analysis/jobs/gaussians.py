@@ -14,7 +14,10 @@ from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.report.estimates import around, exact, mean
 from anyshot_scoring.intervals import t_interval
+
+TASKS = "other tasks of these test classes, one training seed"
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             f"{points(verdict.half_width)} "
             f"points: {verdict.verdict.value} (margin {points(verdict.margin)})."
         ),
-        population="other tasks of these test classes; one training seed; unit of resampling: the task, paired.",
+        population=f"{TASKS}; unit of resampling: the task, paired.",
+        estimates=[
+            *[mean(f"accuracy of {n}", h, "points", TASKS, scale=100) for n, h in hits.items()],
+            around("MAML minus USL", 100 * verdict.mean, 100 * verdict.half_width, "points", TASKS),
+            exact("Hellinger diversity", diversity, "squared distance", "the benchmark itself"),
+        ],
         charts=[
             draw_bars([Bar(n, *t_interval(h)) for n, h in hits.items()], "Accuracy", "Accuracy"),
             draw_distributions(

@@ -20,8 +20,10 @@ from anyshot_analysis.representations import (
     pool_maps,
 )
 from anyshot_analysis.representations.chance import PermutationLevel
+from anyshot_analysis.representations.jackknife import jackknife
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
+from anyshot_core.report.estimates import Estimate, around
 
 FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
     "positions": convolution_rows,
@@ -29,6 +31,7 @@ FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
     "flat": lambda maps: Rows(flatten_maps(maps)),
 }
 MEASURED = ("procrustes", "cca", "svcca", "pwcca")
+IMAGES = "other images like these"
 BLANK = "Blank pairs of layers have maps of other sizes, so other rows; with pooled maps all layers can be compared."
 
 
@@ -74,11 +77,31 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
                 grid[a, b] = compare(x.values, y.values, x.positions, asked)
             done += 1
             progress("Comparing layers", done, total)
-    return describe(grid, shared, list(one), list(two))
+    estimates = [
+        e for name in shared if (name, name) in grid for e in estimates_of(name, one[name], two[name])
+    ]
+    return describe(grid, shared, list(one), list(two), estimates)
+
+
+def estimates_of(name: str, one: Rows, two: Rows) -> list[Estimate]:
+    """CKA and Procrustes distance of a layer with intervals over other images."""
+    found = jackknife(one.values, two.values, one.positions)
+    return [
+        Estimate(
+            f"{measure} of {name}", value, value, "similarity" if measure == "CKA" else "distance", IMAGES
+        )
+        if isinstance(value, Undefined)
+        else around(f"{measure} of {name}", value.value, value.half_width, value.unit, IMAGES)
+        for measure, value in found.items()
+    ]
 
 
 def describe(
-    grid: dict[tuple[str, str], Comparison], shared: list[str], one: list[str], two: list[str]
+    grid: dict[tuple[str, str], Comparison],
+    shared: list[str],
+    one: list[str],
+    two: list[str],
+    estimates: list[Estimate],
 ) -> ReportPage:
     """The page."""
     own = {name: grid[name, name] for name in shared if (name, name) in grid}
@@ -103,6 +126,7 @@ def describe(
         title="Layers compared",
         finding=f"Of {len(own)} layers, {farthest} differs most (orthogonal Procrustes distance).",
         population="these images; at chance, whole images of one network are paired with others of the other network.",
+        estimates=estimates,
         charts=[
             draw_heat_map(
                 similar,

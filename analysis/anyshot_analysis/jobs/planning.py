@@ -10,6 +10,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import Estimate
 from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
 from anyshot_scoring.summary import Group
 
@@ -79,6 +80,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         title="How large a phase must be",
         finding=finding_of(plan, parameters),
         population="other datasets, other classes of these datasets, other tasks, as the columns say.",
+        estimates=estimates_of(plan, source, bool(inputs.files.get("results"))),
         charts=[chart],
         listings=[
             PageTable(
@@ -112,6 +114,27 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
 def row(label: str, plan: SampleSizePlan, components: Components) -> list[str | int | float | Undefined]:
     """One lead's line."""
     return [label, components.flip(), plan.tasks, plan.classes, plan.datasets]
+
+
+def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Estimate]:
+    """What would settle the lead, unit by unit; only the need of datasets has an interval, and only from results."""
+    assumed = Undefined("assumed, not estimated")
+    moments = (
+        Undefined("by the method of moments from these datasets; no interval is known")
+        if measured
+        else assumed
+    )
+    found = plan.datasets_interval if measured else assumed
+    return [
+        Estimate(
+            "flips now", plan.now, moments, "probability", "another draw of datasets, classes and tasks"
+        ),
+        Estimate("datasets needed", plan.datasets, found, "datasets", f"other datasets; variances: {source}"),
+        Estimate(
+            "classes needed", plan.classes, moments, "classes a dataset", "other classes of these datasets"
+        ),
+        Estimate("tasks needed", plan.tasks, moments, "tasks a dataset", "other tasks of these datasets"),
+    ]
 
 
 def finding_of(plan: SampleSizePlan, parameters: Parameters) -> str:

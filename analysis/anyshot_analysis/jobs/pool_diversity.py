@@ -25,7 +25,9 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
+from anyshot_core.report.estimates import around
 
+OTHER_TASKS = "other tasks that this protocol draws from these datasets"
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
 
 
@@ -113,6 +115,22 @@ def describe(
         title="Diversity of the pool",
         finding=finding,
         population="other tasks that this protocol draws from these datasets; unit of resampling: the task.",
+        estimates=[
+            around("diversity", coefficient.mean, half, "mean distance", OTHER_TASKS),
+            around(
+                "floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"
+            ),
+            around(
+                "pairs no further apart than the floor",
+                share,
+                diversity(
+                    np.asarray(found.distances <= floor.mean, float)
+                    * ~np.eye(len(found.distances), dtype=bool)
+                ).half_width,
+                "probability",
+                OTHER_TASKS,
+            ),
+        ],
         charts=charts,
         listings=[
             PageTable(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import ReportPage
+from anyshot_analysis.undefined import Undefined
 from anyshot_core.report import reliability_section
-from anyshot_scoring.reliability import POPULATIONS, align, assess
+from anyshot_core.report.estimates import Estimate, undefined
+from anyshot_scoring.reliability import POPULATIONS, Assessment, align, assess
+from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
 
 
@@ -63,6 +67,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         finding=f"{parameters.names.get(best, best)} leads {len(assessment.keys)} submissions; below, by population, "
         "how often another draw would turn the order round.",
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
+        estimates=estimates_of(assessment, parameters.names),
         extra=reliability_section(assessment, parameters.names),
         result=assessment.to_dict(),
         table={
@@ -72,3 +77,26 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "score": np.concatenate([matrix.column(key) for key in matrix.keys]),
         },
     )
+
+
+def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estimate]:
+    """Leads of neighbours and the probability to be truly best, by population."""
+    found: list[Estimate] = []
+    picked = f"in the order of a board of {len(assessment.keys)}"
+    for population, report in assessment.populations.items():
+        if not isinstance(report, PopulationReport):
+            found.append(
+                undefined(f"leads over {population}", report.reason, assessment.unit, str(population))
+            )
+            continue
+        for pair in report.neighbours:
+            lead = f"{names.get(pair.first, pair.first)} before {names.get(pair.second, pair.second)}, {population}"
+            interval = (pair.interval.low, pair.interval.high)
+            found.append(Estimate(lead, pair.lead, interval, assessment.unit, report.words, picked))
+        best, model = names.get(assessment.keys[0], assessment.keys[0]), report.model
+        first = model if isinstance(model, Undefined) else float(model.first[0])
+        why = Undefined("a probability of the board's model, calibrated on simulated boards")
+        found.append(
+            Estimate(f"{best} is truly best, {population}", first, why, "probability", report.words, picked)
+        )
+    return found

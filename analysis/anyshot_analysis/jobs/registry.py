@@ -18,7 +18,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
 from anyshot_analysis.pages import Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 
-VERSION = 3  # raise when an analysis computes something else from the same inputs
+VERSION = 4  # raise when an analysis computes something else from the same inputs
 
 
 class ReportAudience(StrEnum):

@@ -15,11 +15,13 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import Estimate, around, mean
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
 
 NEEDED, SCORES = ("train_loss", "base", "validation"), ("base", "validation", "novel")
+CHOSEN = "by other validation tasks than these, so without the luck of the best"
 RULES = {"train_loss": "lowest training loss", "base": "best BaseGen", "validation": "best ValGen"}
 
 
@@ -58,7 +60,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     best = next(choice.snapshot for choice in choices if choice.rule == RULES["validation"])
     verdicts = {c.rule: against(judging, best, c.snapshot, parameters.margin) for c in choices}
     progress("Comparing snapshots", 1, 1)
-    return describe(scores, means, choices, verdicts, best)
+    return describe(scores, means, choices, verdicts, best, estimates_of(choices, verdicts, judging, best))
 
 
 def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) -> Equivalence | Undefined:
@@ -68,12 +70,30 @@ def against(tasks: NDArray[np.float64], best: int, other: int, margin: float) ->
     return compare_paired(tasks[best], tasks[other], margin)
 
 
+def estimates_of(
+    choices: list[ShiftChoice],
+    verdicts: Mapping[str, Equivalence | Undefined],
+    judging: NDArray[np.float64],
+    best: int,
+) -> list[Estimate]:
+    """The advised snapshot, and what it is above those of the other rules, on tasks that chose neither."""
+    over = "other tasks of these validation classes"
+    found = [mean("advised snapshot", judging[best], "points", over, scale=100, selected=CHOSEN)]
+    for choice in choices:
+        own = verdicts[choice.rule]
+        if isinstance(own, Equivalence):
+            name = f"advised minus {choice.rule}"
+            found.append(around(name, 100 * own.mean, 100 * own.half_width, "points", over, selected=CHOSEN))
+    return found
+
+
 def describe(
     scores: Mapping[str, NDArray[np.float64]],
     means: Mapping[str, NDArray[np.float64]],
     choices: list[ShiftChoice],
     verdicts: Mapping[str, Equivalence | Undefined],
     best: int,
+    estimates: list[Estimate],
 ) -> ReportPage:
     """The page; "novel lost" only where scores on novel classes were given."""
     known = "novel" in scores
@@ -106,6 +126,7 @@ def describe(
         finding=f"Take snapshot {best + 1} of {len(scores['train_loss'])}, best on validation classes: {turn} the one "
         "that is best on base classes.",
         population="other tasks of these classes; unit of resampling: the task, paired. Not: other classes.",
+        estimates=estimates,
         charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy")],
         listings=[
             PageTable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +11,14 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import PageTable, ReportPage, points
-from anyshot_analysis.task_level.error import evaluator_error, rank_agreement, select
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.task_level.error import evaluator_error, gain_of_choosing, rank_agreement, select
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
-from anyshot_analysis.task_level.trust import Trust, calibrate, judge
+from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
 from anyshot_analysis.undefined import Quantity, Undefined, defined_only
 from anyshot_core.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.report.estimates import Estimate, mean, share, undefined
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def describe(
         tasks = np.isfinite(numbers).all(axis=0)
         agreement[evaluator] = rank_agreement(numbers[:, tasks], truth[:, tasks])
         chosen[evaluator] = select(numbers[:, tasks], truth[:, tasks], names)
-    trusts = [trust_counts(rows, t, parameters) for rows, t in zip(estimates["k-fold"], truth, strict=True)]
+    p = parameters
+    answers = [answer(q, t, p.wanted, p.coverage) for q, t in zip(estimates["k-fold"], truth, strict=True)]
     best = min(usable, key=lambda e: usable[e])
     rows = [
         [
@@ -106,6 +109,7 @@ def describe(
             f"{best} changes the accuracy by {points(chosen[best].gain)} points against always taking "
             f"{chosen[best].best_single_model}."
         ),
+        estimates=estimates_of(estimates, truth, names, answers, parameters),
         population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets; unit: the task.",
         charts=[
             draw_bars(
@@ -128,18 +132,23 @@ def describe(
             ),
             PageTable(
                 f"Trust in an accuracy of {parameters.wanted:.0%} (5-fold, {parameters.coverage:.0%} band)",
-                ("head", *[t.value for t in Trust]),
-                [[n, *[c[t] for t in Trust]] for n, c in zip(names, trusts, strict=True)],
+                ("head", "band, low", "band, high", *[t.value for t in Trust], "share that the band holds"),
+                [[n, *own.cells()] for n, own in zip(names, answers, strict=True)],
             ),
         ],
-        notes=["The band is calibrated on half of the tasks and judged on the other half."],
+        notes=[
+            "The band around an estimate is calibrated on half of the tasks; the other half gets the answers, and says "
+            "how often the band holds.",
+        ],
         result={
             "errors": {
                 e: {n: x.to_dict() for n, x in zip(names, found, strict=True)} for e, found in errors.items()
             },
             "agreement": {e: a.to_dict() for e, a in agreement.items()},
             "selection": {e: s.to_dict() for e, s in chosen.items()},
-            "trust": {n: {t.value: c[t] for t in Trust} for n, c in zip(names, trusts, strict=True)},
+            "trust": {
+                n: {t.value: own.counts[t] for t in Trust} for n, own in zip(names, answers, strict=True)
+            },
             "accuracy": dict(zip(names, truth.mean(axis=1).tolist(), strict=True)),
         },
         table={
@@ -154,16 +163,64 @@ def describe(
     )
 
 
-def trust_counts(estimates: list[Quantity], truth: np.ndarray, parameters: Parameters) -> dict[Trust, int]:
-    """How many of the second half of the tasks get each answer."""
+@dataclass(frozen=True)
+class Answers:
+    """What a calibrated band says of the second half of the tasks: how many get each answer, and whether it holds."""
+
+    band: Band | Undefined
+    counts: dict[Trust, int]
+    held: int
+    of: int
+
+    def cells(self) -> list[Cell]:
+        """A row of the page: the band's limits in points, answers, and the share of tasks that it holds."""
+        limits: list[Cell] = (
+            [self.band] * 2
+            if isinstance(self.band, Undefined)
+            else [points(self.band.low), points(self.band.high)]
+        )
+        holds: Cell = self.held / self.of if self.of else Undefined("no estimable task was left")
+        return [*limits, *[self.counts[t] for t in Trust], holds]
+
+
+def answer(estimates: Sequence[Quantity], truth: np.ndarray, wanted: float, coverage: float) -> Answers:
+    """Calibrate the band on the first half of the tasks, and judge the second half by it."""
     middle = len(truth) // 2
-    band = calibrate(estimates[:middle], truth[:middle], parameters.coverage)
+    band = calibrate(estimates[:middle], truth[:middle], coverage)
     counts = dict.fromkeys(Trust, 0)
+    if isinstance(band, Undefined):
+        return Answers(band, counts | {Trust.CANNOT_TELL: len(truth) - middle}, 0, 0)
     for value in estimates[middle:]:
-        counts[
-            Trust.CANNOT_TELL if isinstance(band, Undefined) else judge(value, band, parameters.wanted)
-        ] += 1
-    return counts
+        counts[judge(value, band, wanted)] += 1
+    known = [i for i in range(middle, len(truth)) if not isinstance(estimates[i], Undefined)]
+    inside = coverage_of(band, [estimates[i] for i in known], truth[known]) if known else 0.0
+    return Answers(band, counts, round(float(inside) * len(known)) if known else 0, len(known))
+
+
+def estimates_of(
+    estimates: dict[str, list[list[Quantity]]],
+    truth: np.ndarray,
+    names: list[str],
+    answers: Sequence[Answers],
+    parameters: Parameters,
+) -> list[Estimate]:
+    """Errors of evaluators over tasks, what choosing a head by each brings, and how often each band holds."""
+    over = f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets"
+    found = []
+    for evaluator, rows in estimates.items():
+        numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
+        tasks = np.isfinite(numbers).all(axis=0)
+        if not tasks.any():
+            found.append(undefined(f"error of {evaluator}", "no task was estimable", "points", over))
+            continue
+        errors = np.abs(numbers - truth)[:, tasks].mean(axis=0)
+        found.append(mean(f"error of {evaluator}", errors, "points", over, scale=100))
+        gains = gain_of_choosing(numbers[:, tasks], truth[:, tasks])
+        single = f"against the best of {len(names)} on the same tasks"
+        found.append(mean(f"choosing by {evaluator}", gains, "points", over, scale=100, selected=single))
+    for name, own in zip(names, answers, strict=True):
+        found.append(share(f"the band of {name} holds", own.held, own.of, over))
+    return found
 
 
 def nothing_estimable(parameters: Parameters) -> ReportPage:
@@ -174,6 +231,9 @@ def nothing_estimable(parameters: Parameters) -> ReportPage:
         title="What support sets tell",
         finding=f"Nothing: {parameters.shots}-shot tasks are not estimable from their support sets.",
         population="the same tasks",
+        estimates=[
+            undefined("error of every evaluator", reason.reason, "points", "other tasks of this shape")
+        ],
         result={"errors": reason},
         table={"task": np.arange(0)},
     )

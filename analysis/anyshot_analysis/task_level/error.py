@@ -108,6 +108,13 @@ class Selection:
         }
 
 
+def gain_of_choosing(estimates: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`[tasks]`: accuracy of the model of highest estimate (ties share) minus that of the best single model."""
+    best = estimates == estimates.max(axis=0, keepdims=True)
+    chosen = (best * truth).sum(axis=0) / best.sum(axis=0)
+    return chosen - truth[int(truth.mean(axis=1).argmax())]
+
+
 def select(estimates: NDArray[np.float64], truth: NDArray[np.float64], models: Sequence[str]) -> Selection:
     """Choose for each task the model of highest estimate; ties share equally. Arrays `[models, tasks]`."""
     best = estimates == estimates.max(axis=0, keepdims=True)

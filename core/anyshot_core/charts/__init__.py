@@ -10,6 +10,7 @@ from anyshot_core.charts.critical import draw_critical_difference
 from anyshot_core.charts.curves import HistoryPoint, draw_curves, draw_history
 from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
 from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
+from anyshot_core.charts.recorded import UnknownChart, redraw
 from anyshot_core.charts.reliability import ReliabilityBin, draw_reliability
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "HistoryPoint",
     "RankBar",
     "ReliabilityBin",
+    "UnknownChart",
     "draw_bars",
     "draw_critical_difference",
     "draw_curves",
@@ -27,4 +29,5 @@ __all__ = [
     "draw_history",
     "draw_rank_intervals",
     "draw_reliability",
+    "redraw",
 ]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty, interval_words
 from anyshot_core.charts.inline_svg import INK
+from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.difficulty import Difficulty
 from anyshot_scoring.summary import Group
 
@@ -25,6 +27,11 @@ class Bar:
     half_width: float | None = None
 
 
+def _read_bars(rows: list[dict[str, Any]]) -> list[Bar | Group]:
+    return [Bar(**row) if "label" in row else Group(**row) for row in rows]
+
+
+@recorded(rows=_read_bars)
 def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE) -> Chart:
     """Horizontal bars with their intervals, the first row on top."""
     bars = [row if isinstance(row, Bar) else Bar(str(row.key), row.mean, row.half_width) for row in rows]
@@ -50,6 +57,7 @@ def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE) -> Cha
     return draw(title, description, paint, height=max(1.6, 0.8 + 0.34 * len(bars)))
 
 
+@recorded(rows=lambda rows: [Difficulty(**row) for row in rows])
 def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the datasets") -> Chart:
     """Intrinsic and modelling difficulty of each dataset, one above the other, hardest dataset on top."""
     ordered = sorted(rows, key=lambda row: (-row.intrinsic, row.dataset))

@@ -6,8 +6,8 @@ import io
 import re
 import threading
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import matplotlib as mpl
@@ -47,11 +47,15 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawn chart: `svg` is an inline `<svg>` element whose text alternative is `title` and `description`."""
+    """A drawn chart: `svg` is an inline `<svg>` element whose text alternative is `title` and `description`.
+
+    `data` is what it was drawn from, for `redraw`; None for a chart that is not recorded.
+    """
 
     svg: str
     title: str
     description: str
+    data: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def file(self) -> str:
         """The content of a stand-alone `.svg` file."""

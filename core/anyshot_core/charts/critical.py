@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
+from anyshot_core.charts.recorded import recorded
 
 
+@recorded()
 def draw_critical_difference(
     labels: Sequence[str],
     ranks: Sequence[float],

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import Chart, clean, draw, empty, interval_words, style
+from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.summary import Group
 
 _BAND_ROOM = 0.25  # how far above and below all means bands are shown
@@ -26,6 +27,7 @@ class HistoryPoint:
     score: float
 
 
+@recorded(series=lambda series: {n: [Group(**g) for g in groups] for n, groups in series.items()})
 def draw_curves(
     series: Mapping[str, Sequence[Group]], title: str, x: str, axis: str = SCORE, *, whole: bool = True
 ) -> Chart:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from anyshot_core.charts.bars import SCORE
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
 from anyshot_core.charts.inline_svg import INK
+from anyshot_core.charts.recorded import recorded
 
 _LEVELS = (5, 25, 50, 75, 95)
 _FEW = 30  # tasks: fewer are dots, since a histogram of them would draw their noise
+
+
+@dataclass(frozen=True)
+class Spread:
+    """What a row of `draw_spreads` shows of its values: quantiles by `_LEVELS`, and counts in bins, or few values."""
+
+    tasks: int
+    quantiles: Sequence[float]
+    counts: Sequence[int]
+    values: Sequence[float] = ()
 
 
 def draw_distributions(
@@ -23,26 +35,44 @@ def draw_distributions(
     """A row a series, with the median and the middle half marked: a histogram of all tasks, or few tasks as dots."""
     finite = {name: _finite(values) for name, values in series.items()}
     rows = {name: values for name, values in finite.items() if values.size}
-    words = " ".join(f"{name}: {_quantile_words(values)}." for name, values in rows.items())
+    if not rows:
+        return draw_spreads({}, (), title, axis)
+    low, high = min(v.min() for v in rows.values()), max(v.max() for v in rows.values())
+    edges = np.linspace(low, high if high > low else low + 1e-3, bins + 1)
+    spreads = {name: _spread(values, edges) for name, values in rows.items()}
+    return draw_spreads(spreads, edges.tolist(), title, axis)
+
+
+def _spread(values: NDArray[np.float64], edges: NDArray[np.float64]) -> Spread:
+    few = tuple(values.tolist()) if values.size < _FEW else ()
+    counts = () if few else tuple(np.histogram(values, edges)[0].tolist())
+    return Spread(values.size, tuple(np.percentile(values, _LEVELS).tolist()), counts, few)
+
+
+@recorded(spreads=lambda spreads: {name: Spread(**one) for name, one in spreads.items()})
+def draw_spreads(
+    spreads: Mapping[str, Spread], edges: Sequence[float], title: str, axis: str = SCORE
+) -> Chart:
+    """`draw_distributions` from what it shows; counts are between the `edges`."""
+    words = " ".join(f"{name}: {_quantile_words(spread)}." for name, spread in spreads.items())
     description = f"Distribution of {axis.lower()} over tasks. {words or 'There is nothing to draw yet.'}"
 
     def paint(axes: Axes) -> None:
-        if not rows:
+        if not spreads:
             return empty(axes)
-        low, high = min(v.min() for v in rows.values()), max(v.max() for v in rows.values())
-        edges = np.linspace(low, high if high > low else low + 1e-3, bins + 1)
-        for place, values in enumerate(rows.values()):
-            _paint_ridge(axes, len(rows) - 1 - place, values, edges)
-        axes.set_yticks(range(len(rows)), [clean(name) for name in reversed(rows)])
+        for place, spread in enumerate(spreads.values()):
+            _paint_ridge(axes, len(spreads) - 1 - place, spread, np.asarray(edges))
+        axes.set_yticks(range(len(spreads)), [clean(name) for name in reversed(list(spreads))])
         axes.tick_params(axis="y", length=0)
-        axes.set_ylim(-0.18, len(rows))
+        axes.set_ylim(-0.18, len(spreads))
         axes.set_xlabel(axis)
         axes.grid(axis="x")
         return None
 
-    return draw(title, description, paint, height=max(1.8, 1.0 + 0.55 * len(rows)))
+    return draw(title, description, paint, height=max(1.8, 1.0 + 0.55 * len(spreads)))
 
 
+@recorded()
 def draw_heat_map(
     matrix: ArrayLike,
     labels: Sequence[str],
@@ -78,15 +108,15 @@ def draw_heat_map(
     return draw(title, description, paint, height=max(2.2, min(8.0, 1.4 + 0.36 * len(labels))))
 
 
-def _paint_ridge(axes: Axes, base: float, values: NDArray[Any], edges: NDArray[Any]) -> None:
-    if values.size < _FEW:
-        _paint_dots(axes, base, values, edges)
+def _paint_ridge(axes: Axes, base: float, spread: Spread, edges: NDArray[Any]) -> None:
+    if spread.values:
+        _paint_dots(axes, base, np.asarray(spread.values), edges)
     else:
-        counts, _ = np.histogram(values, edges)
+        counts = np.asarray(spread.counts)
         heights = base + 0.82 * counts / counts.max()
         axes.stairs(heights, edges, baseline=base, fill=True, color=PALETTE[0], alpha=0.45)
         axes.stairs(heights, edges, baseline=base, color=PALETTE[0], linewidth=1.0)
-    quarter, median, three = np.percentile(values, [25, 50, 75])
+    _, quarter, median, three, _ = spread.quantiles
     axes.plot([quarter, three], [base, base], color=INK, linewidth=3, solid_capstyle="butt")
     axes.plot([median], [base], color=INK, marker="|", markersize=14)
 
@@ -120,9 +150,9 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return array[np.isfinite(array)]
 
 
-def _quantile_words(values: NDArray[Any]) -> str:
-    parts = zip(_LEVELS, np.percentile(values, _LEVELS), strict=True)
-    return f"{len(values):,} tasks, " + ", ".join(f"{level} % below {value:.3f}" for level, value in parts)
+def _quantile_words(spread: Spread) -> str:
+    parts = zip(_LEVELS, spread.quantiles, strict=True)
+    return f"{spread.tasks:,} tasks, " + ", ".join(f"{level} % below {value:.3f}" for level, value in parts)
 
 
 def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> str:

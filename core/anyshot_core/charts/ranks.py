@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty
+from anyshot_core.charts.recorded import recorded
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class RankBar:
     first: float | None = None
 
 
+@recorded(rows=lambda rows: [RankBar(**row) for row in rows])
 def draw_rank_intervals(rows: Sequence[RankBar], title: str, population: str) -> Chart:
     """One line a submission from the lowest to the highest rank of its interval, with its rank on the board.
 

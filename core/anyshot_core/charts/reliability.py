@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from anyshot_core.charts.canvas import Chart, clean, draw, empty, style
+from anyshot_core.charts.recorded import recorded
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class ReliabilityBin:
     boards: int
 
 
+@recorded(series=lambda series: {n: [ReliabilityBin(**b) for b in bins] for n, bins in series.items()})
 def draw_reliability(series: Mapping[str, Sequence[ReliabilityBin]], title: str) -> Chart:
     """One line a series, with bars of the bins' errors, beside the diagonal on which probabilities hold."""
     series = {name: bins for name, bins in series.items() if bins}

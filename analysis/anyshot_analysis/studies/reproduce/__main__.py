@@ -6,12 +6,14 @@ import importlib
 import json
 import os
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from anyshot_analysis.pages import write_report
+from anyshot_analysis.pages import Manifest, write_report
 from anyshot_analysis.studies.reproduce.material import Material
+from anyshot_analysis.studies.reproduce.sources import code_of
 from anyshot_starting_kit.dryrun.publicdata import default_cache
 
 NAMES = (
@@ -43,15 +45,22 @@ NAMES = (
     help="Keeps packs, features and the trained backbone [~/.cache/anyshot/reproductions].",
 )
 def main(name: str, out: Path, data: Path | None, cache: Path | None) -> None:
-    """Run one reproduction and write its page, numbers and rows."""
+    """Run one reproduction and write its numbers, figures and rows."""
     module = importlib.import_module(f"anyshot_analysis.studies.reproduce.{name.replace('-', '_')}")
-    start = time.process_time()
+    start, manifest = time.process_time(), manifest_of(name)  # of the code that is loaded now
     folder = cache or default_cache() / "reproductions"
-    summary = write_report(module.make(Material(data, folder)), out / name)
+    summary = write_report(module.make(Material(data, folder)), out / name, manifest)
+    (out / name / "page.html").unlink()  # a page follows from the data: docs and site draw it
     click.echo(summary["finding"])
     click.echo(
         json.dumps({"name": name, "cpu_seconds": round(time.process_time() - start), "cores": os.cpu_count()})
     )
+
+
+def manifest_of(name: str) -> Manifest:
+    """The code that computed a reproduction; its settings are constants there, its data are named in its notes."""
+    versions = {package: version(package) for package in ("anyshot-analysis", "numpy", "scipy", "torch")}
+    return Manifest({"name": name}, {}, versions, code_of(name))
 
 
 if __name__ == "__main__":

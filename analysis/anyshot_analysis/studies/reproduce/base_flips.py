@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from anyshot_analysis.base_flips import flip_over_base_draws
 from anyshot_analysis.pages import ReportPage, points
-from anyshot_analysis.studies.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
+from anyshot_analysis.studies.reproduce.draws import (
+    draw_flips,
+    estimates_of,
+    flips_as_data,
+    flips_as_table,
+    list_flips,
+)
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 
@@ -34,6 +40,7 @@ def make(material: Material) -> ReportPage:
         ),
         population=f"other sets of base classes out of these {base.classes}; {DRAWS} draws a number, "
         f"each contained in those of more classes; the same {TASKS} tasks always.",
+        estimates=estimates_of(found, DRAWS, "base classes"),
         charts=draw_flips(found, DRAWS, "base classes"),
         listings=[list_flips(found, "base classes")],
         notes=[

@@ -19,12 +19,15 @@ from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.supervised import SupervisedSettings, fit, load_images
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import exact
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
 from anyshot_starting_kit.networks.conv4 import Conv4
 
 RUNS = (SupervisedSettings(width=32, epochs=6, rate=1e-3), SupervisedSettings(width=32, epochs=6, rate=6e-3))
 TASKS = 400
+SAME = "these snapshots of two training runs"
+NEIGHBOURS = "neighbouring snapshots depend on each other, and two runs have no spread"
 SIDES = ("i.i.d. half 1", "i.i.d. half 2", "BaseGen", "NovelGen")
 PAIRS = {"supervised, i.i.d. halves": SIDES[:2], "few-shot, base and novel classes": SIDES[2:]}
 
@@ -138,6 +141,13 @@ def make(material: Material) -> ReportPage:
         ),
         population="the same snapshots on other images (halves), or on other classes (base and novel); no p-value: "
         "neighbouring snapshots depend on each other.",
+        estimates=[
+            *[exact(f"tau-b, {n}", taus[n], "correlation", SAME, NEIGHBOURS) for n in PAIRS],
+            *[
+                exact(f"pairs that change order, {n}", turned[n], "probability", SAME, NEIGHBOURS)
+                for n in PAIRS
+            ],
+        ],
         charts=[draw_curves(curves, "Accuracy by epoch", "epoch", "Accuracy")],
         listings=[
             PageTable(

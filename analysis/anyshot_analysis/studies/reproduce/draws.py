@@ -10,6 +10,7 @@ import numpy as np
 from anyshot_analysis.flips import ClassDraws
 from anyshot_analysis.pages import PageTable, points
 from anyshot_core.charts import Chart, draw_curves, draw_distributions
+from anyshot_core.report.estimates import Estimate, mean, share
 from anyshot_scoring.summary import Group
 
 
@@ -53,3 +54,15 @@ def flips_as_table(found: Sequence[ClassDraws], draws: int) -> dict[str, Any]:
         "size": np.repeat([d.size for d in found], draws),
         "difference": np.concatenate([d.differences for d in found]),
     }
+
+
+def estimates_of(found: Sequence[ClassDraws], draws: int, unit: str) -> list[Estimate]:
+    """Flips and exaggerations by the number of classes with Wilson's intervals over draws, and the lead on them."""
+    over, made = f"other sets of {unit} out of these", []
+    for one in found:
+        made += [
+            share(f"flips, {one.size} {unit}", round(one.flip * draws), draws, over),
+            share(f"exaggerations, {one.size} {unit}", round(one.exaggeration * draws), draws, over),
+            mean(f"lead, {one.size} {unit}", one.differences, "points", over, scale=100),
+        ]
+    return made

@@ -8,8 +8,15 @@ from numpy.typing import NDArray
 from anyshot_analysis.episodes import euclidean_scores
 from anyshot_analysis.flips import ClassDraws, Method, flip_over_class_draws
 from anyshot_analysis.pages import ReportPage, points
-from anyshot_analysis.studies.reproduce.draws import draw_flips, flips_as_data, flips_as_table, list_flips
+from anyshot_analysis.studies.reproduce.draws import (
+    draw_flips,
+    estimates_of,
+    flips_as_data,
+    flips_as_table,
+    list_flips,
+)
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
+from anyshot_core.report.estimates import share
 
 SIZES = (5, 10, 20, 40, 80)
 DRAWS, TASKS_A_DRAW = 1000, 40
@@ -38,7 +45,8 @@ def make(material: Material) -> ReportPage:
 
     found = [over_draws(size) for size in SIZES]
     # All classes in every draw: what is left varies with images and tasks alone.
-    control = over_draws(features.classes).flip
+    whole = over_draws(features.classes)
+    control, noise = whole.flip, "other images and tasks, all classes in every draw"
     best = found[0]
     return ReportPage(
         name="reproduce-flips",
@@ -50,18 +58,24 @@ def make(material: Material) -> ReportPage:
             f"with all classes in every draw (only images and tasks vary) in {control:.1%}."
         ),
         population=f"other sets of novel classes of these {features.classes}; {DRAWS} draws of {TASKS_A_DRAW} tasks.",
+        estimates=[
+            *estimates_of(found, DRAWS, "novel classes"),
+            share("flips by task noise alone", round(control * DRAWS), DRAWS, noise),
+            share("exaggerations by task noise alone", round(whole.exaggeration * DRAWS), DRAWS, noise),
+        ],
         charts=draw_flips(found, DRAWS, "novel classes"),
         listings=[list_flips(found, "novel classes")],
         notes=[
             WORDS,
             f"Each draw is judged by {TASKS_A_DRAW} tasks, so its difference carries the noise of the tasks as "
-            "well; the last figure of "
-            "the finding is the share of flips that this noise alone makes.",
+            "well; the last figure of the finding is the share of flips that this noise alone makes. Exaggerations: "
+            f"{whole.exaggeration:.1%} by this noise alone, which is what the others are to be read beside.",
             "Published: flips are frequent at few novel classes and fall with their number; methods "
             "and data there differ.",
         ],
         result={
             "control": control,
+            "control_exaggeration": whole.exaggeration,
             "lead": best.lead,
             "draws": flips_as_data(found),
         },

@@ -23,19 +23,42 @@ from anyshot_analysis.representations import Comparison, compare
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.undefined import require
 from anyshot_core.charts import draw_curves, draw_heat_map
+from anyshot_core.report.estimates import Estimate, exact, mean
 from anyshot_scoring.summary import Group
 
 WIDTHS = (4, 8, 16, 32)
 ITERATIONS, TASKS = 800, 200
 BENCHMARK = GaussianBenchmark(0, 10, 1, 0.01)
+STARTS = ("random", "MAML", "USL")
+OVER = "other tasks of one draw of test classes, one seed of training"
 ADAPTATIONS = ("none", "MAML steps", "head only")
 
 
-def hits_of(start: Parameters, tasks: GaussianTasks) -> list[float]:
-    """Mean accuracy of one start under each adaptation; head only is logistic regression on frozen features."""
-    none = adapted_hits(start, tasks, 0, 0.1).mean()
-    steps = adapted_hits(start, tasks, 5, 0.1).mean()
-    return [float(none), float(steps), float(regression_hits(start, tasks).mean())]
+def hits_of(start: Parameters, tasks: GaussianTasks) -> np.ndarray:
+    """Accuracies `[adaptations, tasks]` of one start; head only is logistic regression on frozen features."""
+    none, steps = (adapted_hits(start, tasks, count, 0.1) for count in (0, 5))
+    return np.stack([none, steps, regression_hits(start, tasks)])
+
+
+def estimates_of(hits: np.ndarray, moved: list[float]) -> list[Estimate]:
+    """Each cell of the grid `[starts, adaptations, tasks]` at the largest width, and MAML's start beside USL's."""
+    made = [
+        mean(f"{start}, {adaptation}", hits[i, j], "points", OVER, scale=100)
+        for i, start in enumerate(STARTS)
+        for j, adaptation in enumerate(ADAPTATIONS)
+    ]
+    gaps = {
+        "MAML minus USL, head only": hits[1, 2] - hits[2, 2],
+        "MAML minus USL, MAML steps": hits[1, 1] - hits[2, 1],
+        "MAML minus random, head only": hits[1, 2] - hits[0, 2],
+    }
+    made += [mean(name, gap, "points", OVER, scale=100) for name, gap in gaps.items()]
+    one = "one task: how far one adaptation moved"
+    layers = [
+        exact(f"layer {i + 1} moved", m, "Procrustes distance", "these points", one)
+        for i, m in enumerate(moved)
+    ]
+    return made + layers
 
 
 def with_head(body: Parameters, seed: int) -> Parameters:
@@ -55,7 +78,7 @@ def make(material: Material) -> ReportPage:
     """The grid at every width, layer distances at the largest."""
     world = draw_world(BENCHMARK, 0)
     tasks = draw_tasks(world.split("test"), np.random.default_rng(1), TASKS)
-    grid = np.zeros((len(WIDTHS), 3, 3))
+    grid, hits = np.zeros((len(WIDTHS), 3, 3)), np.zeros((3, 3, 0))
     for i, width in enumerate(WIDTHS):
         settings = MamlSettings(iterations=ITERATIONS)
         maml = meta_train(tasks_of(world.split("train")), (1, width, width, 5), 0, settings).parameters
@@ -66,14 +89,14 @@ def make(material: Material) -> ReportPage:
             0,
         )
         starts = (draw_parameters((1, width, width, 5), 0), maml, usl)
-        grid[i] = [hits_of(start, tasks) for start in starts]
+        hits = np.stack([hits_of(start, tasks) for start in starts])
+        grid[i] = hits.mean(axis=2)
     x = torch.from_numpy(world.split("test")[:, :20].reshape(-1, 1))
     sx, sy, _, _ = tensors(draw_tasks(world.split("test"), np.random.default_rng(2), 1))
     pairs = {
         "MAML - USL": layer_distances(maml, usl, x),
         "MAML - adapted MAML": layer_distances(maml, adapt(maml, sx[0], sy[0], 5, 0.1), x),
     }
-    starts = ("random", "MAML", "USL")
     rows = [
         [name, i + 1, c.cka, c.procrustes, c.svcca, c.pwcca, c.images_a_column]
         for name, cs in pairs.items()
@@ -81,7 +104,7 @@ def make(material: Material) -> ReportPage:
     ]
     series = {
         f"{s}, {a}": [Group(w, float(grid[k, i, j]), None, TASKS) for k, w in enumerate(WIDTHS)]
-        for i, s in enumerate(starts)
+        for i, s in enumerate(STARTS)
         for j, a in enumerate(ADAPTATIONS)
     }
     moved = [require(c.procrustes, "the distance of the layers") for c in pairs["MAML - adapted MAML"]]
@@ -96,10 +119,11 @@ def make(material: Material) -> ReportPage:
             "first to last."
         ),
         population="other tasks of one draw of test classes; one seed; unit: the task.",
+        estimates=estimates_of(hits, moved),
         charts=[
             draw_heat_map(
                 grid[-1],
-                starts,
+                STARTS,
                 f"Accuracy at width {WIDTHS[-1]}",
                 "accuracy of start and adaptation",
                 columns=ADAPTATIONS,
@@ -117,7 +141,7 @@ def make(material: Material) -> ReportPage:
         },
         table={
             "width": np.repeat(WIDTHS, 9),
-            "start": np.tile(np.repeat(starts, 3), len(WIDTHS)),
+            "start": np.tile(np.repeat(STARTS, 3), len(WIDTHS)),
             "adaptation": np.tile(ADAPTATIONS, 3 * len(WIDTHS)),
             "accuracy": grid.ravel(),
         },

@@ -13,9 +13,11 @@ from anyshot_analysis.shift import split_sides
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
 from anyshot_analysis.whitening import Change, moments, whiten_within
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import mean
 from anyshot_scoring.reliability import tau_b
 from anyshot_scoring.summary import Group
 
+SPLIT_WORDS = "other splits of these base classes; the novel classes stay"
 SHRINKAGES = tuple(float(s) for s in np.round(np.geomspace(0.001, 1.0, 16), 4))
 SHAPE, TASKS, SPLITS = (5, 3, 5), 600, 20
 
@@ -73,6 +75,20 @@ def make(material: Material) -> ReportPage:
             f"call(s) of {len(SHRINKAGES)} lose no more than the best of them ({best})."
         ),
         population=f"other splits of these base classes ({SPLITS}); novel classes are the same in all.",
+        estimates=[
+            *[mean(f"novel lost by {r}", lost[r], "points", SPLIT_WORDS, scale=100) for r in rules],
+            *[
+                mean(f"novel lost by {k} oracle call(s)", calls[k], "points", SPLIT_WORDS, scale=100)
+                for k in (1, 2, 4, len(SHRINKAGES))
+            ],
+            mean(
+                "novel lost, BaseGen minus ValGen",
+                lost["BaseGen"] - lost["ValGen"],
+                "points",
+                SPLIT_WORDS,
+                scale=100,
+            ),
+        ],
         charts=[
             draw_curves(
                 curves, "Accuracy by configuration", "configuration, weakest shrinkage first", "Accuracy"

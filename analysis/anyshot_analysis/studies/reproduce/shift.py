@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 from anyshot_analysis.jobs.distribution_shift import Parameters, describe
 from anyshot_analysis.jobs.heads import heads_of
 from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.shift import LAMBDAS, Sides, lambda_curves, split_sides
 from anyshot_analysis.studies.reproduce.material import WORDS, Material
+from anyshot_core.report.estimates import mean
 
+OVER = "other tasks of these base and novel classes, paired"
 HEADS = ("baseline", "baseline++", "protonet", "r2d2", "metaoptnet-svm")
 
 
@@ -26,4 +29,15 @@ def make(material: Material) -> ReportPage:
         "Published: rankings of methods flip between BaseGen and NovelGen (miniImageNet); no number is comparable.",
     ]
     report = describe(curve, parameters)
-    return replace(report, name="reproduce-shift", title="Heads in and out of distribution", notes=notes)
+    pairs = [
+        mean(f"{a} minus {b}, {side}", point.hits[a] - point.hits[b], "points", OVER, scale=100)
+        for side, point in (("BaseGen", curve[0]), ("NovelGen", curve[-1]))
+        for a, b in combinations(HEADS, 2)
+    ]
+    return replace(
+        report,
+        estimates=[*report.estimates, *pairs],
+        name="reproduce-shift",
+        title="Heads in and out of distribution",
+        notes=notes,
+    )

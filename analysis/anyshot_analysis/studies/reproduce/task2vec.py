@@ -12,9 +12,11 @@ from anyshot_analysis.studies.reproduce.material import WORDS, Material
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars
 from anyshot_core.protocols import FixedWaysShots, Range
+from anyshot_core.report.estimates import around
 
 PROTOCOL = FixedWaysShots(ways=Range(5, 5), shots=Range(10, 10), query=10)
 TASKS, FLOOR = 30, 6
+OVER = "other 5-way tasks of these datasets"
 
 
 def make(material: Material) -> ReportPage:
@@ -40,6 +42,11 @@ def make(material: Material) -> ReportPage:
             f"diversity lies {'above' if above else 'not always above'} the noise floor."
         ),
         population="other 5-way tasks of these datasets; unit of resampling: the task.",
+        estimates=[
+            around(f"{what} of {s}, {p}", one.mean, one.half_width, "mean distance", OVER)
+            for (p, s), both in found.items()
+            for what, one in zip(("diversity", "floor"), both, strict=True)
+        ],
         charts=[draw_bars(bars, "Diversity by probe and set", "Mean distance")],
         listings=[PageTable("Sets", ("probe", "set", "diversity", "half width", "floor"), rows)],
         notes=[

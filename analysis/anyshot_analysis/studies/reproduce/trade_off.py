@@ -16,6 +16,8 @@ from anyshot_analysis.shift import (
 )
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import Estimate
+from anyshot_core.report.estimates import mean as mean_of
 from anyshot_scoring.summary import Group
 
 WAYS = (2, 5, 15)
@@ -82,6 +84,7 @@ def make(material: Material) -> ReportPage:
             f"NovelGen, by ValGen {points(lost['best ValGen'])}."
         ),
         population=f"other tasks of these classes; {SEEDS} seeds: an indication only.",
+        estimates=estimates_of(table),
         charts=[draw_curves(series, "Accuracy by training ways", "training ways", "Accuracy")],
         listings=[
             PageTable(
@@ -102,3 +105,21 @@ def make(material: Material) -> ReportPage:
         result={"best": best, "novel_lost": lost},
         table=table,
     )
+
+
+def estimates_of(table: dict[str, np.ndarray]) -> list[Estimate]:
+    """What more training ways and a higher learning rate bring on either side, paired by seed."""
+
+    def scores(key: str, ways: int, rate: float) -> np.ndarray:
+        rows = (table["ways"] == ways) & (table["rate"] == rate)
+        return table[key][rows][np.argsort(table["seed"][rows])]
+
+    over, made = "other seeds of training on this split of classes", []
+    for key, words in (("base", "BaseGen"), ("novel", "NovelGen")):
+        more = scores(key, WAYS[-1], RATES[0]) - scores(key, WAYS[1], RATES[0])
+        higher = scores(key, WAYS[1], RATES[1]) - scores(key, WAYS[1], RATES[0])
+        made += [
+            mean_of(f"{words}, {WAYS[-1]} training ways minus {WAYS[1]}", more, "points", over, scale=100),
+            mean_of(f"{words}, higher minus lower learning rate", higher, "points", over, scale=100),
+        ]
+    return made

@@ -34,7 +34,7 @@ from anyshot_platform.reports.records import ReportInputs, RunTable
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 
-VERSION = 3  # raise when an analysis computes something else from the same inputs
+VERSION = 4  # raise when an analysis computes something else from the same inputs
 FILES = {
     "page.html": "text/html; charset=utf-8",
     "result.json": "application/json",

@@ -1,0 +1,37 @@
+"""A stored result names the code that computed it: formatting and words are no change, numbers are."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from anyshot_analysis.studies.reproduce import sources
+from anyshot_analysis.studies.reproduce.sources import changed, code_of
+
+
+def words(text: str) -> str:
+    return sources._words(sources._without_docstrings(ast.parse(text)))
+
+
+def test_formatting_and_docstrings_are_no_change() -> None:
+    plain = 'def f(x):\n    """What it does."""\n    return x + 1  # one more\n'
+    assert words(plain) == words("def f(x):\n    return (x\n        + 1)\n")
+    assert words(plain) != words("def f(x):\n    return x + 2\n")
+
+
+def test_the_code_of_a_reproduction_is_what_it_computes_with() -> None:
+    found = code_of("svcca")
+    assert next(iter(found)) == "anyshot_analysis.studies.reproduce.svcca"
+    assert {"anyshot_analysis.representations.cca", "anyshot_analysis.representations.chance"} <= set(found)
+    assert not [name for name in found if "charts" in name or "report" in name.split(".")[1]]
+    assert "anyshot_scoring.reliability.planning" not in found  # a package is not all of its modules
+
+
+def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = code_of("hellinger")
+    assert changed(before, code_of("hellinger")) == []
+    assert changed(before | {"anyshot_analysis.diversity.hellinger": "0" * 12}, before) == [
+        "anyshot_analysis.diversity.hellinger"
+    ]
+    assert changed({}, before) == sorted(before)

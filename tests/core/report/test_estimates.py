@@ -1,0 +1,100 @@
+"""Estimates say all that a reader needs; found beside published follows a rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from anyshot_core.report.estimates import (
+    BadEstimate,
+    Estimate,
+    check,
+    exact,
+    mean,
+    resampled,
+    share,
+    undefined,
+)
+from anyshot_core.report.published import BadPublished, Published, Reproduced, decide, verdicts_of
+from anyshot_scoring.undefined import Undefined
+
+
+def test_an_estimate_without_unit_or_population_is_refused() -> None:
+    for gap in ({"unit": ""}, {"population": ""}, {"name": ""}):
+        with pytest.raises(BadEstimate):
+            Estimate(
+                **{"name": "a", "value": 1.0, "interval": (0, 2), "unit": "points", "population": "p", **gap}
+            )
+    with pytest.raises(BadEstimate, match="at least one"):
+        check([])
+    with pytest.raises(BadEstimate, match="two estimates are called a"):
+        check([exact("a", 1, "points", "p"), exact("a", 2, "points", "p")])
+
+
+def test_estimates_survive_json() -> None:
+    for one in (
+        mean("a", [1, 2, 4], "points", "tasks", scale=100),
+        undefined("b", "no task", "points", "tasks"),
+    ):
+        assert Estimate.from_dict(one.to_dict()) == one
+
+
+def test_intervals_are_those_of_their_definitions() -> None:
+    values = np.random.default_rng(0).normal(size=40)
+    found = mean("a", values, "points", "tasks", scale=100).interval
+    assert found == pytest.approx(
+        stats.t.interval(0.95, 39, 100 * values.mean(), 100 * values.std(ddof=1) / np.sqrt(40)), rel=1e-12
+    )
+    wilson = stats.binomtest(7, 50).proportion_ci(method="wilson")
+    assert share("b", 7, 50, "draws").interval == pytest.approx((wilson.low, wilson.high), rel=1e-12)
+    assert share("c", 0, 50, "draws").interval[0] == 0.0  # pyright: ignore[reportIndexIssue]
+    assert isinstance(share("d", 0, 0, "draws").value, Undefined)
+    many = resampled("e", 0.5, [Undefined("x")] * 50 + [0.1] * 50, "points", "tasks")
+    assert isinstance(many.interval, Undefined)
+
+
+def found(value: float, half: float | None) -> Estimate:
+    interval = Undefined("exact: nothing is sampled") if half is None else (value - half, value + half)
+    return Estimate("x", value, interval, "points", "tasks")
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "half", "verdict"),
+    [
+        ({"value": 10.0, "margin": 1.0}, 10.2, 0.5, Reproduced.YES),
+        ({"value": 10.0, "margin": 1.0}, 10.6, 0.5, Reproduced.UNDECIDED),  # part of the interval is outside
+        ({"value": 10.0, "margin": 1.0}, 12.0, 0.5, Reproduced.NO),
+        ({"value": 10.0, "margin": 1.0}, 8.0, 0.5, Reproduced.NO),
+        ({"value": 10.0, "margin": 1.0, "half_width": 3.0}, 12.0, 0.5, Reproduced.UNDECIDED),
+        ({"value": 10.0, "margin": 1.0}, 10.9, None, Reproduced.YES),  # exact: its own interval
+        ({"above": 0.0}, 1.0, 0.5, Reproduced.YES),
+        ({"above": 0.0}, 1.0, 2.0, Reproduced.UNDECIDED),
+        ({"above": 0.0}, -1.0, 0.5, Reproduced.NO),
+        ({"below": 5.0}, 1.0, 0.5, Reproduced.YES),
+        ({"below": 0.0}, 1.0, 0.5, Reproduced.NO),
+    ],
+)
+def test_the_rule_of_reproduction(
+    row: dict[str, float], value: float, half: float | None, verdict: Reproduced
+) -> None:
+    published = Published("r", "x", "paper", "table 1", "row", **row)  # pyright: ignore[reportArgumentType]
+    assert decide(published, found(value, half)) is verdict
+
+
+def test_what_was_sampled_without_an_interval_decides_nothing() -> None:
+    published = Published("r", "x", "paper", "table 1", "row", value=1.0, margin=5.0)
+    one = Estimate("x", 1.0, Undefined("one run"), "points", "tasks")
+    assert decide(published, one) is Reproduced.UNDECIDED
+    none = Estimate("x", Undefined("no task"), Undefined("no task"), "points", "tasks")
+    assert decide(published, none) is Reproduced.UNDECIDED
+
+
+def test_a_row_that_says_too_little_is_refused() -> None:
+    with pytest.raises(BadPublished, match="one of value, above and below"):
+        Published("r", "x", "paper", "table 1", "row")
+    with pytest.raises(BadPublished, match="margin"):
+        Published("r", "x", "paper", "table 1", "row", value=1.0)
+    with pytest.raises(BadPublished, match="no estimate 'x'; it has 'y'"):
+        row = Published("r", "x", "paper", "table 1", "row", above=0.0)
+        verdicts_of("r", {"estimates": [exact("y", 1, "points", "p").to_dict()]}, [row])
