@@ -16,7 +16,7 @@ from anyshot_analysis.task_level.error import evaluator_error, gain_of_choosing,
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
 from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
-from anyshot_analysis.undefined import Quantity, Undefined, defined_only
+from anyshot_analysis.undefined import Quantity, Undefined, defined_only, is_defined
 from anyshot_core.charts import Bar, draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
 
@@ -193,8 +193,8 @@ def answer(estimates: Sequence[Quantity], truth: np.ndarray, wanted: float, cove
     for value in estimates[middle:]:
         counts[judge(value, band, wanted)] += 1
     known = [i for i in range(middle, len(truth)) if not isinstance(estimates[i], Undefined)]
-    inside = coverage_of(band, [estimates[i] for i in known], truth[known]) if known else 0.0
-    return Answers(band, counts, round(float(inside) * len(known)) if known else 0, len(known))
+    holds = coverage_of(band, [estimates[i] for i in known], truth[known])
+    return Answers(band, counts, round(holds * len(known)) if is_defined(holds) else 0, len(known))
 
 
 def estimates_of(
