@@ -5,9 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal
 
+from babel.dates import format_datetime
 from markupsafe import Markup, escape
 
+from anyshot_platform.kernel.language import Amount, Said, here, say, say_count, translated
+
 _MISSING = Markup('<span class="faint">–</span>')
+_UNITS = (say("B"), say("KiB"), say("MiB"), say("GiB"), say("TiB"))
 
 
 def in_utc(moment: datetime) -> datetime:
@@ -20,7 +24,7 @@ def when(moment: datetime | None, style: Literal["short", "both", "ago"] = "shor
     if moment is None:
         return _MISSING
     utc = in_utc(moment)
-    shown = f"{utc.day} {utc:%b %Y, %H:%M} UTC"
+    shown = format_datetime(utc, "d MMM y, HH:mm", locale=here().replace("-", "_")) + " UTC"
     return Markup('<time datetime="{}" data-when="{}" title="{}">{}</time>').format(
         utc.isoformat(timespec="seconds"), style, shown, shown
     )
@@ -31,35 +35,39 @@ def duration(seconds: float | None) -> str | Markup:
     if seconds is None:
         return _MISSING
     if seconds < 0:
-        return "−" + str(duration(-seconds))
+        return say("−%(duration)s", duration=duration(-seconds))
     if seconds < 0.0995:
-        return f"{seconds * 1000:.0f} ms"
+        return say("%(number)s ms", number=Amount(seconds * 1000, 0))
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return say("%(number)s s", number=Amount(seconds, 1))
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return say("%(number)s s", number=whole)
     if whole < 3600:
-        return _two_units(whole // 60, "min", whole % 60, "s")
+        return _two_units(whole // 60, say("min"), whole % 60, say("s"))
     if whole < 86400:
-        return _two_units(whole // 3600, "h", whole % 3600 // 60, "min")
-    return _two_units(whole // 86400, "d", whole % 86400 // 3600, "h")
+        return _two_units(whole // 3600, say("h"), whole % 3600 // 60, say("min"))
+    return _two_units(whole // 86400, say("d"), whole % 86400 // 3600, say("h"))
 
 
 def _two_units(large: int, large_name: str, small: int, small_name: str) -> str:
-    return f"{large} {large_name}" + (f" {small} {small_name}" if small else "")
+    first = say("%(number)s %(unit)s", number=large, unit=large_name)
+    if not small:
+        return first
+    return say("%(large)s %(number)s %(unit)s", large=first, number=small, unit=small_name)
 
 
 def size(octets: int | None) -> str | Markup:
     """Bytes in binary units: `0 B`, `1.4 MiB`."""
     if octets is None:
         return _MISSING
-    amount = float(octets)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if amount < 1024 or unit == "TiB":
+    amount, unit = float(octets), _UNITS[0]
+    for unit in _UNITS:
+        if amount < 1024 or unit == _UNITS[-1]:
             break
         amount /= 1024
-    return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+    digits = 0 if unit == _UNITS[0] or amount >= 100 else 1
+    return say("%(number)s %(unit)s", number=Amount(amount, digits), unit=unit)
 
 
 def score(value: float | None, digits: int = 3) -> str | Markup:
@@ -76,19 +84,19 @@ def interval(half_width: float | None, digits: int = 3) -> str:
 
 def percent(share: float | None, digits: int = 0) -> str | Markup:
     """A share in [0, 1] as a percentage."""
-    return _MISSING if share is None or share != share else f"{100 * share:.{digits}f} %"
+    if share is None or share != share:
+        return _MISSING
+    return say("%(number)s %%", number=Amount(100 * share, digits))
 
 
-def count(number: float | None, one: str, many: str | None = None) -> str:
+def count(number: float | None, one: str, many: str | None = None) -> Said:
     """A number and its noun: `1 task`, `3,000 tasks`, `0.5 cores`."""
-    number = int(number or 0) if float(number or 0).is_integer() else number
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return say_count(number or 0, f"%(num)s {one}", f"%(num)s {many or one + 's'}")
 
 
-def ordinal(number: int) -> str:
-    """1st, 2nd, 3rd, 4th, 11th."""
-    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{suffix}"
+def number(amount: float) -> Amount:
+    """A number: `3,000`."""
+    return Amount(amount)
 
 
 def short_digest(digest: str | None, length: int = 12) -> str | Markup:
@@ -125,9 +133,10 @@ FILTERS = {
     "interval": interval,
     "percent": percent,
     "count": count,
-    "ordinal": ordinal,
+    "number": number,
     "short_digest": short_digest,
     "sentence": sentence,
     "as_option": as_option,
     "codes": codes,
+    "said": translated,
 }

@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.kernel.language import here, name_of, say
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.services import Services
 from anyshot_platform.users.viewer import NOBODY, Viewer
@@ -83,7 +84,7 @@ class Banner:
 
 UNCONFINED = Banner(
     "bad",
-    "Submissions run here without a sandbox: for code that the operator trusts, and for no other.",
+    say("Submissions run here without a sandbox: for code that the operator trusts, and for no other."),
     "/docs/operators/sandbox/",
 )
 
@@ -116,6 +117,10 @@ def frame(request: Request) -> dict[str, Any]:
         "request": request,
         "site_name": services.settings.site_name if services else "Anyshot",
         "site_address": services.settings.base_url.rstrip("/") if services else "",
+        "language": here(),
+        "languages": [(code, name_of(code)) for code in services.settings.offered_languages]
+        if services
+        else [],
         "viewer": viewer if viewer.is_signed_in else None,
         "look": viewer.look,
         "csrf_token": csrf_token(request, services) if services else "",

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
+from anyshot_platform.kernel.language import gettext, ngettext, said_here
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
@@ -50,7 +51,10 @@ def environment() -> Environment:
         undefined=_MayBeAsked,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    made.policies["ext.i18n.trimmed"] = True
+    made.install_gettext_callables(gettext, ngettext, newstyle=True)  # pyright: ignore[reportAttributeAccessIssue]
     made.filters.update(FILTERS, markdown=markdown, standing=standing_of, publication=publication_of)
     made.globals.update(static=static, identicon=identicon)
     return made
@@ -67,7 +71,7 @@ def redirect(url: str, *, flash: str = "", tone: str = "good") -> RedirectRespon
     response = RedirectResponse(url, status_code=303)
     if flash:
         response.set_cookie(
-            FLASH_COOKIE, pack_flash(tone, flash), max_age=60, httponly=True, samesite="lax", path="/"
+            FLASH_COOKIE, pack_flash(tone, said_here(flash)), max_age=60, httponly=True, samesite="lax", path="/"
         )
     return response
 
@@ -85,6 +89,7 @@ def render(
     text = environment().get_template(template).render({**around, **context})
     response = HTMLResponse(text, status_code=status_code, headers=headers)
     services = getattr(request.app.state, "services", None)
+    response.headers.add_vary_header("Accept-Language, Cookie")
     if services is not None:
         set_csrf_cookie(request, response, services)
     if around["flashes"]:

@@ -36,6 +36,7 @@ PUBLIC_WRITES = {
     ("POST", "/login"),
     ("POST", "/login/code"),
     ("POST", "/sign-up"),
+    ("POST", "/language"),  # a cookie, and what the account of who is signed in reads
 }
 
 

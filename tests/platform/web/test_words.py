@@ -10,7 +10,7 @@ import pytest
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.database import now
 from anyshot_platform.judging.pairs import Statement
-from anyshot_platform.kernel.filters import count, duration, interval, ordinal, score, size, when
+from anyshot_platform.kernel.filters import count, duration, interval, score, size, when
 from anyshot_platform.kernel.paging import page_of
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BoardPlace
@@ -51,15 +51,6 @@ def test_other_words() -> None:
     assert score(-0.0312) == "−0.031"
     assert size(1 << 20) == "1.0 MiB" and size(3) == "3 B"
     assert count(1, "task") == "1 task" and count(3000, "task") == "3,000 tasks"
-    assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22, 113)] == [
-        "1st",
-        "2nd",
-        "3rd",
-        "4th",
-        "11th",
-        "22nd",
-        "113th",
-    ]
     naive = when(datetime(2026, 7, 1, 12, 0))
     assert 'datetime="2026-07-01T12:00:00+00:00"' in naive and "1 Jul 2026, 12:00 UTC" in naive
 

@@ -18,9 +18,10 @@ from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.kernel.language import read_in, say
 from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
-from anyshot_platform.site.users.api import check_time_zone
+from anyshot_platform.site.users.api import check_language, check_time_zone
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -47,7 +48,7 @@ SCOPE_WORDS = (
     (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
     (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
 )
-_PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone")
+_PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone", "language")
 
 
 def account_page(
@@ -74,12 +75,15 @@ def show_profile(request: Request, viewer: InBrowser, session: SessionDep) -> Re
 
 
 @router.post("")
-def save_profile(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+def save_profile(
+    request: Request, viewer: InBrowser, session: SessionDep, form: FormDep, services: ServicesDep
+) -> Response:
     """Keep the profile."""
     user = session.get_one(User, viewer.id)
     sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS}
     try:
         check_time_zone(sent["time_zone"])
+        check_language(sent["language"], services.settings.offered_languages)
         profile = ProfileIn.model_validate({**sent, "profile_public": form.flag("profile_public")})
     except (PlatformError, ValueError) as error:
         problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
@@ -87,7 +91,9 @@ def save_profile(request: Request, viewer: InBrowser, session: SessionDep, form:
         return account_page(request, "profile", problem, user=user, time_zones=zones, values=sent)
     for name, value in profile.model_dump().items():
         setattr(user, name, value)
-    return redirect("/account", flash="Your profile is saved.")
+    if user.language:
+        read_in(user.language)
+    return redirect("/account", flash=say("Your profile is saved."))
 
 
 def _first_words(error: ValueError) -> str:

@@ -14,6 +14,7 @@ from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import LogIn, ProfileIn, SignUp, TokenIn, TokenMade, TokenOut, UserOut
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import Invalid, NotFound, NotSignedIn
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.site.users.logging_in import note_failure
 from anyshot_platform.users.models import User
@@ -74,12 +75,16 @@ def show_me(viewer: AccountViewer, session: SessionDep) -> UserOut:
 
 
 @router.patch("/me")
-def change_me(body: ProfileIn, viewer: AccountViewer, session: SessionDep) -> UserOut:
+def change_me(
+    body: ProfileIn, viewer: AccountViewer, session: SessionDep, services: ServicesDep
+) -> UserOut:
     """Change one's own profile."""
     user = _own_user(session, viewer)
     for name, value in body.model_dump(exclude_none=True).items():
         if name == "time_zone":
             check_time_zone(value)
+        if name == "language":
+            check_language(value, services.settings.offered_languages)
         setattr(user, name, value)
     return UserOut.model_validate(user)
 
@@ -116,6 +121,19 @@ def check_time_zone(name: str) -> None:
     """Raise `Invalid` unless the IANA database knows the zone."""
     if find_zone(name) is None:
         raise Invalid(f"There is no time zone “{name}”.", field="time_zone")
+
+
+def check_language(code: str, offered: tuple[str, ...]) -> None:
+    """Raise `Invalid` for a language that the site does not offer; an empty one is no choice."""
+    if code and code not in offered:
+        raise Invalid(
+            say(
+                "This site has no pages in “%(language)s”; it has: %(offered)s.",
+                language=code,
+                offered=", ".join(offered),
+            ),
+            field="language",
+        )
 
 
 def _own_user(session: SessionDep, viewer: Viewer) -> User:

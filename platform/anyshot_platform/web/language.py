@@ -1,0 +1,48 @@
+"""Which language a page is in: the account's choice, else the browser's cookie, else what the browser asks for."""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from anyshot_platform.kernel.language import ENGLISH, Reader, asked_for, read_by, read_in
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.users.viewer import Viewer
+
+LANGUAGE_COOKIE = "anyshot_language"
+
+
+class ReadersLanguage:
+    """Says for each request who reads its answer. Below /api programs read, and programs read English."""
+
+    def __init__(self, app: ASGIApp, *, settings: PlatformSettings) -> None:
+        self.app = app
+        self.offered = settings.offered_languages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        with read_by(Reader(self._language(scope))):
+            await self.app(scope, receive, send)
+
+    def _language(self, scope: Scope) -> str:
+        if for_programs(scope["path"]):
+            return ENGLISH
+        headers = Headers(scope=scope)
+        chosen = cookie_parser(headers.get("cookie", "")).get(LANGUAGE_COOKIE, "")
+        if chosen in self.offered:
+            return chosen
+        return asked_for(headers.get("accept-language", ""), self.offered) or self.offered[0]
+
+
+def for_programs(path: str) -> bool:
+    """Whether programs read what is at this address."""
+    return path.startswith("/api/") and not path.startswith("/api/docs")
+
+
+def follow_account(path: str, viewer: Viewer, offered: tuple[str, ...]) -> None:
+    """From here on the page is in the language that the account chose, if it chose one that the site offers."""
+    if viewer.language in offered and not for_programs(path):
+        read_in(viewer.language)

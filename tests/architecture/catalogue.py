@@ -1,0 +1,127 @@
+"""`python -m tests.architecture.catalogue [--check]`: the catalogue of the interface's sentences.
+
+Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`, `say_count`,
+`count`) and in scripts (`_()`), and writes it to `messages.pot` and into each language's file. New messages wait there
+for a translation; the test of the catalogue says which.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po, write_po
+from jinja2 import nodes
+from jinja2.ext import extract_from_ast
+
+from anyshot_platform.kernel.language import FOLDER
+from anyshot_platform.web.rendering import STATIC_FOLDER, TEMPLATE_FOLDER, environment
+
+PACKAGE = FOLDER.parent
+TEMPLATE = FOLDER / "messages.pot"
+_SCRIPT = re.compile(r"\b_\(\s*\"((?:[^\"\\]|\\.)+)\"")
+Message = str | tuple[str, str]
+
+
+def main() -> int:
+    """Write the catalogue anew or, with `--check`, name the files that are behind (exit status 1)."""
+    behind = {path: text for path, text in written().items() if text != _read(path)}
+    for path, text in behind.items():
+        print(f"{path.relative_to(PACKAGE)} is behind the sources: `make catalogue`")
+        if "--check" not in sys.argv:
+            path.write_bytes(text)
+    return int(bool(behind) and "--check" in sys.argv)
+
+
+def written() -> dict[Path, bytes]:
+    """Each file of the catalogue as it follows from the sources."""
+    found = gathered()
+    files = {TEMPLATE: _as_file(found)}
+    for path in sorted(FOLDER.glob("*.po")):
+        language = catalogue(path)
+        language.update(found, no_fuzzy_matching=True)
+        language.obsolete.clear()
+        files[path] = _as_file(language)
+    return files
+
+
+def catalogue(path: Path) -> Catalog:
+    """A language's file."""
+    with path.open("rb") as file:
+        return read_po(file, locale=path.stem, domain="anyshot")
+
+
+def gathered() -> Catalog:
+    """All marked messages, each with the files that say it."""
+    found = Catalog(project="Anyshot", domain="anyshot", header_comment="# The sentences of Anyshot's interface.")
+    for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
+        for message in messages_of(path):
+            found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])
+    return found
+
+
+def _templates() -> list[Path]:
+    return sorted(TEMPLATE_FOLDER.rglob("*.html"))
+
+
+def messages_of(path: Path) -> Iterator[Message]:
+    """The marked messages of a file."""
+    text = path.read_text()
+    if path.suffix == ".html":
+        yield from _of_template(text)
+    elif path.suffix == ".js":
+        yield from (found.replace('\\"', '"') for found in _SCRIPT.findall(text))
+    elif re.search(r"kernel\.(language|filters) import", text) or path.parent.name == "kernel":
+        yield from _of_code(ast.parse(text))
+
+
+def _of_template(text: str) -> Iterator[Message]:
+    tree = environment().parse(text)
+    for _, _, message in extract_from_ast(tree):
+        words = [message] if isinstance(message, str) else [word for word in message if word]
+        if words:
+            yield words[0] if len(words) == 1 else (words[0], words[1])
+    for filtered in tree.find_all(nodes.Filter):
+        if filtered.name == "count":
+            words = [word.value for word in filtered.args if isinstance(word, nodes.Const)]
+            yield from _counted(words, len(filtered.args))
+
+
+def _of_code(tree: ast.Module) -> Iterator[Message]:
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            words = [word.value for word in call.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+            if call.func.id == "say" and words:
+                yield words[0]
+            elif call.func.id == "say_count" and len(words) == 2:
+                yield words[0], words[1]
+            elif call.func.id == "count":
+                yield from _counted(words, len(call.args) - 1)
+
+
+def _counted(words: list[str], given: int) -> Iterator[Message]:
+    if len(words) == given and given in (1, 2):
+        yield f"%(num)s {words[0]}", f"%(num)s {words[-1] if given == 2 else words[0] + 's'}"
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _as_file(found: Catalog) -> bytes:
+    file = BytesIO()
+    write_po(file, found, width=120, sort_by_file=True, include_lineno=False, omit_header=False)
+    kept = [line for line in file.getvalue().decode().splitlines() if not _OF_THE_DAY.match(line)]
+    return ("\n".join(kept).rstrip("\n") + "\n").encode()
+
+
+_OF_THE_DAY = re.compile(r'"(POT-Creation-Date|PO-Revision-Date|Generated-By|Last-Translator|Report-Msgid|Language-Team|Project-Id)')
+
+
+if __name__ == "__main__":
+    sys.exit(main())

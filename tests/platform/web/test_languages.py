@@ -1,0 +1,90 @@
+"""Pages and mails are in the language of who reads them; programs read English."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from pydantic import ValidationError
+
+from anyshot_platform.kernel.filters import count, duration, score, size, when
+from anyshot_platform.kernel.language import Reader, asked_for, name_of, read_by, say, said_in
+from anyshot_platform.settings import PlatformSettings
+from anyshot_platform.users.models import User
+from anyshot_platform.web.language import LANGUAGE_COOKIE
+from tests.platform.web.conftest import Visitor
+from tests.platform.web.scene import Scene
+
+FRENCH = {"accept": "text/html", "accept-language": "fr-CH, en;q=0.5"}
+
+
+@pytest.mark.parametrize(
+    ("header", "language"),
+    [
+        ("fr", "fr"),
+        ("FR-ca,en;q=0.9", "fr"),
+        ("en-GB,fr;q=0.9", "en"),
+        ("de, fr;q=0.3, en;q=0.2", "fr"),
+        ("fr;q=0, en", "en"),
+        ("de", None),
+        ("", None),
+        ("*;q=x, \x00", None),
+    ],
+)
+def test_a_browser_asks_for_a_language(header: str, language: str | None) -> None:
+    assert asked_for(header, ("en", "fr")) == language
+
+
+def test_values_are_written_as_the_reader_writes_them() -> None:
+    assert str(count(3000, "task")) == "3,000 tasks" and said_in(count(3000, "task"), "fr") == "3\u202f000 tâches"
+    assert said_in(count(0, "task"), "fr") == "0 tâche"  # French: none is singular
+    assert said_in(duration(0.4), "fr") == "0,4 s" and said_in(duration(90000), "fr") == "1 j 1 h"
+    assert said_in(size(1 << 20), "fr") == "1,0 Mio"
+    with read_by(Reader("fr")):
+        assert "1 juil. 2026, 12:00 UTC" in when(datetime(2026, 7, 1, 12, 0))
+        assert score(0.3121) == "0.312"  # as in files, papers and the API
+    assert "1 Jul 2026, 12:00 UTC" in when(datetime(2026, 7, 1, 12, 0))
+
+
+def test_a_sentence_is_english_for_programs_and_french_in_a_page() -> None:
+    sentence = say("%(number)s %(unit)s", number=2, unit=say("KiB"))
+    with read_by(Reader("fr")):
+        assert f"{sentence}" == "2 KiB" and sentence.__html__() == "2 Kio"
+
+
+def test_a_site_offers_languages_that_there_are() -> None:
+    assert (name_of("en"), name_of("fr")) == ("English", "Français")
+    with pytest.raises(ValidationError, match="xx; there are: en, fr"):
+        PlatformSettings(languages="en,xx", secret_key="x" * 40)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_account_goes_before_the_cookie_and_the_cookie_before_the_browser(
+    visitor: Visitor, scene: Scene
+) -> None:
+    page = visitor.client.get("/", headers=FRENCH)
+    assert '<html lang="fr">' in page.text
+    assert {"Accept-Language", "Cookie"} <= {name.strip() for name in page.headers["vary"].split(",")}
+    visitor.client.cookies.set(LANGUAGE_COOKIE, "en")
+    assert '<html lang="en">' in visitor.client.get("/", headers=FRENCH).text
+    visitor.sign_in(scene.ada)
+    assert '<html lang="en">' in visitor.see("/")
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+    assert '<html lang="fr">' in visitor.see("/")
+
+
+def test_the_menu_at_the_foot_changes_browser_and_account(visitor: Visitor, scene: Scene) -> None:
+    assert '<html lang="en">' in visitor.see("/competitions")
+    answer = visitor.send("/competitions", "/language", language="fr", next="/competitions?state=open")
+    assert answer.headers["location"] == "/competitions?state=open"
+    assert '<html lang="fr">' in visitor.see("/competitions")
+    visitor.sign_in(scene.bob)
+    visitor.send("/account", "/language", language="fr", next="//elsewhere.example")
+    visitor.client.cookies.delete(LANGUAGE_COOKIE)
+    assert '<html lang="fr">' in visitor.see("/account")
+    visitor.send("/account", "/language", status=422, language="xx")
+
+
+def test_programs_read_english(visitor: Visitor) -> None:
+    answer = visitor.client.get("/api/v1/competitions/none", headers={"accept-language": "fr"})
+    assert "competition" in answer.json()["message"].lower() and "vary" not in answer.headers
