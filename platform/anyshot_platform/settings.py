@@ -230,10 +230,11 @@ class PlatformSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _languages_have_catalogues(self) -> PlatformSettings:
-        known, missing = known_languages(), set(self.offered_languages) - set(known_languages())
-        if missing or not self.offered_languages:
+        known = known_languages()
+        odd = ", ".join(sorted(set(self.offered_languages) - set(known)))
+        if odd or not self.offered_languages:
             raise ValueError(
-                f"languages={self.languages} names {', '.join(sorted(missing)) or 'none'}; there are: {', '.join(known)}"
+                f"languages={self.languages} names {odd or 'none'}; there are: {', '.join(known)}"
             )
         return self
 

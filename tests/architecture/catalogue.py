@@ -1,8 +1,8 @@
 """`python -m tests.architecture.catalogue [--check]`: the catalogue of the interface's sentences.
 
-Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`, `say_count`,
-`count`) and in scripts (`_()`), and writes it to `messages.pot` and into each language's file. New messages wait there
-for a translation; the test of the catalogue says which.
+Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`,
+`say_count`, `count`) and in scripts (`_()`), and writes it to `messages.pot` and into each language's file. New
+messages wait there for a translation; the test of the catalogue says which.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def catalogue(path: Path) -> Catalog:
 
 def gathered() -> Catalog:
     """All marked messages, each with the files that say it."""
-    found = Catalog(project="Anyshot", domain="anyshot", header_comment="# The sentences of Anyshot's interface.")
+    found = Catalog(
+        project="Anyshot", domain="anyshot", header_comment="# The sentences of Anyshot's interface."
+    )
     for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
         for message in messages_of(path):
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])
@@ -95,7 +97,11 @@ def _of_template(text: str) -> Iterator[Message]:
 def _of_code(tree: ast.Module) -> Iterator[Message]:
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-            words = [word.value for word in call.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+            words = [
+                word.value
+                for word in call.args
+                if isinstance(word, ast.Constant) and isinstance(word.value, str)
+            ]
             if call.func.id == "say" and words:
                 yield words[0]
             elif call.func.id == "say_count" and len(words) == 2:
@@ -120,7 +126,9 @@ def _as_file(found: Catalog) -> bytes:
     return ("\n".join(kept).rstrip("\n") + "\n").encode()
 
 
-_OF_THE_DAY = re.compile(r'"(POT-Creation-Date|PO-Revision-Date|Generated-By|Last-Translator|Report-Msgid|Language-Team|Project-Id)')
+_OF_THE_DAY = re.compile(
+    r'"(POT-Creation|PO-Revision|Generated-By|Last-Translator|Report-Msgid|Language-Team|Project-Id)'
+)
 
 
 if __name__ == "__main__":

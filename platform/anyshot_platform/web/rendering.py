@@ -71,7 +71,12 @@ def redirect(url: str, *, flash: str = "", tone: str = "good") -> RedirectRespon
     response = RedirectResponse(url, status_code=303)
     if flash:
         response.set_cookie(
-            FLASH_COOKIE, pack_flash(tone, said_here(flash)), max_age=60, httponly=True, samesite="lax", path="/"
+            FLASH_COOKIE,
+            pack_flash(tone, said_here(flash)),
+            max_age=60,
+            httponly=True,
+            samesite="lax",
+            path="/",
         )
     return response
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from anyshot_platform.kernel.filters import count, duration, score, size, when
-from anyshot_platform.kernel.language import Reader, asked_for, name_of, read_by, say, said_in
+from anyshot_platform.kernel.language import Reader, asked_for, name_of, read_by, said_in, say
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
@@ -36,7 +36,10 @@ def test_a_browser_asks_for_a_language(header: str, language: str | None) -> Non
 
 
 def test_values_are_written_as_the_reader_writes_them() -> None:
-    assert str(count(3000, "task")) == "3,000 tasks" and said_in(count(3000, "task"), "fr") == "3\u202f000 tâches"
+    assert (
+        str(count(3000, "task")) == "3,000 tasks"
+        and said_in(count(3000, "task"), "fr") == "3\u202f000 tâches"
+    )
     assert said_in(count(0, "task"), "fr") == "0 tâche"  # French: none is singular
     assert said_in(duration(0.4), "fr") == "0,4 s" and said_in(duration(90000), "fr") == "1 j 1 h"
     assert said_in(size(1 << 20), "fr") == "1,0 Mio"

@@ -75,9 +75,7 @@ def show_me(viewer: AccountViewer, session: SessionDep) -> UserOut:
 
 
 @router.patch("/me")
-def change_me(
-    body: ProfileIn, viewer: AccountViewer, session: SessionDep, services: ServicesDep
-) -> UserOut:
+def change_me(body: ProfileIn, viewer: AccountViewer, session: SessionDep, services: ServicesDep) -> UserOut:
     """Change one's own profile."""
     user = _own_user(session, viewer)
     for name, value in body.model_dump(exclude_none=True).items():
