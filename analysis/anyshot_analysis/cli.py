@@ -15,6 +15,7 @@ from rich.progress import Progress
 from anyshot_analysis.jobs.inputs import BadAnalysis
 from anyshot_analysis.jobs.registry import JOBS, again, run
 from anyshot_core.data.problems import DataError
+from anyshot_core.exports import array_role
 from anyshot_core.results import BadResultsFile, read_kind
 
 ROLES = {
@@ -172,7 +173,7 @@ def sort_files(files: Sequence[Path], train: Sequence[Path]) -> dict[str, list[P
             raise BadAnalysis(
                 f"{path}: neither a pack, a results table nor layers; `anyshot pack-data` packs a dataset folder"
             )
-        role = ROLES[path.suffix]
+        role = array_role(path) if path.suffix == ".npz" else ROLES[path.suffix]
         found.setdefault(
             "predictions" if path.suffix == ".parquet" and _holds_predictions(path) else role, []
         ).append(path)

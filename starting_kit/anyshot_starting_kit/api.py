@@ -55,6 +55,9 @@ class Learner:
         """Restore what `save` wrote into the folder `path_to_load`."""
         raise NotImplementedError("Your learner needs a method load(path_to_load).")
 
+    # Optional: `features(self, images) -> dict[str, Tensor]`, the layers [n, ...] of images float32 [n, 3, 128, 128] in
+    # [0, 1] by name. Where a run exports features, they are what this returns.
+
 
 class MetaLearner:
     """The meta-learning algorithm.

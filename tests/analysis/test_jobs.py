@@ -125,7 +125,7 @@ def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
 
 
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
-    snapshots = {"arrays": inputs["curves"]}
+    snapshots = {"snapshots": inputs["curves"]}
     return {"plan": {}, "gaussian": {}, "snapshots": snapshots}.get(name, inputs)
 
 
@@ -173,7 +173,7 @@ def test_a_page_says_its_title_once_and_a_reason_once_below_its_table(tmp_path: 
 
 
 def test_advice_on_snapshots(inputs: dict[str, list[Path]], tmp_path: Path) -> None:
-    found = run("snapshots", {"arrays": inputs["curves"]}, {}, tmp_path)["result"]
+    found = run("snapshots", {"snapshots": inputs["curves"]}, {}, tmp_path)["result"]
     assert found["advised"] == 2
     assert found["rules"] == {"last": 4, "lowest training loss": 4, "best BaseGen": 4, "best ValGen": 2}
     assert found["novel_lost"]["best BaseGen"] == pytest.approx(0.18)
@@ -181,7 +181,7 @@ def test_advice_on_snapshots(inputs: dict[str, list[Path]], tmp_path: Path) -> N
     assert found["tau_b"]["base and validation"] == pytest.approx(-1 / 3)
     write_snapshots(tmp_path / "bad.npz", validation=np.zeros((3, 5)))
     with pytest.raises(BadAnalysis, match=r"validation is to be \[4 snapshots, tasks\]"):
-        run("snapshots", {"arrays": [tmp_path / "bad.npz"]}, {}, tmp_path)
+        run("snapshots", {"snapshots": [tmp_path / "bad.npz"]}, {}, tmp_path)
 
 
 def test_one_shot_tasks_are_reported_as_not_estimable(inputs: dict[str, list[Path]], tmp_path: Path) -> None:

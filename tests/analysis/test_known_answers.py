@@ -134,7 +134,7 @@ def test_equal_snapshots_are_different_in_five_per_cent(tmp_path: Path) -> None:
         base, tasks = rng.normal(0.5, 0.1, (2, 20, 200))
         path = tmp_path / f"{trial}.npz"
         np.savez(path, train_loss=np.arange(20.0)[::-1], base=base, validation=tasks)
-        run("snapshots", {"arrays": [path]}, {"margin": 0.0001}, tmp_path / "out")
+        run("snapshots", {"snapshots": [path]}, {"margin": 0.0001}, tmp_path / "out")
         page = (tmp_path / "out" / "page.html").read_text()
         told += sum(page.count(f", {verdict}<") for verdict in ("different", "equivalent", "undecided"))
         different += page.count(", different<")

@@ -24,10 +24,12 @@ from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evidence
 from anyshot_worker.announcement import processor_name
 from anyshot_worker.attempt import Attempt, Failed
+from anyshot_worker.exporting import export, exports_of
 from anyshot_worker.materials import BadAssignment, Materials, gather_materials
 from anyshot_worker.sandbox import OpenBox
 from anyshot_worker.scoring import score_and_keep
 
+LEARNER = "learner.bin"
 SMOKE_ITEMS = 3  # tasks or batches that a generator yields a call in a trial run
 
 
@@ -38,12 +40,14 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
         materials = gather_materials(attempt.assignment, attempt.site.workspace)
     found = _inspect(attempt, materials)
     tasks = _tasks(attempt, materials)
-    outcome = _run(attempt, materials, tasks)
+    job = _job(attempt, materials, tasks)
+    outcome = _run(attempt, materials, job)
     _keep_logger_tables(attempt, outcome)
     if outcome.failure is not None:
         attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": len(outcome.results)}))
         raise Failed(outcome.failure)
     summary = _score(attempt, materials, tasks, outcome)
+    export(attempt, job, tasks, outcome, lambda: _open_box(attempt).channel)
     attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=attempt.assignment.epoch,
@@ -60,8 +64,7 @@ def _inspect(attempt: Attempt[Tested], materials: Materials) -> Evidence:
         return evidence.inspect(attempt.site.sandboxes, materials.submission)
 
 
-def _run(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> JobOutcome:
-    job = _job(attempt, materials, tasks)
+def _run(attempt: Attempt[Tested], materials: Materials, job: Job) -> JobOutcome:
     opened: list[OpenBox] = []
     training_peaks: list[int] = []  # one value, once meta-training is over
 
@@ -144,7 +147,9 @@ def _job(attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks) -> Jo
         train_seed=assignment.train_seed,
         query_secret=materials.query_secret,
         learner=materials.learner,
-        keep_learner=attempt.folder / "learner.bin" if assignment.keep_learner else None,
+        keep_learner=attempt.folder / LEARNER if assignment.keep_learner else None,
+        snapshots=assignment.snapshots,
+        keep_snapshots=attempt.folder / "snapshots" if exports_of(assignment).snapshots else None,
         hide_dataset_names=assignment.hide_dataset_names,
         log_policy=assignment.log_policy,
         cpus=max(1, round(assignment.limits.cpus)),
@@ -189,7 +194,7 @@ def _score(
     predictions = collect(outcome.results, tasks, names, domains)
     summary = score_and_keep(attempt, predictions, assignment.fingerprint)
     if assignment.keep_learner:
-        attempt.upload("learner.bin", attempt.folder / "learner.bin")
+        attempt.upload(LEARNER, attempt.folder / LEARNER)
     return summary
 
 

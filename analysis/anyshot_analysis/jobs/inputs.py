@@ -29,7 +29,8 @@ def silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of features or layers.
+    """Files by role: `meta_train` and `meta_test` packs, `results` tables, `arrays` of layers, `snapshots` and
+    `estimates` that runs have exported.
 
     `predictions`, where given, are of the same runs as `results` and in the same order.
     """

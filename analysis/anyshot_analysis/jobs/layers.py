@@ -24,6 +24,7 @@ from anyshot_analysis.representations.jackknife import jackknife
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_heat_map
 from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.wire.messages import IMAGE_ARRAYS
 
 FORMS: dict[str, Callable[[NDArray[np.floating]], Rows]] = {
     "positions": convolution_rows,
@@ -53,9 +54,9 @@ class Parameters:
 
 
 def read_layers(path: Path, maps: str) -> dict[str, Rows]:
-    """Layers `[examples, ...]` of an .npz file, without pickles, as matrices."""
+    """Layers `[examples, ...]` of an .npz file, without pickles, as matrices; not what describes the images."""
     with np.load(path, allow_pickle=False) as stored:
-        layers = {name: stored[name] for name in stored.files}
+        layers = {name: stored[name] for name in stored.files if not name.startswith(IMAGE_ARRAYS)}
     return {
         name: FORMS[maps](values) if values.ndim == 4 else Rows(values) for name, values in layers.items()
     }

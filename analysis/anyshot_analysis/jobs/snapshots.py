@@ -50,8 +50,8 @@ def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
-    """Advice from the first file of `arrays`."""
-    scores = read_scores(inputs.paths("arrays", 1)[0])
+    """Advice from the first file of `snapshots`."""
+    scores = read_scores(inputs.paths("snapshots", 1)[0])
     choosing, judging = scores["validation"][:, ::2], scores["validation"][:, 1::2]
     means = {name: scores[name].mean(axis=1) for name in SCORES if name in scores}
     means["validation"] = choosing.mean(axis=1)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from anyshot_analysis.undefined import Undefined
+from anyshot_core.episodes.folds import FOLDS, places_in_class
 
-FOLDS = 5
 ROUNDS = 20
 REDRAWS = 10_000
 
@@ -34,17 +34,6 @@ class SplitPlan:
         hits = (right & self.tested).sum(axis=1)
         counts = self.tested.sum(axis=1)
         return float(hits.sum() / counts.sum()) if self.pooled else float((hits / counts).mean())
-
-
-def places_in_class(labels: ArrayLike) -> tuple[NDArray[np.int64], int]:
-    """For each image its place among the images of its class `[n]`, and the size of the smallest class."""
-    y = np.asarray(labels, dtype=np.int64)
-    counts = np.bincount(y)
-    order = np.argsort(y, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
-    places = np.empty(len(y), dtype=np.int64)
-    places[order] = np.arange(len(y)) - np.repeat(starts, counts)
-    return places, int(counts.min())
 
 
 def refuse(labels: ArrayLike) -> Undefined | None:

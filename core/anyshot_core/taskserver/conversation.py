@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import secrets
@@ -127,24 +128,49 @@ class Conversation:
             train_protocol=_plain(self.job.train_protocol),
             validation_protocol=_plain(self.job.validation_protocol),
             validation_packs=len(self.job.validation_packs),
+            snapshots=self.job.snapshots if self.job.keep_snapshots is not None else 0,
         )
         self._send("start", FrameType.JOB, [header_.to_bytes()], self.job.start_seconds)
 
-    def export(self, target: Path) -> None:
-        """EXPORT: store the learner's pieces in `target`, never looking into them."""
+    def export(self, target: Path, snapshot: int | None = None) -> None:
+        """EXPORT: store the pieces of the learner, or of a snapshot, in `target`, never looking into them."""
         start = self.ledger.clock()
         limit = Limit("run", self.job.start_seconds, self.job.start_seconds)
-        turn = self._command("learner", FrameType.EXPORT, [], b"", limit.left)
-        total = 0
+        turn = self._command("learner", FrameType.EXPORT, [], messages.pack_export(snapshot), limit.left)
         with target.open("wb") as file, self.ledger.platform("learner"):
-            while True:
-                arrived = self._arrive("learner", [limit], start)
-                if arrived.frame.kind is not FrameType.LEARNER:
-                    self._check("learner", arrived.frame, FrameType.EXPORTED, turn)
-                    return
-                total += file.write(arrived.frame.payload)
-                if total > self.job.caps.learner_bytes:
-                    raise verdicts.of_output(self.moment("learner"), "a saved learner beyond the limit")
+            self._collect("learner", [limit], start, turn, file, self.job.caps.learner_bytes)
+
+    def layers(
+        self,
+        limits: list[Limit],
+        build: Callable[[int, TimeLeft], bytes],
+        pixels: np.ndarray | None,
+    ) -> bytes:
+        """FEATURES: what the learner says of some images, in the participant's time."""
+        start, found = self.ledger.clock(), io.BytesIO()
+        try:
+            turn = self._command(
+                "features", FrameType.FEATURES, limits, build, min(limit.left for limit in limits), pixels
+            )
+            self._collect("features", limits, start, turn, found, self.job.caps.layer_bytes)
+        finally:
+            self.ledger.charge("features", self.ledger.clock() - start)
+        return found.getvalue()
+
+    def _collect(
+        self, step: str, limits: list[Limit], start: float, turn: int, target: BinaryIO, most: int
+    ) -> None:
+        """Write what comes in pieces to `target`, until the reply that ends it."""
+        total = 0
+        while True:
+            arrived = self._arrive(step, limits, start)
+            if arrived.frame.kind is not FrameType.LEARNER:
+                self._check(step, arrived.frame, FrameType.EXPORTED, turn)
+                return
+            total += target.write(arrived.frame.payload)
+            if total > most:
+                what = "a saved learner" if step == "learner" else "features"
+                raise verdicts.of_output(self.moment(step), f"{what} beyond the limit of {most >> 20} MiB")
 
     def farewell(self) -> None:
         """FINISH: a last frame may come, nothing else; a runner that says nothing any more does no harm."""

@@ -59,6 +59,7 @@ class OutputCaps:
     shown_lines: int = 98_000
     logger_rows: int = 200_000
     learner_bytes: int = 2 << 30
+    layer_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class Job:
     that validation tasks come from, both cut to what their protocols show; a protocol is None where config.json says.
     With `learner` (an exported one) meta-training is skipped; with `keep_learner` the learner is exported to that
     file after meta-training.
+    With `keep_snapshots`, a folder, up to `snapshots` of training are exported there.
     `query_secret` keys the permutation of each query; None leaves the order of the protocol. `tasks` None stops after
     meta-training.
     """
@@ -84,6 +86,8 @@ class Job:
     query_secret: bytes | None = None
     learner: Path | None = None
     keep_learner: Path | None = None
+    snapshots: int = 0
+    keep_snapshots: Path | None = None
     hide_dataset_names: bool = True
     log_policy: LogPolicy = LogPolicy.META_TRAIN
     caps: OutputCaps = field(default_factory=OutputCaps)
@@ -143,6 +147,14 @@ class TaskResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A learner as it was at some moment of its training; `train_loss` is the mean loss since the one before."""
+
+    learner: Path
+    train_loss: float
+
+
+@dataclass(frozen=True, slots=True)
 class TimeUse:
     """Seconds by step on the task server's clock; the participant's apart from the platform's."""
 
@@ -178,6 +190,8 @@ class JobOutcome:
     failure: Failure | None = None
     logger_tables: dict[str, bytes] = field(default_factory=dict)  # file name -> CSV
     runner: dict[str, str] = field(default_factory=dict)  # versions as READY stated them
+    snapshots: tuple[Snapshot, ...] = ()
+    layers: dict[str, np.ndarray] = field(default_factory=dict)  # float32 [images, ...], of `serve_features`
 
     @property
     def verdict(self) -> Verdict:

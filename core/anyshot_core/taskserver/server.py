@@ -30,6 +30,7 @@ from anyshot_core.taskserver.job import (
     Job,
     JobOutcome,
     ServerProgress,
+    Snapshot,
     TaskResult,
 )
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
@@ -64,6 +65,18 @@ def serve_isolated(
     return run.guarded(lambda: run.in_fresh_sandboxes(open_channel))
 
 
+def serve_features(
+    channel: Channel,
+    job: Job,
+    images: np.ndarray,
+    hooks: Hooks | None = None,
+    clock: Clock = time.monotonic,
+) -> JobOutcome:
+    """Ask the kept learner of `job` for its layers on `images` uint8 `[n, 3, h, w]`; none where it offers none."""
+    run = _Run(job, hooks or Hooks(), clock)
+    return run.guarded(lambda: run.features(channel, images))
+
+
 @dataclass(frozen=True, slots=True)
 class _Due:
     """A task and the order in which its query will be shown; `order` None where it is the protocol's."""
@@ -83,6 +96,8 @@ class _Run:
         self._runner: dict[str, str] = {}
         self._reported = -1.0
         self._files: frozenset[str] = frozenset()
+        self._snapshots: tuple[Snapshot, ...] = ()
+        self._layers: dict[str, np.ndarray] = {}
 
     def guarded(self, work: Callable[[], None]) -> JobOutcome:
         failure = None
@@ -101,7 +116,13 @@ class _Run:
                 Verdict.TASK_SERVER_BUG, "The platform failed; this costs no quota.", private=trace
             )
         return JobOutcome(
-            tuple(self._results), self._ledger.use(), failure, self._output.tables(), dict(self._runner)
+            tuple(self._results),
+            self._ledger.use(),
+            failure,
+            self._output.tables(),
+            dict(self._runner),
+            self._snapshots,
+            self._layers,
         )
 
     def in_one_sandbox(self, channel: Channel) -> None:
@@ -174,7 +195,40 @@ class _Run:
         limits = [self._ledger.run_limit()]
         if (stage := self._ledger.meta_train_limit()) is not None:
             limits.append(stage)
-        talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, limits)
+        frame, _ = talk.charged("meta_fit", FrameType.TRAIN, FrameType.TRAINED, limits)
+        if (folder := self._job.keep_snapshots) is not None:
+            self._keep_snapshots(talk, frame.payload, folder)
+
+    def _keep_snapshots(self, talk: Conversation, trained: bytes, folder: Path) -> None:
+        try:
+            losses = messages.read_trained(trained, self._job.snapshots)
+        except FrameError as error:
+            raise verdicts.of_protocol(talk.moment("meta_fit"), str(error)) from error
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, loss in enumerate(losses):
+            target = folder / f"snapshot-{number + 1:02}.bin"
+            talk.export(target, number)
+            self._snapshots += (Snapshot(target, loss),)
+
+    def features(self, channel: Channel, images: np.ndarray) -> None:
+        with self._talk(channel) as talk:
+            self._prepare(talk)
+            self._enter(Stage.META_TESTING)
+            talk.charged("load", FrameType.LOAD, FrameType.LOADED, [self._ledger.run_limit()])
+            with _pixels(channel) as shared:
+                header = _images(images, shared)
+                if shared is not None:
+                    shared.show(images)
+                content = talk.layers(
+                    [self._ledger.run_limit()],
+                    lambda turn, left: messages.pack_query(turn, left, header),
+                    images if shared is None else None,
+                )
+            try:
+                self._layers = messages.read_layers(content, len(images))
+            except FrameError as error:
+                raise verdicts.of_protocol(talk.moment("features"), str(error)) from error
+            talk.farewell()
 
     def _tasks(self, talk: Conversation | None) -> Iterator[_Due]:
         """The tasks in turn, each drawn while the one before is worked on;

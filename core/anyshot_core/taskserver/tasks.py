@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from anyshot_core.episodes.memory import Memory
 from anyshot_core.protocols import Protocol, TaskSpec
 from anyshot_core.protocols.keys import Seed
 from anyshot_core.protocols.task import tasks_of_dataset
-from anyshot_core.taskserver.job import DrawnTask
+from anyshot_core.taskserver.job import DrawnTask, TaskResult, TaskSource
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,39 @@ class PoolTasks:
             query=pixels[len(spec.support) :],
             query_labels=spec.query_labels,
         )
+
+
+@dataclass(frozen=True)
+class JoinedTasks:
+    """Several sources as one, so that one learner answers all of them in one job: indices count through the parts."""
+
+    parts: tuple[TaskSource, ...]
+
+    @property
+    def indices(self) -> Sequence[int]:
+        """From 0 to the number of all tasks."""
+        return range(self._ends[-1])
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(len(part.indices) for part in self.parts))
+
+    def _place(self, index: int) -> tuple[int, int]:
+        """The part, and the index in it."""
+        part = bisect_right(self._ends, index)
+        return part, self.parts[part].indices[index - (self._ends[part - 1] if part else 0)]
+
+    def draw(self, index: int) -> DrawnTask:
+        part, own = self._place(index)
+        return replace(self.parts[part].draw(own), index=index)
+
+    def split(self, results: Sequence[TaskResult]) -> list[list[TaskResult]]:
+        """The answers to each part, with its own indices, ascending."""
+        found: list[list[TaskResult]] = [[] for _ in self.parts]
+        for result in sorted(results, key=lambda result: result.index):
+            part, own = self._place(result.index)
+            found[part].append(replace(result, index=own))
+        return found
 
 
 def query_order(secret: bytes, index: int, count: int) -> np.ndarray:

@@ -29,6 +29,7 @@ _DOING = {
     "load": "while the learner was made and loaded",
     "fit": "in fit",
     "predict": "in predict",
+    "features": "in features",
     "unpack": "while the bundle was unpacked",
     "learner": "while the saved learner was copied",
     "start": "before it was ready",

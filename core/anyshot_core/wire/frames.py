@@ -28,11 +28,11 @@ class FrameType(IntEnum):
     READY = 1  # warm: interpreter and libraries are loaded, waiting for a job
     UNPACKED = 2  # the bundle lies in the scratch space
     IMPORTED = 3  # model.py was imported and names the two classes
-    TRAINED = 4  # meta_fit and save are done
+    TRAINED = 4  # meta_fit and save are done; says which snapshots there are
     LOADED = 5  # a fresh learner was made and loaded; no task seen yet
     FITTED = 6  # the predictor exists; asks for the query
     PREDICTIONS = 7  # int64 labels, as many as the query has
-    LEARNER = 8  # a piece of the exported learner
+    LEARNER = 8  # a piece of what is exported: a learner, a snapshot, layers
     EXPORTED = 9  # the last piece was sent
     RESTORED = 10  # an imported learner lies where `load` looks for it
     FINISHED = 11  # the runner ends after this
@@ -52,13 +52,14 @@ class FrameType(IntEnum):
     QUERY = 73
     EXPORT = 74
     FINISH = 75
+    FEATURES = 76  # asks for the layers of some images; answered like EXPORT
 
 
 MAXIMUM: dict[FrameType, int] = {
     FrameType.READY: 4 * KIB,
     FrameType.UNPACKED: 64,
     FrameType.IMPORTED: 64,
-    FrameType.TRAINED: 64,
+    FrameType.TRAINED: 4 * KIB,
     FrameType.LOADED: 64,
     FrameType.FITTED: 64,
     FrameType.PREDICTIONS: 8 * MIB,
@@ -81,6 +82,7 @@ MAXIMUM: dict[FrameType, int] = {
     FrameType.QUERY: 512 * MIB,
     FrameType.EXPORT: 64,
     FrameType.FINISH: 64,
+    FrameType.FEATURES: 512 * MIB,
 }
 
 FROM_RUNNER = frozenset(kind for kind in FrameType if kind < FrameType.JOB)

@@ -151,6 +151,9 @@ class Tested(Scored):
     isolated_tasks: bool = False
     hide_dataset_names: bool = True
     keep_learner: bool = False
+    snapshots: int = Field(default=0, ge=0, description="of training, that are kept and tested")
+    features: bool = Field(default=False, description="whether the learner's layers are exported")
+    estimates: bool = Field(default=False, description="whether accuracies are estimated from support sets")
 
 
 class Evaluate(Tested):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import IntEnum
 from typing import Any
@@ -21,6 +23,9 @@ COMMAND = struct.Struct("<Qddd")
 SUPPORT = struct.Struct("<IIIHHHBx")
 QUERY = struct.Struct("<IHHHBx")
 LOGGER_ROW = struct.Struct("<BIIiiddd")
+SNAPSHOT, LENGTH = struct.Struct("<H"), struct.Struct("<I")
+LAYER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
+IMAGE_ARRAYS = "image_"  # what arrays that are no layers begin with
 INLINE, SHARED = 0, 1  # where the pixels of a task are: in the frame, or in the shared buffer
 
 
@@ -53,6 +58,7 @@ class JobHeader:
     train_protocol: str | None = None  # JSON, for packs cut to what it shows; None: as config.json asks
     validation_protocol: str | None = None
     validation_packs: int = 0  # in the folder after those to train on
+    snapshots: int = 0  # of training, at most
 
     def to_bytes(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -92,6 +98,71 @@ def pack_command(turn: int, left: TimeLeft) -> bytes:
 def read_command(payload: bytes) -> tuple[int, TimeLeft]:
     turn, run, stage, task = COMMAND.unpack_from(payload)
     return turn, TimeLeft(run, stage, task)
+
+
+def pack_export(snapshot: int | None) -> bytes:
+    """What follows the turn of EXPORT: nothing for the learner, else the number of a snapshot."""
+    return b"" if snapshot is None else SNAPSHOT.pack(snapshot)
+
+
+def read_export(payload: bytes) -> int | None:
+    body = payload[COMMAND.size :]
+    return SNAPSHOT.unpack(body)[0] if body else None
+
+
+def pack_trained(losses: Sequence[float]) -> bytes:
+    """What follows the turn of TRAINED: the training loss of each snapshot; nothing where there is none."""
+    return np.asarray(losses, "<f8").tobytes()
+
+
+def read_trained(payload: bytes, most: int) -> tuple[float, ...]:
+    """The training losses of at most `most` snapshots. Raises FrameError, also for a loss that is no number."""
+    body = payload[TURN.size :]
+    if len(body) % 8 or len(body) // 8 > most:
+        raise FrameError(f"{len(body)} bytes of snapshots, at most {most} asked for")
+    losses = np.frombuffer(body, "<f8")
+    if not np.isfinite(losses).all():
+        raise FrameError("a snapshot whose training loss is no finite number")
+    return tuple(float(loss) for loss in losses)
+
+
+def pack_layers(layers: Mapping[str, np.ndarray]) -> bytes:
+    """Layers `[images, ...]` in float32, behind a JSON list of their names and shapes."""
+    arrays = {name: np.ascontiguousarray(values, "<f4") for name, values in layers.items()}
+    head = json.dumps([[name, list(values.shape)] for name, values in arrays.items()]).encode()
+    return LENGTH.pack(len(head)) + head + b"".join(values.tobytes() for values in arrays.values())
+
+
+def read_layers(content: bytes, images: int) -> dict[str, np.ndarray]:
+    """What a runner packed: float32 `[images, ...]` of two to four axes. Raises FrameError for anything odd."""
+    try:
+        (length,) = LENGTH.unpack_from(content)
+        rows = _typed(json.loads(content[LENGTH.size : LENGTH.size + length]), list)
+        shapes = {_layer_name(name): _layer_shape(shape, images) for name, shape in rows}
+    except (ValueError, TypeError, struct.error, RecursionError) as error:
+        raise FrameError(f"layers that cannot be read ({error})") from error
+    found, start = dict[str, np.ndarray](), LENGTH.size + length
+    if len(shapes) != len(rows) or len(content) - start != 4 * sum(map(math.prod, shapes.values())):
+        raise FrameError("layers of another size than announced")
+    for name, shape in shapes.items():
+        values = np.frombuffer(content, "<f4", math.prod(shape), start).astype(np.float32).reshape(shape)
+        if not np.isfinite(values).all():
+            raise FrameError(f"layer {name} holds a value that is no finite number")
+        found[name], start = values, start + values.nbytes
+    return found
+
+
+def _layer_name(name: Any) -> str:
+    if not LAYER_NAME.fullmatch(_typed(name, str)) or name.startswith(IMAGE_ARRAYS):
+        raise ValueError("a name of up to 60 letters, digits, dots, dashes, which does not begin with image_")
+    return name
+
+
+def _layer_shape(shape: Any, images: int) -> tuple[int, ...]:
+    sizes = tuple(_typed(size, int) for size in _typed(shape, list))
+    if not 2 <= len(sizes) <= 4 or sizes[0] != images or min(sizes) < 1:
+        raise ValueError(f"a layer is [{images}, ...] of two to four axes")
+    return sizes
 
 
 def pack_support(turn: int, left: TimeLeft, images: ImagesHeader, labels: np.ndarray) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.exports.files import FILES
 from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import ArtifactRef, Complete, Fail, Progress
 from anyshot_platform.alerts.service import open_alert
@@ -35,6 +36,7 @@ ARTIFACT_NAMES = frozenset(
         "page.html",
         "result.json",
         "table.parquet",
+        *FILES,
     )
 )
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from anyshot_core.evaluations.registry import read_evaluations
+from anyshot_core.exports.asked import MOST_SNAPSHOTS
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_core.protocols.keys import KEY_PATTERN
 from anyshot_core.protocols.registry import SEEDS
@@ -204,6 +205,23 @@ class TasksSpec(Part):
         title="Keep the saved learner",
         description="lets a new version repeat the meta-test alone",
     )
+    snapshots: Annotated[int, _Sent("snapshots")] = Field(
+        default=0,
+        ge=0,
+        le=MOST_SNAPSHOTS,
+        title="Snapshots of training",
+        description="so many, two or more; each is tested on base, validation and novel classes (`snapshots.npz`)",
+    )
+    features: Annotated[bool, _Sent("features")] = Field(
+        default=False,
+        title="Export features",
+        description="the layers of learners that offer them, on images that are tested on (`layers.npz`)",
+    )
+    estimates: Annotated[bool, _Sent("estimates")] = Field(
+        default=False,
+        title="Export estimates from support sets",
+        description="what cross-validation on its support set says of each task (`estimates.npz`)",
+    )
     shards: Annotated[int, _Version("shards"), _RETESTED] = Field(
         default=1, ge=1, le=64, title="Workers that share a run's meta-test"
     )
@@ -235,6 +253,18 @@ class TasksSpec(Part):
                 "dataset by dataset there is a learner for each: none that could be tested further"
             )
         return "\n".join(lines)
+
+    @model_validator(mode="after")
+    def _can_be_exported(self) -> Self:
+        asked = [name for name in ("snapshots", "features", "estimates") if getattr(self, name)]
+        if asked and (self.each_dataset or self.shards > 1):
+            raise ValueError(
+                f"{', '.join(asked)}: what is exported is of a run that one worker carries out whole, with one learner:"
+                " leave `each_dataset` and `shards`"
+            )
+        if self.snapshots == 1:
+            raise ValueError("snapshots: one alone tells nothing of training; two or more, or 0 for none")
+        return self
 
     @field_validator("train_protocol", "validation_protocol")
     @classmethod
@@ -335,6 +365,11 @@ class ShownSpec(Part):
         default=True,
         title="Further evaluations, where they see scores",
         description="otherwise they are the organizers'",
+    )
+    exports: Annotated[bool, _Phase("exports_visible")] = Field(
+        default=False,
+        title="Exported snapshots and estimates, where they see single tasks",
+        description="and features, where the pool that is tested on is public; otherwise they are the organizers'",
     )
     after_publishing: Annotated[bool, _Phase("needs_publishing")] = Field(
         default=False, title="Nothing before the organizers publish the results"

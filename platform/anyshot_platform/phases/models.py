@@ -64,6 +64,7 @@ class Phase(Base):
     evaluations: Mapped[str] = mapped_column(Text, default="")  # further ones, one a line; they rank nothing
     evaluations_visible: Mapped[bool] = mapped_column(default=True)  # where scores are
     frozen_at: Mapped[datetime | None]  # the board takes no new rows
+    exports_visible: Mapped[bool] = mapped_column(default=False)  # where single tasks are
     needs_publishing: Mapped[bool] = mapped_column(default=False)  # organizers look first
     published_at: Mapped[datetime | None]
     key_published_at: Mapped[datetime | None]  # from then on everybody can draw the tasks again
@@ -141,6 +142,9 @@ class PhaseVersion(Base):
     gpus: Mapped[int] = mapped_column(default=0)
     isolated_tasks: Mapped[bool] = mapped_column(default=False)
     keep_learner: Mapped[bool] = mapped_column(default=False)
+    snapshots: Mapped[int] = mapped_column(default=0)  # of training, exported
+    features: Mapped[bool] = mapped_column(default=False)
+    estimates: Mapped[bool] = mapped_column(default=False)
     shards: Mapped[int] = mapped_column(default=1)  # meta-test split over so many workers
     each_dataset: Mapped[bool] = mapped_column(default=False)  # a learner of its own for each dataset
     budget_each_dataset: Mapped[bool] = mapped_column(

@@ -22,6 +22,7 @@ class PhaseSight:
     tasks: bool  # rows of single tasks, not only figures by dataset, ways and shots
     confusion: bool
     names: bool  # the names of hidden datasets
+    exports: bool  # what runs export of training and learners, unless it shows images
     evaluations: bool  # further evaluations
     board_evaluations: bool  # those of the rows of its boards
     evaluations_until: datetime | None  # on boards, only what was scored until then
@@ -40,12 +41,14 @@ def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:
     """What somebody with this role in the competition sees; None is somebody outside it."""
     everything = _may(role, Role.REVIEWER)
     scores = phase.scores_visible and not _waits(phase) and not _climbs(phase)
+    tasks = scores and (phase.tasks_visible or status_of(phase) == PhaseStatus.CLOSED)
     return PhaseSight(
         everything=everything,
         board_hidden="" if everything else _why_board_hidden(phase, role),
         board_note=_board_note(phase, everything),
         scores=everything or scores,
-        tasks=everything or (scores and (phase.tasks_visible or status_of(phase) == PhaseStatus.CLOSED)),
+        tasks=everything or tasks,
+        exports=everything or (tasks and phase.exports_visible),
         confusion=everything or (scores and phase.show_confusion),
         names=everything or not phase.hide_dataset_names,
         evaluations=everything or (scores and phase.evaluations_visible),

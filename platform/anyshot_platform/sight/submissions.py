@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from anyshot_core.exports.files import FILES as EXPORTED
+from anyshot_core.exports.files import LAYERS
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.faults import Fault, fault_of, progress_of
 from anyshot_platform.sight.logs import shown_logs, smoke_logs
@@ -79,6 +82,9 @@ class Sight:
         """Whether the viewer may have a file of that name of the submission's runs."""
         if self.everything:
             return True
+        if artifact in EXPORTED:
+            shown = artifact != LAYERS or is_public(self.submission.phase.live.meta_test)
+            return self.scored and self.phase.exports and shown
         return artifact in _OF_THE_TEAM and self.logs != LogPolicy.NOTHING
 
     def fault(self, run: Run) -> Fault:

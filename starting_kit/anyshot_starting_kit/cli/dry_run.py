@@ -22,6 +22,7 @@ from anyshot_core.evaluations import (
     evaluations_from_list,
     read_evaluation,
 )
+from anyshot_core.exports.asked import MOST_SNAPSHOTS, Asked
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, WithinDomain, read_protocol
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks
@@ -36,6 +37,7 @@ from anyshot_starting_kit.dryrun.evaluate import (
     PointRun,
     carry_out,
     carry_out_further,
+    export,
     require_sandbox,
 )
 from anyshot_starting_kit.dryrun.further import all_points
@@ -152,6 +154,17 @@ EVALUATE_HELP = (
 @click.option(
     "--keep-learner", is_flag=True, help="Keep the learner as learner.bin in the output [with --evaluate]."
 )
+@click.option(
+    "--snapshots",
+    type=click.IntRange(2, MOST_SNAPSHOTS),
+    help="Keep so many snapshots of training and test each on base, validation and novel classes: snapshots.npz.",
+)
+@click.option("--features", is_flag=True, help="Export the learner's layers on some test images: layers.npz.")
+@click.option(
+    "--estimates",
+    is_flag=True,
+    help="Estimate the accuracy on each task from its support set alone: estimates.npz.",
+)
 @click.option("--budget", type=click.FloatRange(1), help="Seconds for the whole run [5 hours, as in 2022].")
 @click.option(
     "--task-seconds", type=click.FloatRange(0.001), help="Seconds for fit and predict of a task [no limit]."
@@ -195,6 +208,9 @@ def dry_run(
     further: tuple[FurtherEvaluation, ...],
     learner: Path | None,
     keep_learner: bool,
+    snapshots: int | None,
+    features: bool,
+    estimates: bool,
     budget: float | None,
     task_seconds: float | None,
     isolated: bool,
@@ -219,14 +235,17 @@ def dry_run(
         raise click.UsageError(
             "--each-dataset goes with --within-domain, or a protocol that splits datasets."
         )
-    if each_dataset and (further or learner or keep_learner):
+    exports = Asked(snapshots or 0, features, estimates)
+    if each_dataset and (further or learner or keep_learner or exports):
         raise click.UsageError("--evaluate and its like need one learner for all: leave --each-dataset.")
+    if learner and snapshots:
+        raise click.UsageError("--snapshots are of meta-training, which --learner skips.")
     try:
         evaluations = evaluations_from_list([one.to_dict() for one in further])
     except DataError as error:
         raise click.UsageError(f"--evaluate: {error}") from error
     console = Console(quiet=as_json, highlight=False)
-    kept = learner or (output / "learner.bin" if keep_learner or further else None)
+    kept = learner or (output / "learner.bin" if keep_learner or further or exports else None)
     with tempfile.TemporaryDirectory() as folder:
         bundle = _bundle(submission, Path(folder))
         report = check_bundle(bundle)
@@ -259,6 +278,8 @@ def dry_run(
                 learner=learner,
                 keep_learner=None if learner else kept,
                 further=evaluations,
+                exports=exports,
+                keep_snapshots=output / "snapshots" if snapshots else None,
                 max_items=QUICK_ITEMS if quick else None,
                 isolated_tasks=isolated,
                 sandbox=sandbox,
@@ -269,12 +290,13 @@ def dry_run(
             with ProgressView(console, plan) as view:
                 result = carry_out(plan, view.hooks)
                 tested = list(_test_further(plan, result, kept, view.hooks))
+                exported = _export(plan, result, kept, output, view.hooks)
         except (NoData, DataError) as error:
             raise click.UsageError(str(error)) from error
         except NoSandbox as error:
             click.echo(str(error), err=True)
             sys.exit(Exit.UNAVAILABLE)
-        summary = save(result, plan, submission.name, output, console, tested)
+        summary = save(result, plan, submission.name, output, console, tested, exported)
     _end(as_json, summary, max(exit_code(run) for run in (result, *(one.run for one in tested))))
 
 
@@ -283,6 +305,15 @@ def _test_further(plan: DryRunPlan, result: DryRun, kept: Path | None, hooks: Ho
     if result.outcome.failure is None and kept is not None:
         for evaluation, point in all_points(plan.data, plan.roles, plan.further):
             yield carry_out_further(plan, evaluation, point, kept, hooks)
+
+
+def _export(
+    plan: DryRunPlan, result: DryRun, kept: Path | None, output: Path, hooks: Hooks
+) -> tuple[list[Path], list[str]]:
+    """What is exported of a run that did not fail, and notes on what could not be."""
+    if result.outcome.failure is not None or kept is None or not plan.exports:
+        return [], []
+    return export(plan, result, kept, output, hooks)
 
 
 def _protocol(within_domain: bool, ways: Range | None, shots: Range | None, query: int) -> Protocol:

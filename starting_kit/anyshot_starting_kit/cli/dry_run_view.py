@@ -87,6 +87,7 @@ def save(
     output: Path,
     console: Console,
     further: Sequence[PointRun] = (),
+    exported: tuple[Sequence[Path], Sequence[str]] = ((), ()),
 ) -> dict[str, Any]:
     """Write report, results and logger tables to `output`, print the outcome, and return it as plain data."""
     outcome = result.outcome
@@ -110,11 +111,16 @@ def save(
     console.print(escape(text), soft_wrap=True)
     if scores:
         console.print(escape(f"Further evaluations\n{score_text(scores)}\n"), soft_wrap=True)
+    files, notes = exported
+    for line in (*(f"Exported: {path}" for path in files), *notes):
+        console.print(escape(line), soft_wrap=True)
     console.print(escape(_times(outcome)), soft_wrap=True)
     if plan.max_items is not None:
         console.print("It runs. The score means nothing yet: meta-training was cut short (--quick).")
     console.print(f"Report: {output / 'report.html'}")
-    found = {"evaluations": [score.to_dict() for score in scores]} if scores else {}
+    found: dict[str, Any] = {"evaluations": [score.to_dict() for score in scores]} if scores else {}
+    if files or notes:
+        found |= {"exports": [str(path) for path in files], "notes": list(notes)}
     return data | {"summary": result.summary.to_dict(), "report": str(output / "report.html")} | found
 
 

@@ -11,9 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from anyshot_core.data.pack import Pack
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation, PointScore, pool_part
+from anyshot_core.exports import Asked, Exporting, check_asked, make_exports
 from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range, Roles
 from anyshot_core.protocols.cutting import Shown
 from anyshot_core.results.identity import Identity, Maker, digest_code
@@ -21,13 +24,13 @@ from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
 from anyshot_core.taskserver.job import Hooks, Job, JobOutcome
 from anyshot_core.taskserver.scores import collect
-from anyshot_core.taskserver.server import default_cpus, serve, serve_isolated
+from anyshot_core.taskserver.server import default_cpus, serve, serve_features, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.further import check_further, further_pool, point_name
+from anyshot_starting_kit.dryrun.further import check_further, further_pool, point_name, seen_pool
 from anyshot_starting_kit.dryrun.parts import carry_out_parts, shown_packs
 from anyshot_starting_kit.dryrun.publicdata import PublicData
 
@@ -42,7 +45,8 @@ class DryRunPlan:
     it leaves of the datasets tested, unless `train_protocol` says otherwise. With `each_dataset`, each has a learner of
     its own and an equal part of the time.
     With `learner`, a file that an earlier run kept, meta-training is skipped; `keep_learner` is where to keep it.
-    `further` are evaluations of the same learner (`dryrun.further`).
+    `further` are evaluations of the same learner (`dryrun.further`), `exports` what is written of it besides, and
+    `keep_snapshots` the folder for snapshots of its training.
     """
 
     bundle: Path
@@ -66,6 +70,8 @@ class DryRunPlan:
     learner: Path | None = None
     keep_learner: Path | None = None
     further: tuple[FurtherEvaluation, ...] = ()
+    exports: Asked = Asked()  # noqa: RUF009 - frozen
+    keep_snapshots: Path | None = None
 
     @property
     def tasks_protocol(self) -> Protocol:
@@ -114,6 +120,7 @@ def carry_out(plan: DryRunPlan, hooks: Hooks) -> DryRun:
     protocol = plan.tasks_protocol
     protocol.check(pool)
     check_further(plan.data, plan.roles, plan.further)
+    check_exports(plan)
     tasks = PoolTasks(pool, protocol, plan.test_seed, 0, plan.tasks)
     with tempfile.TemporaryDirectory() as folder:
         shown = shown_packs(plan.data, plan.roles, Path(folder))
@@ -163,6 +170,41 @@ def carry_out_further(
     return PointRun(evaluation, point, tuple(pack.content_digest for pack in pool), found)
 
 
+def check_exports(plan: DryRunPlan) -> None:
+    """Raise `ProtocolError` where an export cannot be made of these protocols and packs."""
+    if plan.exports.snapshots:
+        seen, test = seen_pool(plan.data, plan.roles), Pool.open(plan.data.test, verify=False)
+        check_asked(plan.exports, plan.roles, seen, test)
+
+
+def export(
+    plan: DryRunPlan, run: DryRun, learner: Path, folder: Path, hooks: Hooks
+) -> tuple[list[Path], list[str]]:
+    """The exports of a run that did not fail, from the learner that it kept; and notes on those that were not made."""
+    tasks = PoolTasks(
+        Pool.open(plan.data.test, verify=False), plan.tasks_protocol, plan.test_seed, 0, plan.tasks
+    )
+
+    def features(job: Job, images: np.ndarray) -> JobOutcome:
+        with closing(channel_opener(plan.sandbox, job.cpus, plan.memory_bytes)()) as channel:
+            return serve_features(channel, job, images, hooks)
+
+    return make_exports(
+        Exporting(
+            asked=plan.exports,
+            job=_job(plan, Shown(()), tasks),
+            tasks=tasks,
+            roles=plan.roles,
+            learner=learner,
+            results=run.outcome.results,
+            snapshots=run.outcome.snapshots,
+            serve=lambda job: _serve(plan, job, hooks),
+            serve_features=features,
+            folder=folder,
+        )
+    )
+
+
 def _scored(outcome: JobOutcome, tasks: PoolTasks) -> DryRun:
     """What a run without a failure found."""
     if outcome.failure is not None:
@@ -188,6 +230,8 @@ def _job(plan: DryRunPlan, shown: Shown, tasks: PoolTasks, parts: int = 1) -> Jo
         log_policy=LogPolicy.EVERYTHING,
         learner=plan.learner,
         keep_learner=plan.keep_learner,
+        snapshots=plan.exports.snapshots,
+        keep_snapshots=plan.keep_snapshots,
         cpus=plan.cpus or default_cpus(),
         max_items=plan.max_items,
     )

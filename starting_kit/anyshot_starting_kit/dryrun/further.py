@@ -18,12 +18,17 @@ def further_pool(data: PublicData, evaluation: FurtherEvaluation) -> Pool:
     return Pool.open(packs, verify=False)
 
 
+def seen_pool(data: PublicData, roles: Roles) -> Pool:
+    """What training and validation choose from."""
+    train, validation = training_packs(data, roles)
+    return Pool.open(tuple(dict.fromkeys((*train, *(validation or ())))), verify=False)
+
+
 def check_further(data: PublicData, roles: Roles, evaluations: Sequence[FurtherEvaluation]) -> None:
     """Raise `ProtocolError` where one cannot be made of these protocols and packs, or tests what was trained on."""
     if not evaluations:
         return
-    train, validation = training_packs(data, roles)
-    seen = Pool.open(tuple(dict.fromkeys((*train, *(validation or ())))), verify=False)
+    seen = seen_pool(data, roles)
     test = Pool.open(data.test, verify=False)
     for evaluation in evaluations:
         try:

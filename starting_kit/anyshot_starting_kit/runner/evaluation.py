@@ -16,6 +16,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
+from anyshot_starting_kit import snapshots
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
 from anyshot_starting_kit.runner.pixels import Images
@@ -46,8 +47,8 @@ class Evaluation:
     def import_submission(self) -> None:
         self._submission = import_submission()
 
-    def train(self) -> None:
-        """meta_fit on the training pool, then save."""
+    def train(self) -> list[float]:
+        """meta_fit on the training pool, then save; the training losses of the snapshots that were asked for."""
         assert self._submission is not None and self._pool is not None
         data = make_generators(
             self._pool,
@@ -59,12 +60,14 @@ class Evaluation:
         )
         if self._job.max_items is not None:
             data = shortened(data, self._job.max_items)
+        snapshots.begin(self._place.snapshots, self._job.snapshots)
         logger = Logger(str(self._place.logs), self._emit)
         meta_learner = self._submission.meta_learner(data.train_classes, data.total_classes, logger)
         learner = meta_learner.meta_fit(data.train, data.valid)
         if learner is None:
             raise TypeError("meta_fit returned None; it must return the learner.")
         learner.save(str(self._place.model))
+        return snapshots.finish(learner)
 
     def _validation(self) -> tuple[Pool, Protocol] | None:
         """What the phase validates on; None where config.json says."""
@@ -99,6 +102,21 @@ class Evaluation:
         if answer is None:
             raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")
         return reduce_predictions(answer, images.images, self._ways)
+
+    def features(self, images: ImagesHeader, inline: memoryview) -> dict[str, np.ndarray]:
+        """What the learner's optional `features` says of images: float32 `[n, ...]` by layer; none without it."""
+        offered = getattr(self._learner, "features", None)
+        if offered is None:
+            return {}
+        answer = offered(self._images.fetch(images, inline))
+        if not isinstance(answer, dict):
+            kind = type(answer).__name__
+            raise TypeError(f"features returned a {kind}; it must return a dict of arrays by layer.")
+        return {str(name): _array(values) for name, values in answer.items()}
+
+
+def _array(values: Any) -> np.ndarray:
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, np.float32)
 
 
 def _seed(seed: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import CHUNK, TURN, VERSION, Frame, FrameType
 from anyshot_core.wire.messages import JobHeader
-from anyshot_starting_kit import budget
+from anyshot_starting_kit import budget, snapshots
 from anyshot_starting_kit.runner import learnerblob, reports, scratch
 from anyshot_starting_kit.runner.capture import OutputCapture
 from anyshot_starting_kit.runner.stream import FrameStream, StreamEnded
@@ -92,6 +92,7 @@ class Session:
             FrameType.SUPPORT: self._fit,
             FrameType.QUERY: self._predict,
             FrameType.EXPORT: self._export,
+            FrameType.FEATURES: self._features,
         }
 
     def serve(self) -> int:
@@ -148,8 +149,8 @@ class Session:
         self._reply(FrameType.IMPORTED, payload)
 
     def _train(self, payload: bytes) -> None:
-        self._evaluation.train()
-        self._reply(FrameType.TRAINED, payload)
+        losses = self._evaluation.train()
+        self._reply(FrameType.TRAINED, payload, messages.pack_trained(losses))
 
     def _load(self, payload: bytes) -> None:
         self._evaluation.load()
@@ -166,8 +167,16 @@ class Session:
         self._stream.send(FrameType.PREDICTIONS, messages.pack_predictions(turn, labels))
 
     def _export(self, payload: bytes) -> None:
-        for piece in learnerblob.export(self._place.model, self._header.learner_bytes, CHUNK):
+        snapshot = messages.read_export(payload)
+        folder = self._place.model if snapshot is None else snapshots.folder_of(snapshot)
+        for piece in learnerblob.export(folder, self._header.learner_bytes, CHUNK):
             self._stream.send(FrameType.LEARNER, piece)
+        self._reply(FrameType.EXPORTED, payload)
+
+    def _features(self, payload: bytes) -> None:
+        content = messages.pack_layers(self._evaluation.features(*messages.read_query(payload)))
+        for start in range(0, len(content), CHUNK):
+            self._stream.send(FrameType.LEARNER, content[start : start + CHUNK])
         self._reply(FrameType.EXPORTED, payload)
 
     def _restore(self, payload: bytes) -> None:

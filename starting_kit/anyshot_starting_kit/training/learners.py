@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from anyshot_starting_kit.api import Learner, Predictor
+from anyshot_starting_kit.networks.layers import layers_of
 from anyshot_starting_kit.networks.weights import no_weights
 from anyshot_starting_kit.training.clock import device
 
@@ -50,6 +51,12 @@ class ModelLearner(Learner):
             model = self.rebuild(folder)
         model.load_state_dict(state)
         self._model = model.to(device()).eval()
+
+    def features(self, images: Tensor) -> dict[str, Tensor]:
+        """The layers of the backbone, of the first where there are several; runs may export them."""
+        model = self.model
+        backbone = model.backbones[0] if hasattr(model, "backbones") else model.backbone
+        return layers_of(backbone, images.to(device()))
 
     def fit(self, support_set: tuple[Tensor, Tensor, Tensor, int, int]) -> Predictor:
         """Keep the support set for a model `(support images, labels, query images, ways) -> logits`."""

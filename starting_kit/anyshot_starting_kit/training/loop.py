@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from anyshot_starting_kit.snapshots import Following
 from anyshot_starting_kit.training.clock import Clock
 from anyshot_starting_kit.training.schedules import make_schedule
 from anyshot_starting_kit.training.settings import LoopSettings
@@ -46,7 +47,8 @@ def optimise(
     only one of them takes memory. Gradients of a meta-batch are averaged. `score(clock)` is a validation round, None
     where the clock was over before its end; with it the model ends as its best validated snapshot. Pretrained weights
     are validated before the first step too, since training may only spoil them. Training leaves the time for
-    one more round, so that what was learned since the last one is validated too.
+    one more round, so that what was learned since the last one is validated too. Where a run asks for snapshots,
+    they are taken on the way.
     """
     optimizer, best, schedule = make_optimizer(model, settings), Best(), make_schedule(settings)
     rates = [group["lr"] for group in optimizer.param_groups]
@@ -66,18 +68,22 @@ def optimise(
     if settings.weights:
         validate()
     model.train()
+    follow = Following(model)
     for step, parts in enumerate(losses, start=1):
         for loss in parts:
             (loss / settings.meta_batch).backward()
+            follow.loss(loss)
         waiting += 1
         if waiting == settings.meta_batch:
             _step(model, optimizer, settings.clip)
             waiting, steps = 0, steps + 1
             _set_rates(optimizer, rates, schedule(steps, max(step / settings.iterations, clock.used)))
+        follow.at(max(step / settings.iterations, clock.used))
         if step % settings.validate_every == 0:
             validate()
         if clock.left <= reserve or (settings.patience and best.rounds_since >= settings.patience):
             break
+    follow.end()
     if step != validated_at and not clock.over:
         validate()
     if best.state:

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from anyshot_core.exports.files import ESTIMATES, FILES, LAYERS, SNAPSHOTS
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.accounts.service import begin_session, create_user
 from anyshot_platform.artifacts.models import Artifact, Blob
@@ -34,7 +35,7 @@ from anyshot_platform.notifications.models import Email
 from anyshot_platform.organizers.submissions.organizing import SubmissionAct, act_on
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience, BoardShows
-from anyshot_platform.pools.models import PoolPack
+from anyshot_platform.pools.models import Pool, PoolPack
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.scores.models import RunScore, SubmissionScore
@@ -330,14 +331,20 @@ class Stage:
             session.flush()
             one.digest = digest
             self._store(digest, code)
-        for name in ("results.parquet", "predictions.npz", "log.txt"):
-            known = select(Artifact).where(Artifact.run_id == run.id, Artifact.name == name)
+        self.add_files(session, ("results.parquet", "predictions.npz", "log.txt"))
+
+    def add_files(self, session: Session, names: Iterable[str]) -> None:
+        """Files of its run that hold their names."""
+        for name in names:
+            known = select(Artifact).where(Artifact.run_id == self.run_id, Artifact.name == name)
             if session.scalars(known).first() is None:
                 digest = hashlib.sha256(name.encode()).hexdigest()
                 session.add(Blob(digest=digest, size=len(name)))
                 session.flush()
                 session.add(
-                    Artifact(run_id=run.id, name=name, epoch=1, digest=digest, size=len(name), final=True)
+                    Artifact(
+                        run_id=self.run_id, name=name, epoch=1, digest=digest, size=len(name), final=True
+                    )
                 )
                 self._store(digest, name.encode())
 
@@ -547,6 +554,28 @@ def test_further_evaluations_can_be_the_organizers_alone(stage: Stage) -> None:
     stage.change(frozen_at=None, evaluations_visible=False)
     for exit_ in exits:
         assert {role for role in WHO["all"] if _sees(exit_, stage, role)} == STAFF, exit_
+
+
+def test_exports_are_the_organizers_until_the_phase_shows_them(stage: Stage) -> None:
+    """A team has its own where it sees single tasks; layers only where the images are public."""
+    address = "/api/v1/submissions/S/runs/R/artifacts/"
+    exits = {name: address + name for name in FILES}
+    with stage.services.database.writing() as session:
+        stage.add_files(session, FILES)
+
+    def seen(name: str) -> set[str]:
+        return {role for role in WHO["all"] if stage.text(role, exits[name]) == name}
+
+    assert all(seen(name) == STAFF for name in FILES)
+    stage.change(exports_visible=True, tasks_visible=True)
+    assert seen(SNAPSHOTS) == seen(ESTIMATES) == WHO["team"] and seen(LAYERS) == STAFF
+    with stage.services.database.writing() as session:
+        session.execute(update(Pool).values(published_at=now()))
+    assert seen(LAYERS) == WHO["team"]
+    stage.change(tasks_visible=False)
+    assert all(seen(name) == STAFF for name in FILES), "they tell single tasks"
+    stage.change(tasks_visible=True, scores_visible=False)
+    assert all(seen(name) == STAFF for name in FILES)
 
 
 def test_a_log_of_which_the_phase_shows_nothing_is_no_file_either(stage: Stage) -> None:

@@ -93,7 +93,9 @@ class Scored(Kind):
 
     def keeps_learner(self, case: Case) -> bool:
         """Whether the learner is kept: where the phase says so, or other shards need it."""
-        kept = case.version.keep_learner or bool(case.phase.evaluations)
+        version = case.version
+        exports = version.snapshots or version.features or version.estimates
+        kept = version.keep_learner or bool(case.phase.evaluations or exports)
         return kept or (case.run.shard_count > 1 and not self.by_dataset(case.run))
 
     def drawn_fields(self, case: Case) -> dict[str, Any]:

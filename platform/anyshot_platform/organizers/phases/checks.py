@@ -11,6 +11,7 @@ from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.evaluations import read_evaluations
+from anyshot_core.exports.asked import snapshot_points
 from anyshot_core.protocols import ProtocolError, Roles, protocol_from_dict
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.bundles.sense import judge_phase
@@ -123,6 +124,23 @@ def problems_of(spec: PhaseSpec, phase: Phase | None = None) -> Iterator[tuple[s
             yield f"tasks.{name}", f"Not a task protocol: {error}"
             return
     yield from _evaluation_problems(spec)
+    yield from _export_problems(spec)
+
+
+def _export_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
+    """What the snapshots of training need of the phase's protocols."""
+    if spec.tasks.snapshots and spec.tasks.protocol:
+        try:
+            snapshot_points(_roles(spec))
+        except ProtocolError as error:
+            yield "tasks.snapshots", str(error)
+
+
+def _roles(spec: PhaseSpec) -> Roles:
+    tasks = spec.tasks
+    named = (tasks.train_protocol, tasks.validation_protocol)
+    train, validation = (protocol_from_dict(one) if one else None for one in named)
+    return Roles(protocol_from_dict(tasks.protocol), train, validation)
 
 
 def _evaluation_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
@@ -130,9 +148,7 @@ def _evaluation_problems(spec: PhaseSpec) -> Iterator[tuple[str, str]]:
     tasks = spec.tasks
     if not tasks.evaluations or not tasks.protocol:
         return
-    named = (tasks.protocol, tasks.train_protocol, tasks.validation_protocol)
-    test, train, validation = (protocol_from_dict(one) if one else None for one in named)
-    roles = Roles(test or protocol_from_dict(tasks.protocol), train, validation)
+    roles = _roles(spec)
     for evaluation in read_evaluations(tasks.evaluations):
         try:
             evaluation.points(roles, ())

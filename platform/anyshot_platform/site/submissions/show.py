@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
@@ -30,6 +31,12 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.notes import tags_of
 from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.workers.places import find_place
+
+EXPORTS = {
+    SNAPSHOTS: "Snapshots of training",
+    LAYERS: "Features",
+    ESTIMATES: "Estimates from support sets",
+}  # the files by what pages call them
 
 
 @dataclass(frozen=True)
@@ -223,23 +230,29 @@ def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download
         if sight.phase.tasks:
             files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
         files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
-    if runs and sight.may_have("logger.zip"):
-        size = session.scalars(
-            select(Artifact.size).where(
-                Artifact.run_id == runs[0].id,
-                Artifact.name == "logger.zip",
-                Artifact.final,
-                Artifact.expired_at.is_(None),
-            )
-        ).first()
-        if size is not None:
-            files.append(
-                Download("Tables of the logger", f"{base}/logger.zip", size, "chart-line", "CSV, zipped")
-            )
+    kept = _kept_files(session, sight, runs[0]) if runs else {}
+    if (size := kept.get("logger.zip")) is not None:
+        files.append(
+            Download("Tables of the logger", f"{base}/logger.zip", size, "chart-line", "CSV, zipped")
+        )
+    for name, title in EXPORTS.items():
+        if name in kept:
+            href = f"/api/v1{base}/runs/{runs[0].id}/artifacts/{name}"
+            files.append(Download(title, href, kept[name], "chart-line", "for `anyshot analyse`"))
     if runs:
         files.append(Download("Log", f"{base}/log.txt", None, "terminal", "text"))
     files.append(Download("Everything", f"{base}/everything.zip", None, "download", "one zip"))
     return files
+
+
+def _kept_files(session: Session, sight: Sight, run: Run) -> dict[str, int]:
+    """The files of a run that the viewer may have, with their sizes."""
+    rows = session.execute(
+        select(Artifact.name, Artifact.size).where(
+            Artifact.run_id == run.id, Artifact.final, Artifact.expired_at.is_(None)
+        )
+    )
+    return {name: size for name, size in rows if sight.may_have(name)}
 
 
 def stream_state(session: Session, sight: Sight, runs: list[Run]) -> dict[str, Any]:

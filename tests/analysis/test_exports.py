@@ -1,0 +1,183 @@
+"""What a dry run exports is what `anyshot analyse` reads, straight from its folder: answers known beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from anyshot_core.command import main
+from anyshot_starting_kit.dryrun import evaluate
+from tests.core.conftest import HONEST
+from tests.core.tinydata import write_dataset
+from tests.core.zygote import ForkedChannel, Zygote
+
+SPLIT = "ways=2 shots=4 query=2 held_back=0.3"
+# Three moments of training: useless, good, overtrained, while the loss falls. The layers are known functions of images.
+TRAINED = """
+import numpy as np
+import torch
+from api import Learner, MetaLearner, Predictor
+from anyshot_starting_kit.snapshots import checkpoint
+
+TURN = torch.linalg.qr(torch.randn(3, 3, generator=torch.Generator().manual_seed(1)))[0]
+
+
+class MyMetaLearner(MetaLearner):
+    def meta_fit(self, meta_train_generator, meta_valid_generator):
+        for good, loss in ((False, 0.9), (True, 0.5), (False, 0.1)):
+            checkpoint(MyLearner(good), loss)
+        return MyLearner(True)
+
+
+class MyLearner(Learner):
+    def __init__(self, good=False):
+        self.good = good
+
+    def features(self, images):
+        corners = torch.stack([images[:, :, 0, 0], images[:, :, 9, 9], images[:, :, 99, 99]], dim=2)
+        return {"corners": corners.flatten(1)[:, :3] @ MATRIX, "pixels": images[:, 0, 0, :5]}
+
+    def fit(self, support_set):
+        X, y, original_y, n_ways, k_shots = support_set
+        return MyPredictor(torch.stack([X[y == label].mean() for label in range(n_ways)]), self.good)
+
+    def save(self, path_to_save):
+        open(path_to_save + "/learner", "w").write(str(int(self.good)))
+
+    def load(self, path_to_load):
+        self.good = open(path_to_load + "/learner").read() == "1"
+
+
+class MyPredictor(Predictor):
+    def __init__(self, means, good):
+        self.means, self.good = means, good
+
+    def predict(self, query_set):
+        logits = -(query_set.mean((1, 2, 3))[:, None] - self.means[None]).abs().numpy()
+        return logits if self.good else 0 * logits
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Data, and dry runs of two submissions whose layers are turned against one another.
+
+    Runners are real; a process that has torch forks them, which is why this takes seconds.
+    """
+    folder, zygote = tmp_path_factory.mktemp("exports"), Zygote()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.chdir(folder)
+        patch.setattr(evaluate, "channel_opener", lambda *_: lambda: ForkedChannel(zygote))
+        prepare(folder)
+        yield folder
+    zygote.close()
+
+
+def prepare(folder: Path) -> None:
+    write_dataset(folder / "data" / "ONE", classes=16, images=20, seed=1)
+    write_dataset(folder / "data" / "OTHER", classes=4, images=9, seed=2)
+    (folder / "data" / "info").mkdir()
+    splits = {"meta-train": ["OTHER"], "meta-test": ["ONE"]}
+    (folder / "data" / "info" / "meta_splits.txt").write_text(json.dumps(splits))
+    for name, matrix in (("one", "torch.eye(3)"), ("two", "TURN")):
+        write_submission(folder / name, TRAINED.replace("MATRIX", matrix))
+        done = dry_run(name, "--snapshots", "3", "--features", "--estimates")
+        assert done.exit_code == 0, done.output
+
+
+def write_submission(folder: Path, code: str) -> None:
+    folder.mkdir()
+    (folder / "model.py").write_text(code)
+
+
+def dry_run(name: str, *words: str) -> Result:
+    protocols = ["--protocol", f"class_side side=novel images=all {SPLIT}"]
+    protocols += ["--train-protocol", f"class_side side=base {SPLIT}"]
+    words = ("--data", "data", "--tasks", "8", "-o", f"out-{name}", *protocols, *words)
+    return CliRunner().invoke(main, ["dry-run", name, *words])
+
+
+def test_snapshots_are_advised_on_straight_from_the_folder(folder: Path) -> None:
+    """The second is perfect on every kind of class, the others guess: it is advised, against the falling loss."""
+    advice = CliRunner().invoke(main, ["analyse", "snapshots", "out-one", "--out", "advice"])
+    assert advice.exit_code == 0, advice.output
+    assert "Take snapshot 2 of 3" in advice.output
+    found = json.loads((folder / "advice" / "result.json").read_text())["result"]
+    assert found["rules"] == {"last": 3, "lowest training loss": 3, "best BaseGen": 2, "best ValGen": 2}
+    assert found["novel_lost"] == {
+        "last": 0.5,
+        "lowest training loss": 0.5,
+        "best BaseGen": 0.0,
+        "best ValGen": 0.0,
+    }
+    with np.load(folder / "out-one" / "snapshots.npz") as stored:
+        assert stored["train_loss"].tolist() == [0.9, 0.5, 0.1]
+        for kind in ("base", "validation", "novel"):
+            assert stored[kind].tolist() == [[0.5] * 8, [1.0] * 8, [0.5] * 8], kind
+
+
+def test_a_kept_snapshot_can_be_tested_again(folder: Path) -> None:
+    kept = sorted(path.name for path in (folder / "out-one" / "snapshots").iterdir())
+    assert kept == ["snapshot-01.bin", "snapshot-02.bin", "snapshot-03.bin"]
+    done = dry_run("one", "--learner", "out-one/snapshots/snapshot-03.bin", "-o", "third", "--json")
+    assert json.loads(done.stdout)["summary"]["mean"] == 0.0
+
+
+def test_layers_are_compared_straight_from_two_folders(folder: Path) -> None:
+    """A rotation changes no similarity: the layers of the two agree entirely."""
+    compared = CliRunner().invoke(
+        main, ["analyse", "representations", "out-one", "out-two", "--out", "layers"]
+    )
+    assert compared.exit_code == 0, compared.output
+    found = json.loads((folder / "layers" / "result.json").read_text())["result"]
+    assert set(found) == {"corners", "pixels"}
+    assert found["corners"]["cka"] == pytest.approx(1.0, abs=1e-5)
+    assert found["corners"]["procrustes"] == pytest.approx(0.0, abs=1e-5)
+    with np.load(folder / "out-one" / "layers.npz") as stored:
+        assert stored["pixels"].shape == (80, 5), "all images of the four novel classes"
+        assert len(set(stored["image_class"])) == 4
+        assert set(stored["image_dataset"]) == {0}
+
+
+def test_the_support_set_tells_the_accuracy_of_a_learner_that_is_always_right(folder: Path) -> None:
+    with np.load(folder / "out-one" / "estimates.npz") as stored:
+        found = {name: stored[name].tolist() for name in stored.files}
+    assert found["accuracy"] == found["k_fold"] == found["hold_out"] == [1.0] * 8
+    assert found["task"] == list(range(8)) and found["ways"] == [2] * 8 and found["shots"] == [4] * 8
+
+
+def test_what_cannot_be_exported_is_said_and_the_score_stays(folder: Path) -> None:
+    """No method `features`, no snapshot taken, a single labelled image a class: a note each, and exit 0."""
+    write_submission(folder / "plain", HONEST)
+    one_shot = SPLIT.replace("shots=4", "shots=1")
+    done = dry_run(
+        "plain",
+        *("--protocol", f"class_side side=novel images=all {one_shot}"),
+        *("--train-protocol", f"class_side side=base {one_shot}"),
+        *("--snapshots", "3", "--features", "--estimates", "--json"),
+    )
+    outcome = json.loads(done.stdout)
+    assert done.exit_code == 0 and outcome["summary"]["mean"] == 1.0 and outcome["exports"] == []
+    words = " ".join(outcome["notes"])
+    for said in ("0 snapshot(s) were taken", "no method `features`", "none can be set aside"):
+        assert said in words
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--snapshots", "3", "--protocol", "any_way_any_shot ways=2"), "base needs classes split"),
+        (("--snapshots", "3", "--learner", "data/info/meta_splits.txt"), "which --learner skips"),
+    ],
+)
+def test_snapshots_need_base_and_novel_classes_and_a_training(
+    folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    refused = CliRunner().invoke(main, ["dry-run", "one", "--data", "data", *words])
+    assert refused.exit_code == 2 and said in " ".join(refused.stderr.split())

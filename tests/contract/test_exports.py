@@ -1,0 +1,106 @@
+"""What a phase exports of a run, made by a real worker, in the files that `anyshot analyse` reads; who has them."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import update
+
+from anyshot_core.command import main
+from anyshot_platform.database import now
+from anyshot_platform.pools.models import Pool
+from tests.analysis.test_exports import TRAINED
+from tests.contract.stage import Stage
+from tests.contract.test_evaluations import change
+from tests.contract.test_jobs import submit
+from tests.contract.test_kinds import ask
+from tests.platform.site import Person
+
+FILES = {"snapshots.npz", "layers.npz", "estimates.npz"}
+
+
+def export_from(stage: Stage, **asked: Any) -> None:
+    """A phase on one pool whose classes are split, and what it exports."""
+    split = {"ways": 2, "shots": 2, "query": 2, "held_back": 0.4}
+    stage.site.set_version(
+        meta_train_pool_version_id=stage.pools["test"],
+        protocol={"name": "class_side", "side": "novel", "images": "all", **split},
+        train_protocol={"name": "class_side", "side": "base", **split},
+    )
+    change(stage, **asked)
+
+
+def exported(stage: Stage, person: Person, entry: str) -> set[str]:
+    """The exported files that somebody sees, by API; the page links the same ones, and no other can be fetched."""
+    (run,) = stage.shown(person, entry)["runs"]
+    page = stage.page(f"/submissions/{entry}", person)
+    for name in FILES:
+        path = f"/api/v1/submissions/{entry}/runs/{run['id']}/artifacts/{name}"
+        listed = name in run["artifacts"]
+        assert listed == (path in page) == (person.call("GET", path).status_code == 200), name
+    return FILES & set(run["artifacts"])
+
+
+@pytest.mark.slow("seven sandboxes, each of which imports torch")
+def test_exports_of_a_phase(stage: Stage, tmp_path: Path) -> None:
+    """Made once the run is scored, organizers' at first; a team has them where the phase says so, features where the
+    images are public. `anyshot analyse` reads them from the folder of everything.zip. The score is as without them."""
+    export_from(stage, snapshots=2, features=True, estimates=True)
+    alice, entry = submit(stage, "alice", TRAINED.replace("MATRIX", "TURN"))
+    worker = stage.worker()
+    worker.work()
+    shown, owner = stage.shown(alice, entry), stage.site.owner()
+    assert (shown["status"], len(worker.wire.jobs)) == ("finished", 1)
+    assert exported(stage, alice, entry) == set() and exported(stage, owner, entry) == FILES
+    stage.site.set_phase(exports_visible=True)
+    assert exported(stage, alice, entry) == {"snapshots.npz", "estimates.npz"}
+    stage.site.set_phase(tasks_visible=False)
+    assert exported(stage, alice, entry) == set(), "they tell single tasks"
+    stage.site.set_phase(tasks_visible=True)
+    with stage.site.services.database.writing() as session:
+        session.execute(update(Pool).where(Pool.slug == "test").values(published_at=now()))
+    assert exported(stage, alice, entry) == FILES
+
+    answer = alice.call("GET", f"/api/v1/submissions/{entry}/everything")
+    zipfile.ZipFile(io.BytesIO(answer.content)).extractall(tmp_path / "all")
+    advice = CliRunner().invoke(
+        main, ["analyse", "snapshots", str(tmp_path / "all"), "--out", str(tmp_path / "advice")]
+    )
+    assert advice.exit_code == 0 and "Take snapshot 1 of 2" in advice.output, advice.output
+    found = json.loads((tmp_path / "advice" / "result.json").read_text())["result"]
+    assert found["rules"]["lowest training loss"] == 2, "of three that were taken the last two are kept"
+
+
+def test_an_export_that_fails_changes_no_score(stage: Stage) -> None:
+    export_from(stage, features=True)
+    broken = TRAINED.replace("MATRIX", "TURN").replace("def features(self, images):", "def features(self):")
+    alice, entry = submit(stage, "alice", broken)
+    stage.worker().work()
+    assert stage.shown(alice, entry)["status"] == "finished"
+    assert exported(stage, stage.site.owner(), entry) == set()
+    assert "layers.npz is not made" in stage.page(f"/submissions/{entry}/log.txt", stage.site.owner())
+
+
+@pytest.mark.parametrize(
+    ("tasks", "words"),
+    [
+        ({"snapshots": 3}, "compared on base, validation and novel classes"),
+        ({"snapshots": 1}, "two or more"),
+        ({"features": True, "shards": 2}, "one worker carries out whole"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_when_it_is_saved(
+    stage: Stage, tasks: dict[str, Any], words: str
+) -> None:
+    settings = ask(stage, "GET", "/phases/feedback")["settings"]
+    settings["tasks"] |= tasks
+    answer = stage.site.owner().call(
+        "PUT", "/api/v1/competitions/small/manage/phases/feedback", json=settings
+    )
+    assert answer.status_code == 422 and words in answer.text
