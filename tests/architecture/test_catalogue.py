@@ -22,6 +22,12 @@ def test_the_catalogue_is_what_the_sources_say() -> None:
 
 
 @pytest.mark.parametrize("path", LANGUAGES, ids=lambda path: path.stem)
+def test_every_message_is_translated(path: Path) -> None:
+    missing = [message.id for message in _messages(path) if not all(_said(message)) or message.fuzzy]
+    assert missing == []
+
+
+@pytest.mark.parametrize("path", LANGUAGES, ids=lambda path: path.stem)
 def test_a_translation_keeps_placeholders_and_tags(path: Path) -> None:
     odd = []
     for message in _messages(path):

@@ -41,7 +41,7 @@ def test_while_the_phase_is_open_an_earlier_one_moves_up_and_it_can_be_put_back(
     assert "You can put it back while the phase is open." in asked and FOR_GOOD not in asked
     assert post(ada, f"/submissions/{last}/withdraw").status_code == 303
     assert names(site, "free") == [("ada", 0.9)]
-    assert "Put it back" in page(ada, f"/submissions/{last}").text
+    assert "Restore" in page(ada, f"/submissions/{last}").text
     assert post(ada, f"/submissions/{last}/restore").status_code == 303
     assert names(site, "free") == [("ada", 0.2)]
     withdraw(ada, last)
@@ -67,7 +67,7 @@ def test_after_the_close_withdrawing_the_last_moves_no_better_one_up(
     assert names(site, "free") == []
     assert states(ada) == [("free", 2, "withdrawn")]
     shown = page(ada, f"/submissions/{last}").text
-    assert "Put it back" not in shown and "it stays off" in shown
+    assert "Restore" not in shown and "it stays off" in shown
     refused = ada.call("POST", f"/api/v1/submissions/{last}/restore")
     assert (refused.status_code, refused.json()["error"]) == (409, "phase_not_open")
     assert CLOSED in refused.json()["message"]

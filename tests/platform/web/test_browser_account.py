@@ -90,7 +90,7 @@ def test_confusion_has_a_picture_and_words(live: LiveSite, browser: webdriver.Ch
         session.get_one(Phase, live.scene.phase.id).show_confusion = True
     live.sign_in(browser, live.scene.ada)
     browser.get(live.path("finished"))
-    press(browser, "Which classes are mixed up")
+    press(browser, "Which classes are confused")
     arrive(browser, confusion := f"/submissions/{live.scene.submissions['finished'].id}/confusion")
     browser.find_element(By.LINK_TEXT, "Hidden 2").click()
     arrive(browser, confusion, "dataset=2")

@@ -35,7 +35,7 @@ def write_zip(path: Path, files: dict[str, bytes]) -> Path:
 def test_from_sign_up_to_queue(live: LiveSite, browser: webdriver.Chrome, tmp_path: Path) -> None:
     slug = live.scene.competition.slug
     browser.get(f"{live.address}/competitions/{slug}/join")
-    press(browser, "Make an account")
+    press(browser, "Create an account")
     arrive(browser, "/sign-up")
     fill(browser, username="grace", email="grace@example.org", password="four quiet blue whales")
     press(browser, "Sign up")

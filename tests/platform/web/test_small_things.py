@@ -175,11 +175,11 @@ def test_home_says_nothing_is_open_only_where_nothing_is(visitor: Visitor, scene
     visitor.sign_in(scene.ada)
     page = Read(visitor.see("/")).text
     assert scene.competition.title in page
-    assert "Nothing is open just now" not in page and "Other open competitions" not in page
+    assert "No competition is open now" not in page and "Other open competitions" not in page
     with visitor.services.database.writing() as session:
         session.get_one(Competition, scene.competition.id).deleted_at = now()
     visitor.sign_in(scene.visitor)
-    assert "Nothing is open just now" in Read(visitor.see("/")).text
+    assert "No competition is open now" in Read(visitor.see("/")).text
 
 
 def test_a_run_without_memory_is_repeated_with_its_limit(visitor: Visitor, scene: Scene) -> None:
