@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import service
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Conflict, NotFound, TooMany
-from anyshot_platform.notifications.service import send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.database import now
-from anyshot_platform.notifications.service import send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.queue.isolation import each
 from anyshot_platform.services import Services
 

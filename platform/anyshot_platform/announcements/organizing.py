@@ -36,7 +36,9 @@ def announce(
     )
     subject = f"{competition.title}: {announcement.title}"
     url = f"/competitions/{competition.slug}/announcements"
-    notify(session, members, kind="announcement", title=subject, body=body, url=url)
+    notify(
+        session, members, kind="announcement", title=subject, body=body, url=url, about=competition.id
+    )
     _record(session, announcement, actor_id, "announcement.add")
     return announcement
 

@@ -6,6 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.happenings import SubmissionEnded
@@ -17,7 +18,7 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore
 from anyshot_platform.sight.faults import fault_of
 from anyshot_platform.sight.phases import PhaseSight, look_at_phase
-from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.sight.standing import counting, standing_of
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
@@ -36,6 +37,7 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
     finished = submission.status == SubmissionStatus.FINISHED
     found = _result(session, submission) if finished else ""
     places = _places(session, submission) if finished else []
+    change = _change(session, submission) if found else ""
     reason = fault_of(ended.failure, details=False).message if ended.failure else ""
     head = f"{_name(submission)} {_ended(submission)}"
     told = [found, *places[:1]]
@@ -45,7 +47,7 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
         submission.team_id,
         kind=f"submission.{submission.status}",
         title=(head + (": " + ", ".join(part for part in told if part) if any(told) else ""))[:200],
-        body="\n".join(line for line in (where, *places, reason) if line),
+        body="\n".join(line for line in (where, *places, change, reason) if line),
         url=f"/submissions/{submission.id}",
     )
 
@@ -74,6 +76,30 @@ def _result(session: Session, submission: Submission) -> str:
     if submission.score is None or not _sight(submission).scores:
         return ""
     return f"{score(submission.score)} {interval(submission.half_width)}".strip()
+
+
+def _change(session: Session, submission: Submission) -> str:
+    """How far it is from the team's best other submission; the page says how sure that is."""
+    if submission.kind not in COMPETES or submission.score is None:
+        return ""
+    best = session.scalars(
+        select(Submission)
+        .where(
+            Submission.team_id == submission.team_id,
+            Submission.phase_id == submission.phase_id,
+            Submission.id != submission.id,
+            Submission.kind.in_(COMPETES),
+            Submission.score.is_not(None),
+            counting(),
+        )
+        .order_by(Submission.score.desc(), Submission.created_at)
+        .limit(1)
+    ).first()
+    if best is None or best.score is None:
+        return ""
+    difference = submission.score - best.score
+    side = "above" if difference >= 0 else "below"
+    return f"{score(abs(difference))} {side} your best other submission, #{best.number}"
 
 
 def _places(session: Session, submission: Submission) -> list[str]:

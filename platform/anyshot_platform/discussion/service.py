@@ -55,6 +55,7 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         title=f"{access.viewer.username} answered in “{thread.title}”",
         body=post.body[:500],
         url=f"/competitions/{access.competition.slug}/discussion/{thread.id}#post-{post.id}",
+        about=access.competition.id,
     )
     return post
 

@@ -18,11 +18,13 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import select, update
+from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.services import Services
+from anyshot_platform.users.models import User
 
 log = logging.getLogger(__name__)
 _BATCH = 50
@@ -76,7 +78,19 @@ def _take(services: Services, identity: str) -> Email | None:
             return None
         email.attempts += 1
         email.next_at = now() + back_off(email.attempts)
-        return email
+        return email if _is_wanted(session, email) else None
+
+
+def _is_wanted(session: Session, email: Email) -> bool:
+    """Whether it has a reader still: a digest is begun days before it goes out, to the address of then."""
+    if email.digest_of is None:
+        return True
+    user = session.get_one(User, email.digest_of)
+    if not user.email or not user.email_verified_at or user.deleted_at or user.blocked_at:
+        session.delete(email)
+        return False
+    email.to = user.email
+    return True
 
 
 def _note(services: Services, email: Email, *, error: str, last: bool) -> None:

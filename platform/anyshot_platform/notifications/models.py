@@ -37,6 +37,16 @@ class NotificationChoice(Base):
     email: Mapped[bool] = mapped_column(default=True)
 
 
+class Mute(Base):
+    """A competition of which a user wants to hear nothing."""
+
+    __tablename__ = "notification_mutes"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), primary_key=True)
+    competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), primary_key=True)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Email(Base):
     """An e-mail, written with the change that causes it and sent after the commit."""
 
@@ -53,3 +63,4 @@ class Email(Base):
     ended_at: Mapped[datetime | None]
     sent: Mapped[bool] = mapped_column(default=False)
     error: Mapped[str] = mapped_column(Text, default="")
+    digest_of: Mapped[str | None] = mapped_column(ForeignKey("users.id"), index=True)  # grows until it goes out

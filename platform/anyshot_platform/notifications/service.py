@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Membership
+from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.notifications.models import Email, Notification, NotificationChoice
-from anyshot_platform.queue.outbox import mark_outbox
-from anyshot_platform.users.models import User
+from anyshot_platform.notifications.letters import add_to_digest, letter, send_email
+from anyshot_platform.notifications.models import Mute, Notification, NotificationChoice
+from anyshot_platform.teams.models import Team
+from anyshot_platform.users.models import MailRhythm, User
 
 # Kinds of message, with the words of the page where a user chooses.
 KINDS = {
@@ -27,11 +28,25 @@ KINDS = {
 }
 
 
+# What a person is told of a competition that they muted: it concerns themselves, or they asked for it.
+UNMUTED = frozenset({"membership", "report"})
+
+
 def notify(
-    session: Session, user_ids: Iterable[str], *, kind: str, title: str, body: str = "", url: str = ""
+    session: Session,
+    user_ids: Iterable[str],
+    *,
+    kind: str,
+    title: str,
+    body: str = "",
+    url: str = "",
+    about: str | None = None,
 ) -> None:
-    """Leave users a message, as each of them chose for its kind."""
+    """Leave users a message, as each of them chose for its kind; `about` is the id of the competition it is about."""
     wanted = list(dict.fromkeys(user_ids))
+    if about is not None and kind not in UNMUTED:
+        muted = set(session.scalars(select(Mute.user_id).where(Mute.competition_id == about)))
+        wanted = [user_id for user_id in wanted if user_id not in muted]
     users = session.scalars(select(User).where(User.id.in_(wanted), User.deleted_at.is_(None))).all()
     rows = session.scalars(
         select(NotificationChoice).where(
@@ -44,32 +59,41 @@ def notify(
         if choice is None or choice.page:
             session.add(Notification(user_id=user.id, kind=kind, title=title[:200], body=body, url=url))
         if user.email and user.email_verified_at and (choice is None or choice.email):
-            send_email(session, to=user.email, subject=title, body=_letter(user, title, body, url))
-
-
-def _letter(user: User, title: str, body: str, url: str) -> str:
-    """A message as an e-mail; lines that are addresses get the site's own in front."""
-    parts = [f"Hello {user.display_name or user.username},", title + ".", body, url]
-    footer = "Choose which e-mails you get:\n/account/notifications"
-    return "\n\n".join(part for part in (*parts, f"-- \n{footer}") if part) + "\n"
+            if user.mail_rhythm == MailRhythm.AT_ONCE:
+                send_email(session, to=user.email, subject=title, body=letter(user, title + ".", body, url))
+            else:
+                add_to_digest(session, user, title, body, url)
 
 
 def tell_team(
     session: Session, team_id: str, *, kind: str, title: str, body: str = "", url: str = ""
 ) -> None:
-    """Leave every member of a team a message."""
+    """Leave every member of a team a message about their competition."""
     members = session.scalars(
         select(Membership.user_id).where(
             Membership.team_id == team_id, Membership.status == MemberStatus.APPROVED
         )
     ).all()
-    notify(session, members, kind=kind, title=title, body=body, url=url)
+    about = session.scalar(select(Team.competition_id).where(Team.id == team_id))
+    notify(session, members, kind=kind, title=title, body=body, url=url, about=about)
 
 
-def send_email(session: Session, *, to: str, subject: str, body: str) -> None:
-    """Write an e-mail that goes out after the commit."""
-    session.add(Email(to=to, subject=" ".join(subject.split())[:200], body=body))
-    mark_outbox(session)
+def mute(session: Session, user_id: str, competition_id: str, *, muted: bool) -> None:
+    """Tell a user nothing of a competition any more, or again."""
+    session.execute(delete(Mute).where(Mute.user_id == user_id, Mute.competition_id == competition_id))
+    if muted:
+        session.add(Mute(user_id=user_id, competition_id=competition_id))
+
+
+def list_muted(session: Session, user_id: str) -> list[Competition]:
+    """The competitions that a user muted, by title."""
+    query = select(Competition).join(Mute, Mute.competition_id == Competition.id)
+    return list(session.scalars(query.where(Mute.user_id == user_id).order_by(Competition.title)))
+
+
+def is_muted(session: Session, user_id: str, competition_id: str) -> bool:
+    """Whether a user wants to hear nothing of a competition."""
+    return session.get(Mute, (user_id, competition_id)) is not None
 
 
 def list_notifications(session: Session, user_id: str, *, limit: int = 100) -> Sequence[Notification]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, validates
 
-from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.database import Base, Word, new_id, now
 from anyshot_platform.kernel.texts import visible
+
+
+class MailRhythm(StrEnum):
+    """When somebody's messages are sent by e-mail."""
+
+    AT_ONCE = "at_once"
+    DAILY = "daily"
+    WEEKLY = "weekly"
 
 
 class User(Base):
@@ -34,6 +43,7 @@ class User(Base):
     profile_public: Mapped[bool] = mapped_column(default=False)  # the above, and where they take part
     time_zone: Mapped[str] = mapped_column(String(64), default="UTC")
     language: Mapped[str] = mapped_column(String(16), default="")  # none: as the browser asks
+    mail_rhythm: Mapped[MailRhythm] = mapped_column(Word(MailRhythm), default=MailRhythm.AT_ONCE)
     is_site_admin: Mapped[bool] = mapped_column(default=False)
     may_organize: Mapped[bool] = mapped_column(default=False)  # asked where `organizers` is "granted"
     blocked_at: Mapped[datetime | None]

@@ -24,8 +24,8 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.judging import leases
 from anyshot_platform.notifications import delivery as mails
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.notifications.models import Email
-from anyshot_platform.notifications.service import send_email
 from anyshot_platform.operations.watch import watch_loops
 from anyshot_platform.queue import isolation
 from anyshot_platform.queue.loops import Loop

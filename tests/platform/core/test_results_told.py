@@ -49,6 +49,16 @@ def test_a_mail_carries_score_interval_rank_and_competition(site: Site) -> None:
     assert "rank 2 of 2" in note.body
 
 
+def test_a_mail_says_what_changed_to_the_best_other_submission(site: Site) -> None:
+    alice = _member(site, "alice")
+    for mean in (0.5, 0.625, 0.25):
+        _score(site, alice, mean)
+    first, better, worse = (mail.body for mail in _mails(site, "alice"))
+    assert "your best other" not in first
+    assert "0.125 above your best other submission, #1" in better
+    assert "0.375 below your best other submission, #2" in worse
+
+
 def test_a_mail_about_a_failure_has_its_reason(site: Site) -> None:
     alice = _member(site, "alice")
     alice.submit()

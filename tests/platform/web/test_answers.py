@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import select
 
 from anyshot_platform.notifications.delivery import make_message
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.notifications.models import Email
-from anyshot_platform.notifications.service import send_email
 from tests.platform.web.conftest import LiveSite, Visitor
 from tests.platform.web.scene import Scene
 

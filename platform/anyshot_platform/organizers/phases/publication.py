@@ -59,7 +59,8 @@ def _tell_everybody(session: Session, competition: Competition, phase: Phase) ->
         )
     )
     url = f"/competitions/{competition.slug}/leaderboard?phase={phase.slug}"
-    notify(session, members, kind="phase", title=f"{competition.title}: results of {phase.name}", url=url)
+    title = f"{competition.title}: results of {phase.name}"
+    notify(session, members, kind="phase", title=title, url=url, about=competition.id)
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
 
 

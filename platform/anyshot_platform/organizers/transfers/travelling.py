@@ -106,6 +106,7 @@ STAYING = {
     "webhook_deliveries": "their addresses and secrets are this site's",
     "notifications": _ACCOUNT,
     "notification_choices": _ACCOUNT,
+    "notification_mutes": _ACCOUNT,
     "emails": _ACCOUNT,
     "uploads": _ACCOUNT,
     "login_sessions": _ACCOUNT,

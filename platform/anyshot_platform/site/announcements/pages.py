@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from anyshot_platform.announcements.organizing import list_announcements
+from anyshot_platform.notifications.service import is_muted
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.announcements.feed import MEDIA_TYPE, as_atom
 from anyshot_platform.site.shell.page_header import read_header
@@ -31,6 +32,7 @@ def show_announcements(
         head=read_header(session, access),
         tab="announcements",
         notes=list_announcements(session, access.competition, most=_MOST),
+        muted=is_muted(session, access.viewer.id, access.competition.id) if access.membership else None,
     )
 
 

@@ -10,16 +10,31 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
 from anyshot_platform.notifications.models import Notification, NotificationChoice
-from anyshot_platform.notifications.service import KINDS, choose, list_notifications, mark_read, mark_seen
+from anyshot_platform.notifications.service import (
+    KINDS,
+    choose,
+    list_muted,
+    list_notifications,
+    mark_read,
+    mark_seen,
+    mute,
+)
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
+from anyshot_platform.users.models import MailRhythm, User
 from anyshot_platform.users.viewer import Viewer
-from anyshot_platform.web.access import browser_session
+from anyshot_platform.web.access import browser_session, visible_competition
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
+RHYTHMS = (
+    (MailRhythm.AT_ONCE, "Each at once", ""),
+    (MailRhythm.DAILY, "Once a day", "one e-mail at 8:00 in your time zone"),
+    (MailRhythm.WEEKLY, "Once a week", "one e-mail on Monday at 8:00 in your time zone"),
+)
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 
 
@@ -75,6 +90,9 @@ def show_choices(request: Request, viewer: InBrowser, session: SessionDep) -> Re
         current="notifications",
         choices=choices,
         email=viewer.email,
+        rhythm=session.get_one(User, viewer.id).mail_rhythm.value,
+        rhythms=RHYTHMS,
+        muted=list_muted(session, viewer.id),
     )
 
 
@@ -83,4 +101,22 @@ def save_choices(viewer: InBrowser, session: SessionDep, form: FormDep) -> Respo
     """Keep the table."""
     for kind in KINDS:
         choose(session, viewer.id, kind, page=form.flag(f"page:{kind}"), email=form.flag(f"email:{kind}"))
+    rhythm = form.text("mail_rhythm")
+    if rhythm in set(MailRhythm):
+        session.get_one(User, viewer.id).mail_rhythm = MailRhythm(rhythm)
     return redirect("/account/notifications", flash="Saved.")
+
+
+@router.post("/competitions/{slug}/mute")
+def mute_competition(
+    viewer: InBrowser,
+    access: Annotated[CompetitionAccess, Depends(visible_competition)],
+    session: SessionDep,
+    form: FormDep,
+) -> Response:
+    """Hear nothing of a competition any more, or again."""
+    muted = form.flag("muted")
+    mute(session, viewer.id, access.competition.id, muted=muted)
+    title = access.competition.title
+    words = f"You get no more messages about {title}." if muted else f"You get messages about {title} again."
+    return redirect(safe_next(form.text("next")), flash=words)

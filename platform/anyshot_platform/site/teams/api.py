@@ -30,7 +30,7 @@ class StandingOut(BaseModel):
     submitted_at: datetime
 
 
-class TeamOut(BaseModel):
+class PublicTeamOut(BaseModel):
     """A team; `members` are the user names of those who let themselves be named."""
 
     id: str
@@ -45,10 +45,10 @@ def show_team(
     access: Annotated[CompetitionAccess, Depends(visible_competition)],
     session: SessionDep,
     team_id: Annotated[str, Path(max_length=32)],
-) -> TeamOut:
+) -> PublicTeamOut:
     """A team that stands on a leaderboard which the viewer may see."""
     view = read_team(session, access, team_id)
-    return TeamOut(
+    return PublicTeamOut(
         id=view.team.id,
         name=view.team.name,
         members=[user.username for user in view.members],

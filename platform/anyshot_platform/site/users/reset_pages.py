@@ -11,7 +11,7 @@ from anyshot_platform.accounts import service
 from anyshot_platform.accounts.limiting import limit_links, limit_links_of_account
 from anyshot_platform.accounts.security_log import note_event
 from anyshot_platform.errors import PlatformError
-from anyshot_platform.notifications.service import send_email
+from anyshot_platform.notifications.letters import send_email
 from anyshot_platform.web.access import public
 from anyshot_platform.web.rendering import redirect, render
 from anyshot_platform.web.services import ServicesDep

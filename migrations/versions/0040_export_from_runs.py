@@ -1,6 +1,6 @@
 """Phases export snapshots of training, features and estimates from support sets
 
-Revision: 0039, after 0038
+Revision: 0040, after 0039
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0039"
-down_revision = "0038"
+revision = "0040"
+down_revision = "0039"
 branch_labels = None
 depends_on = None
 

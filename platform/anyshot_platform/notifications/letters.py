@@ -1,0 +1,63 @@
+"""E-mails as they are written: single ones, and digests, which wait for their hour and grow until then."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.database import now
+from anyshot_platform.kernel.zones import find_zone
+from anyshot_platform.notifications.models import Email
+from anyshot_platform.queue.outbox import mark_outbox
+from anyshot_platform.users.models import MailRhythm, User
+
+HOUR = 8  # of the reader's day, at which a digest goes out
+_LONGEST = 50_000  # characters; what comes later stands on the page alone
+_FOOT = "-- \nChoose which e-mails you get:\n/account/notifications\n"
+_SUBJECTS = {MailRhythm.DAILY: "Your day", MailRhythm.WEEKLY: "Your week"}
+
+
+def letter(user: User, *parts: str) -> str:
+    """A message as an e-mail; lines that are addresses get the site's own in front when it goes out."""
+    greeting = f"Hello {user.display_name or user.username},"
+    return "\n\n".join(part for part in (greeting, *parts, _FOOT) if part)
+
+
+def send_email(session: Session, *, to: str, subject: str, body: str) -> None:
+    """Write an e-mail that goes out after the commit."""
+    session.add(Email(to=to, subject=" ".join(subject.split())[:200], body=body))
+    mark_outbox(session)
+
+
+def add_to_digest(session: Session, user: User, title: str, body: str, url: str) -> None:
+    """Add a message to the user's digest, which is begun where none waits."""
+    waiting = session.scalars(
+        select(Email)
+        .where(Email.digest_of == user.id, Email.attempts == 0, Email.next_at > now())
+        .order_by(Email.next_at)
+        .limit(1)
+        .with_for_update()
+    ).first()
+    item = "\n".join(part for part in (f"* {title}", *(f"  {line}" for line in body.splitlines()), url) if part)
+    if waiting is None:
+        subject, due = _SUBJECTS[user.mail_rhythm], next_digest(user.mail_rhythm, user.time_zone, now())
+        body = letter(user, "This is what happened:", item)
+        session.add(
+            Email(to=user.email or "", subject=subject, body=body, next_at=due, digest_of=user.id)
+        )
+    elif len(waiting.body) < _LONGEST:
+        waiting.body = f"{waiting.body.removesuffix(_FOOT)}{item}\n\n{_FOOT}"
+    session.flush()
+
+
+def next_digest(rhythm: MailRhythm, zone: str, moment: datetime) -> datetime:
+    """When the next digest goes out: at eight in the reader's zone, of the next day or the next Monday."""
+    here = moment.astimezone(find_zone(zone) or UTC)
+    due = here.replace(hour=HOUR, minute=0, second=0, microsecond=0)
+    if due <= here:
+        due += timedelta(days=1)
+    if rhythm == MailRhythm.WEEKLY:
+        due += timedelta(days=-due.weekday() % 7)
+    return due.astimezone(UTC)

@@ -1,0 +1,139 @@
+"""E-mails that wait for their hour, and competitions that are muted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import select
+
+from anyshot_platform.accounts.service import erase_user
+from anyshot_platform.database import now
+from anyshot_platform.notifications.delivery import send_due_emails
+from anyshot_platform.notifications.letters import next_digest
+from anyshot_platform.notifications.models import Email, Notification
+from anyshot_platform.notifications.service import notify
+from anyshot_platform.users.models import MailRhythm, User
+from tests.platform.site import SLUG, Person, Site
+
+DELIVERY = "/api/v1/notifications/delivery"
+
+
+def _reader(site: Site, name: str, rhythm: str = "at_once") -> Person:
+    person = site.member(name)
+    with site.services.database.writing() as session:
+        user = session.get_one(User, person.id)
+        user.email, user.email_verified_at = f"{name}@example.org", now()
+    assert person.call("PUT", DELIVERY, json={"mail_rhythm": rhythm}).json()["mail_rhythm"] == rhythm
+    return person
+
+
+def _announce(site: Site, title: str, body: str = "") -> None:
+    path = f"/api/v1/competitions/{SLUG}/manage/announcements"
+    assert site.owner().call("POST", path, json={"title": title, "body": body}).status_code == 201
+
+
+def _let_pass(site: Site) -> None:
+    """The hour of all digests has come."""
+    with site.services.database.writing() as session:
+        for email in session.scalars(select(Email).where(Email.digest_of.is_not(None))):
+            email.next_at = now() - timedelta(seconds=1)
+
+
+def _sent(site: Site) -> list[str]:
+    """What went out, but for the organizer's."""
+    send_due_emails(site.services)
+    folder = site.services.settings.home / "mail"
+    mails = [path.read_text() for path in sorted(folder.glob("*.eml"))] if folder.exists() else []
+    return [mail for mail in mails if "To: olga@" not in mail]
+
+
+def test_a_digest_gathers_what_happened_and_goes_out_once(site: Site) -> None:
+    alice, bob = _reader(site, "alice", "daily"), _reader(site, "bob")
+    _announce(site, "First thing", "Some text.\n\n/not-an-address")
+    _announce(site, "Second thing")
+    mails = _sent(site)
+    assert len(mails) == 2 and all("bob@example.org" in mail for mail in mails)  # Alice's waits
+    _let_pass(site)
+    (digest,) = [mail for mail in _sent(site) if "alice@example.org" in mail]
+    assert "Your day" in digest and "Hello alice," in digest
+    assert digest.index("First thing") < digest.index("Second thing")
+    assert f"http://testserver/competitions/{SLUG}/announcements" in digest
+    assert "http://testserver/not-an-address" not in digest  # a text's own line leads nowhere new
+    assert digest.count("/account/notifications") == 1
+    _announce(site, "Third thing")
+    _let_pass(site)
+    digests = [mail for mail in _sent(site) if "alice@example.org" in mail]
+    assert len(digests) == 2 and sum("Third thing" in mail for mail in digests) == 1
+    titles = {note["title"] for note in alice.call("GET", "/api/v1/notifications").json()}
+    assert {f"A small competition: {word} thing" for word in ("First", "Second", "Third")} <= titles
+    assert bob.call("GET", DELIVERY).json() == {"mail_rhythm": "at_once", "muted": []}
+
+
+@pytest.mark.parametrize("gone", ["erased", "blocked", "moved"])
+def test_a_digest_goes_to_who_reads_it_then(site: Site, gone: str) -> None:
+    alice = _reader(site, "alice", "weekly")
+    _announce(site, "Something")
+    with site.services.database.writing() as session:
+        user = session.get_one(User, alice.id)
+        if gone == "erased":
+            erase_user(session, user)
+        elif gone == "blocked":
+            user.blocked_at = now()
+        else:
+            user.email = user.email_key = "elsewhere@example.org"
+    _let_pass(site)
+    mails = _sent(site)
+    assert not any("alice@example.org" in mail for mail in mails)
+    assert sum("elsewhere@example.org" in mail and "Your week" in mail for mail in mails) == (gone == "moved")
+    with site.services.database.reading() as session:
+        waiting = session.scalars(select(Email).where(Email.digest_of == alice.id)).all()
+        assert [email.sent for email in waiting] == ([True] if gone == "moved" else [])
+
+
+@pytest.mark.parametrize(
+    ("rhythm", "zone", "moment", "due"),
+    [
+        ("daily", "UTC", "2026-07-01T07:59", "2026-07-01T08:00"),  # a Wednesday
+        ("daily", "UTC", "2026-07-01T08:00", "2026-07-02T08:00"),
+        ("daily", "America/New_York", "2026-07-01T11:00", "2026-07-01T12:00"),
+        ("weekly", "UTC", "2026-07-01T07:00", "2026-07-06T08:00"),
+        ("weekly", "UTC", "2026-07-06T07:00", "2026-07-06T08:00"),
+        ("weekly", "UTC", "2026-07-06T08:00", "2026-07-13T08:00"),
+        ("daily", "Europe/Paris", "2026-10-24T10:00", "2026-10-25T07:00"),  # the night that clocks go back
+        ("daily", "no such zone", "2026-07-01T07:00", "2026-07-01T08:00"),
+    ],
+)
+def test_a_digest_is_due_at_eight_of_its_readers_day(rhythm: str, zone: str, moment: str, due: str) -> None:
+    found = next_digest(MailRhythm(rhythm), zone, datetime.fromisoformat(moment).replace(tzinfo=UTC))
+    assert found == datetime.fromisoformat(due).replace(tzinfo=UTC)
+
+
+def test_a_muted_competition_says_nothing_but_what_is_ones_own(site: Site) -> None:
+    alice = _reader(site, "alice")
+    mute = f"/api/v1/competitions/{SLUG}/mute"
+    assert alice.call("PUT", mute).json()["muted"] == [SLUG]
+    assert alice.call("PUT", mute).json()["muted"] == [SLUG]
+    _announce(site, "Something")
+    with site.services.database.writing() as session:
+        competition = site.competition(session)
+        notify(session, [alice.id], kind="membership", title="You are moved", about=competition.id)
+    assert [note["title"] for note in alice.call("GET", "/api/v1/notifications").json()] == ["You are moved"]
+    assert len(_sent(site)) == 1
+    page = {**alice.headers, "accept": "text/html"}
+    assert "Unmute" in site.client.get(f"/competitions/{SLUG}/announcements", headers=page).text
+    assert alice.call("DELETE", mute).json()["muted"] == []
+    _announce(site, "Something else")
+    with site.services.database.reading() as session:
+        titles = session.scalars(select(Notification.title).where(Notification.user_id == alice.id)).all()
+    assert "A small competition: Something else" in titles and "A small competition: Something" not in titles
+
+
+def test_a_muted_competition_tells_no_results_either(site: Site) -> None:
+    alice = _reader(site, "alice")
+    alice.call("PUT", f"/api/v1/competitions/{SLUG}/mute")
+    alice.submit()
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None and worker.complete(job, 0.5).status_code == 204
+    assert alice.call("GET", "/api/v1/notifications").json() == [] and _sent(site) == []
