@@ -9,6 +9,7 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.models import Notification, NotificationChoice
 from anyshot_platform.notifications.service import (
     KINDS,
@@ -31,9 +32,9 @@ from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(include_in_schema=False)
 RHYTHMS = (
-    (MailRhythm.AT_ONCE, "Each at once", ""),
-    (MailRhythm.DAILY, "Once a day", "one e-mail at 8:00 in your time zone"),
-    (MailRhythm.WEEKLY, "Once a week", "one e-mail on Monday at 8:00 in your time zone"),
+    (MailRhythm.AT_ONCE, say("Each at once"), ""),
+    (MailRhythm.DAILY, say("Once a day"), say("one e-mail at 8:00 in your time zone")),
+    (MailRhythm.WEEKLY, say("Once a week"), say("one e-mail on Monday at 8:00 in your time zone")),
 )
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 
@@ -118,5 +119,6 @@ def mute_competition(
     muted = form.flag("muted")
     mute(session, viewer.id, access.competition.id, muted=muted)
     title = access.competition.title
-    words = f"You get no more messages about {title}." if muted else f"You get messages about {title} again."
-    return redirect(safe_next(form.text("next")), flash=words)
+    no_more = say("You get no more messages about %(title)s.", title=title)
+    again = say("You get messages about %(title)s again.", title=title)
+    return redirect(safe_next(form.text("next")), flash=no_more if muted else again)
