@@ -17,14 +17,10 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column(
-        "users", sa.Column("mail_rhythm", sa.String(32), nullable=False, server_default="at_once")
-    )
+    op.add_column("users", sa.Column("mail_rhythm", sa.String(32), nullable=False, server_default="at_once"))
     with op.batch_alter_table("emails") as batch_op:
         batch_op.add_column(sa.Column("digest_of", sa.String(32), nullable=True))
-        batch_op.create_foreign_key(
-            batch_op.f("fk_emails_digest_of_users"), "users", ["digest_of"], ["id"]
-        )
+        batch_op.create_foreign_key(batch_op.f("fk_emails_digest_of_users"), "users", ["digest_of"], ["id"])
     op.create_index(op.f("ix_emails_digest_of"), "emails", ["digest_of"])
     op.create_table(
         "notification_mutes",

@@ -36,9 +36,7 @@ def announce(
     )
     subject = f"{competition.title}: {announcement.title}"
     url = f"/competitions/{competition.slug}/announcements"
-    notify(
-        session, members, kind="announcement", title=subject, body=body, url=url, about=competition.id
-    )
+    notify(session, members, kind="announcement", title=subject, body=body, url=url, about=competition.id)
     _record(session, announcement, actor_id, "announcement.add")
     return announcement
 

@@ -40,13 +40,13 @@ def add_to_digest(session: Session, user: User, title: str, body: str, url: str)
         .limit(1)
         .with_for_update()
     ).first()
-    item = "\n".join(part for part in (f"* {title}", *(f"  {line}" for line in body.splitlines()), url) if part)
+    item = "\n".join(
+        part for part in (f"* {title}", *(f"  {line}" for line in body.splitlines()), url) if part
+    )
     if waiting is None:
         subject, due = _SUBJECTS[user.mail_rhythm], next_digest(user.mail_rhythm, user.time_zone, now())
         body = letter(user, "This is what happened:", item)
-        session.add(
-            Email(to=user.email or "", subject=subject, body=body, next_at=due, digest_of=user.id)
-        )
+        session.add(Email(to=user.email or "", subject=subject, body=body, next_at=due, digest_of=user.id))
     elif len(waiting.body) < _LONGEST:
         waiting.body = f"{waiting.body.removesuffix(_FOOT)}{item}\n\n{_FOOT}"
     session.flush()

@@ -63,4 +63,6 @@ class Email(Base):
     ended_at: Mapped[datetime | None]
     sent: Mapped[bool] = mapped_column(default=False)
     error: Mapped[str] = mapped_column(Text, default="")
-    digest_of: Mapped[str | None] = mapped_column(ForeignKey("users.id"), index=True)  # grows until it goes out
+    digest_of: Mapped[str | None] = mapped_column(
+        ForeignKey("users.id"), index=True
+    )  # grows until it goes out
