@@ -107,6 +107,10 @@ class Client:
     def me(self) -> dict[str, Any]:
         return self._ask("GET", "/me")
 
+    def weights(self) -> list[dict[str, Any]]:
+        """The pretrained weights that the site offers to runs."""
+        return self._ask("GET", "/weights")
+
     def competitions(self) -> list[dict[str, Any]]:
         return self._ask("GET", "/competitions")
 

@@ -11,6 +11,7 @@ from typing import Literal
 import click
 
 from anyshot_core.taskserver.channel import Channel, NoSandbox
+from anyshot_core.weights import default_folder
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Limits
 from anyshot_worker.images.build import build_folder, build_image
@@ -45,7 +46,14 @@ def _sandboxes(kind: Kind) -> Sandboxes:
     """One for the process: its guarantees are checked once."""
     folder = default_state_folder() / "dry-run"  # not in a home, which a box of root's may not enter
     folder.mkdir(parents=True, exist_ok=True)
-    settings = SandboxSettings(sandbox=kind, state_folder=folder, pool_size=0, owner="anyshot-dry-run")
+    weights = default_folder()
+    settings = SandboxSettings(
+        sandbox=kind,
+        state_folder=folder,
+        pool_size=0,
+        owner="anyshot-dry-run",
+        weights_folder=weights if weights.is_dir() else None,
+    )
     provide_image(choose_backend(settings), settings)
     made = Sandboxes.from_settings(settings)
     atexit.register(made.close)

@@ -24,7 +24,9 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "SYSTEMROOT", "
 class ChildChannel:
     """Starts `python -m anyshot_starting_kit.runner` in its own process group and session."""
 
-    def __init__(self, threads: int = 1, python: str = sys.executable) -> None:
+    def __init__(self, threads: int = 1, python: str = sys.executable, weights: Path | None = None) -> None:
+        """`weights` is a folder with pretrained weights that the code may read."""
+        self._weights = weights
         self._folder = Path(tempfile.mkdtemp(prefix="anyshot-run-"))
         memory = str(_SHARED_MEMORY) if os.access(_SHARED_MEMORY, os.W_OK) else None
         self._pixels = Path(tempfile.mkdtemp(prefix="anyshot-pixels-", dir=memory))
@@ -51,6 +53,7 @@ class ChildChannel:
             kept
             | runner_environment(threads)
             | {"LANG": "C.UTF-8", "ANYSHOT_SCRATCH": str(self._folder / "scratch")}
+            | ({} if self._weights is None else {"ANYSHOT_WEIGHTS": str(self._weights)})
         )
 
     def send(self, data: bytes | memoryview, timeout: float) -> None:

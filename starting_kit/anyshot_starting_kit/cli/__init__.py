@@ -31,6 +31,7 @@ COMMANDS = {
     ),
     "organize": (f"{_KIT}.organize:organize", "Steer a competition that you organize."),
     "score": (f"{_KIT}.score:score", "Score prediction files."),
+    "weights": (f"{_KIT}.weights:weights", "Offer pretrained weights to dry runs, or a site's runs."),
     "data": (f"{_KIT}.data:data", "Read, check and pack datasets."),
     "pack-data": (f"{_KIT}.data:pack_data", "Pack a dataset folder into one file."),
     "verify-key": (f"{_KIT}.verify_key:verify_key", "Compare a phase's published key with its commitment."),

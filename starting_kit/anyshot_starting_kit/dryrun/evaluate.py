@@ -26,6 +26,7 @@ from anyshot_core.taskserver.job import Hooks, Job, JobOutcome
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import default_cpus, serve, serve_features, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
+from anyshot_core.weights import default_folder
 from anyshot_core.wire.worker_api import Budget, LogPolicy
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
@@ -259,7 +260,8 @@ def require_sandbox(sandbox: str | None, memory_bytes: int) -> None:
 def channel_opener(sandbox: str | None, cpus: int, memory_bytes: int) -> Callable[[], Channel]:
     """What opens a fresh runner. Raises NoSandbox where no installed package offers that sandbox."""
     if sandbox is None:
-        return lambda: ChildChannel(threads=cpus)
+        weights = default_folder()
+        return lambda: ChildChannel(threads=cpus, weights=weights if weights.is_dir() else None)
     offered = {entry.name: entry for entry in importlib.metadata.entry_points(group=SANDBOXES)}
     if sandbox not in offered:
         raise NoSandbox(

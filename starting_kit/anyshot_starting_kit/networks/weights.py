@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-MOUNTED = Path("/weights")  # where an operator mounts weights in the sandbox
+# Where an operator mounts weights in the sandbox; a dry run without one says where this machine's are.
+MOUNTED = Path(os.environ.get("ANYSHOT_WEIGHTS", "/weights"))
 _HEADS = ("fc.", "classifier.", "head.", "head_drop.")
 
 
@@ -45,8 +47,8 @@ def find_weights(name: str, submission: Path, mounted: Path = MOUNTED) -> Path:
     looked = ", ".join(str(place) for place in places)
     raise MissingWeights(
         f"There are no pretrained weights {name}; looked for {looked}. There is no network where submissions run: put"
-        " the file into the zip, ask the operator to mount it, or set method.weights to an empty text in config.json"
-        " to start from random weights."
+        " the file into the zip, ask the operator to offer it (here: anyshot weights add FILE), or set method.weights"
+        " to an empty text in config.json to start from random weights."
     )
 
 

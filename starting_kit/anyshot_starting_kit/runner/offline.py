@@ -12,7 +12,8 @@ from typing import Any
 
 NO_NETWORK = (
     "There is no network where submissions run. Put the file (weights, data, package) into your zip and read it"
-    " from there; with timm use pretrained=False and load_state_dict."
+    " from there, or take one of the pretrained weights that the site offers (`anyshot weights list --site ADDRESS`;"
+    " they lie in /weights); with timm use pretrained=False and load_state_dict."
 )
 NO_INSTALL = (
     "Nothing can be installed where submissions run. Importable are torch, torchvision, timm, numpy, scipy,"
@@ -21,8 +22,25 @@ NO_INSTALL = (
 )
 
 
+_HUB = "huggingface_hub"  # told to stay offline, it does not try, so that no error of ours is behind its own
+_OFFLINE = ("OfflineModeIsEnabled", "LocalEntryNotFoundError")
+
+
 class NoNetwork(OSError):
     """Raised by every attempt to look up or reach a host."""
+
+
+def tried_to_download(error: BaseException | None) -> bool:
+    """Whether a failure comes from the missing network, whatever the library made of it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, NoNetwork) or isinstance(getattr(error, "reason", None), NoNetwork):
+            return True
+        if type(error).__name__ in _OFFLINE and type(error).__module__.startswith(_HUB):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def explain_limits() -> None:

@@ -11,6 +11,7 @@ import anyshot_starting_kit
 from anyshot_core.bundle.config import BadConfig
 from anyshot_core.bundle.zipsafety import ZipRefused
 from anyshot_core.wire.messages import CodeLine, ErrorKind, ErrorReport
+from anyshot_starting_kit.runner.offline import NO_NETWORK, tried_to_download
 from anyshot_starting_kit.runner.predictions import BadPrediction
 
 _KIT = str(Path(anyshot_starting_kit.__file__).parent)
@@ -22,10 +23,16 @@ def describe(error: BaseException, program: Path) -> ErrorReport:
     return ErrorReport(
         kind=_kind(error),
         exception=type(error).__name__,
-        message=_text(error),
+        message=_explained(error),
         traceback=_traceback(error, program),
         lines=tuple(lines),
     )
+
+
+def _explained(error: BaseException) -> str:
+    """Its text; where it tried to download something, behind the sentence that says what to do instead."""
+    text = _text(error)
+    return f"{NO_NETWORK} ({text})" if tried_to_download(error) and NO_NETWORK not in text else text
 
 
 def _kind(error: BaseException) -> ErrorKind:

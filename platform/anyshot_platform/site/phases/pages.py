@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import count, duration, size
@@ -21,7 +23,7 @@ from anyshot_platform.site.shell.page_header import TONES, read_header
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.web.access import visible_competition
 from anyshot_platform.web.rendering import render
-from anyshot_platform.web.services import SessionDep
+from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {
@@ -36,6 +38,7 @@ def show_phase(
     request: Request,
     access: Annotated[CompetitionAccess, Depends(visible_competition)],
     session: SessionDep,
+    services: ServicesDep,
     phase_slug: str,
 ) -> Response:
     """One phase."""
@@ -69,7 +72,7 @@ def show_phase(
         },
         scoring=_scoring(phase, version),
         committed=_committed(phase, version, status),
-        limits=_limits(phase, version),
+        limits=[*_limits(phase, version), *_weights(services.settings.weights_folder)],
         quota=quota_view(session, phase, access.membership.team_id) if member and access.membership else None,
     )
 
@@ -131,6 +134,12 @@ def protocol_words(protocol: dict[str, Any]) -> str:
             least, most = protocol[low], protocol[high]
             words += f", {least} {noun}" if least == most else f", {least} to {most} {noun}"
     return words
+
+
+def _weights(folder: Path | None) -> list[tuple[str, str]]:
+    """The pretrained weights that runs may read, where there are any."""
+    offered = [f"{one.name} ({one.licence or 'licence not told'})" for one in list_weights(folder)]
+    return [("Pretrained weights in /weights", ", ".join(offered))] if offered else []
 
 
 def image_words(version: PhaseVersion) -> str:

@@ -1,0 +1,37 @@
+"""A submission that tries to download gets the sentence that says what to do instead, whichever library it uses."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from anyshot_starting_kit.runner.offline import NO_NETWORK
+from tests.core.conftest import HONEST, Runs
+
+DOWNLOADS = {
+    "urllib": "import urllib.request; urllib.request.urlopen('https://example.org/resnet18.pt')",
+    "requests": "import requests; requests.get('https://example.org/resnet18.pt')",
+    "httpx": "import httpx; httpx.get('https://example.org/resnet18.pt')",
+    "torch": "torch.hub.load_state_dict_from_url('https://example.org/resnet18.pt')",
+    "torchvision": "import torchvision; torchvision.models.resnet18(weights='DEFAULT')",
+    "timm": "import timm; timm.create_model('resnet18', pretrained=True)",
+    "huggingface_hub": "import huggingface_hub as h; h.hf_hub_download('timm/resnet18.a1_in1k', 'model.safetensors')",
+}
+
+
+@pytest.mark.parametrize("library", DOWNLOADS)
+def test_what_tries_to_download_is_told_what_to_do(library: str, runs: Runs) -> None:
+    pytest.importorskip(library)
+    assert importlib.util.find_spec(library) is not None
+    call = f"{DOWNLOADS[library]}\n        return MyLearner()"
+    outcome = runs.run(HONEST.replace("return MyLearner()", call, 1))
+    assert outcome.failure is not None
+    told = " ".join(f"{outcome.failure.message} {outcome.failure.detail}".split())
+    assert NO_NETWORK in told, told
+
+
+def test_another_failure_is_not_told_of_the_network(runs: Runs) -> None:
+    outcome = runs.run(HONEST.replace("return MyLearner()", "raise OSError('full')", 1))
+    assert outcome.failure is not None
+    assert "network" not in f"{outcome.failure.message} {outcome.failure.detail}"
