@@ -60,9 +60,8 @@ fuzz: $(READY)  ## Knock at every operation of the API as every role, on both da
 hostile-site: $(READY)  ## Only its part "the site": attacks on secrets, rights, people, doors; floods and races on loopback
 	@$(ON_ALL_CORES) $(SITE_ATTACKS) $(ARGS)
 
-coverage: $(READY)  ## Measure branch coverage of scoring and of the modules that decide; fails below the share in pyproject.toml
-	@$(ON_ALL_CORES) -m "not docker and not browser and not training and not slow" --cov=anyshot_scoring \
-		--cov=anyshot_platform --cov-report=term tests/scoring tests/platform/core tests/platform/entries tests/contract $(ARGS)
+coverage: $(READY)  ## Branch coverage of scoring, core and the homes of decisions by the tests that hold them; fails below 95 %
+	@$(BIN)/python -m tests.coverage_gate $(ARGS)
 
 mutants: $(READY)  ## Apply each small wrong change of tests/mutants, and demand that its tests fail (NAME=area or words)
 	@$(BIN)/python -m tests.mutants $(NAME)

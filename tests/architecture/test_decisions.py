@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.coverage_gate import PAGE, files_in, read_rows
 from tests.mutants.catalogue import read_mutants
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/developers/decisions.md"
 SECTIONS = ["Rules", "Sight", "Entry", "Acts", "Wire", "Keys"]
 AREAS = (
     "rules",
@@ -64,17 +64,6 @@ HOMES = {
     },
     "Acts": {"platform/anyshot_platform/acts/service.py"},
 }
-
-
-def read_rows() -> list[list[str]]:
-    """The cells of every decision: what is decided, its home, the tests that hold it."""
-    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return [row for row in rows if row[0] not in ("decision", "---")]
-
-
-def files_in(cell: str) -> list[str]:
-    return re.findall(r"`([^`]+)`", cell)
 
 
 def test_the_page_has_a_section_for_each_kind_of_decision() -> None:

@@ -7,6 +7,7 @@ import html
 import io
 import re
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def enter(stage: Stage, name: str, content: bytes) -> str:
     return sent.json()["id"]
 
 
-def organizers_see(stage: Stage, submission_id: str) -> dict:
+def organizers_see(stage: Stage, submission_id: str) -> dict[str, Any]:
     rows = stage.site.owner().call("GET", "/api/v1/competitions/small/manage/leagues/entries").json()
     return next(row for row in rows if row["submission"] == submission_id)
 

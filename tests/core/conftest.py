@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,12 @@ class Runs:
         self.progress: list[ServerProgress] = []
         self.cancelled: Callable[[], bool] = lambda: False
 
+    @property
+    def tasks(self) -> PoolTasks:
+        """The job's tasks, which are drawn from a pool."""
+        assert isinstance(self.job.tasks, PoolTasks)
+        return self.job.tasks
+
     def open_channel(self) -> ForkedChannel:
         return ForkedChannel(self.zygote)
 
@@ -100,7 +107,7 @@ class Runs:
         *,
         files: dict[str, str] | None = None,
         isolated: bool = False,
-        **changes: object,
+        **changes: Any,
     ) -> JobOutcome:
         """Serve the job with this model.py; `changes` are fields of the job."""
         job = replace(self.job, bundle=self.bundle(model, files), **changes)

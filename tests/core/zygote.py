@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from anyshot_core.taskserver.channel import Death
 from anyshot_core.taskserver.child import ChildChannel
@@ -78,7 +79,7 @@ class ForkedChannel(ChildChannel):
     def death(self) -> Death:
         if self._death is None:
             code = int(self._states.readline())
-            how = {"signal": -code} if code < 0 else {"exit_code": code}
+            how: dict[str, Any] = {"signal": -code} if code < 0 else {"exit_code": code}
             log = (self._folder / "runner.log").read_text()[-2000:]
             self._death = Death(killed_by_us=self._killed, detail=log, **how)
         return self._death

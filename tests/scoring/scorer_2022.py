@@ -5,10 +5,16 @@ It averages recall over the union of the labels found in truth and prediction, n
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
-_LOOP = {"macro_f1": f1_score, "macro_precision": precision_score, "macro_recall": recall_score}
+_LOOP: dict[str, Callable[..., float]] = {
+    "macro_f1": f1_score,
+    "macro_precision": precision_score,
+    "macro_recall": recall_score,
+}
 
 
 def score_task_2022(predictions: np.ndarray, labels: np.ndarray, ways: int) -> dict[str, float]:

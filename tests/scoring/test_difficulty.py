@@ -31,6 +31,6 @@ def test_one_baseline_has_no_modelling_difficulty():
         ({"a": {"A": 0.1}}, "b", "no baseline b"),
     ],
 )
-def test_what_is_missing_is_named(scores, best, message):
+def test_what_is_missing_is_named(scores: dict[str, dict[str, float]], best: str, message: str):
     with pytest.raises(ScoringError, match=message):
         measure_difficulty(scores, best=best)

@@ -1,3 +1,6 @@
+from random import Random
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +13,11 @@ from anyshot_scoring.table import METRICS
 from tests.scoring.drawn import draw_predictions
 from tests.scoring.scorer_2022 import score_task_2022, score_tasks_2022
 
+Task = tuple[np.ndarray, np.ndarray, int]
+
 
 @st.composite
-def tasks(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+def tasks(draw: st.DrawFn) -> Task:
     """A task with 2 to 20 ways, any positive number of query images a class, and any valid predictions."""
     ways = draw(st.integers(2, 20))
     counts = draw(st.lists(st.integers(1, 6), min_size=ways, max_size=ways))
@@ -22,7 +27,7 @@ def tasks(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 @given(tasks())
-def test_each_metric_equals_scikit_learn_over_the_classes_of_the_task(task):
+def test_each_metric_equals_scikit_learn_over_the_classes_of_the_task(task: Task):
     predictions, labels, ways = task
     scores = score_task(predictions, labels, ways)
     options = {"labels": np.arange(ways), "average": "macro", "zero_division": 0}
@@ -40,7 +45,7 @@ def test_each_metric_equals_scikit_learn_over_the_classes_of_the_task(task):
 
 
 @given(tasks())
-def test_metrics_stay_within_their_bounds(task):
+def test_metrics_stay_within_their_bounds(task: Task):
     predictions, labels, ways = task
     scores = score_task(predictions, labels, ways)
     assert -1 / (ways - 1) - 1e-12 <= scores["normalized_accuracy"] <= 1 + 1e-12
@@ -49,11 +54,10 @@ def test_metrics_stay_within_their_bounds(task):
 
 
 @given(tasks(), st.randoms(use_true_random=False))
-def test_renaming_the_classes_and_shuffling_the_queries_changes_nothing(task, random):
+def test_renaming_the_classes_and_shuffling_the_queries_changes_nothing(task: Task, random: Random):
     predictions, labels, ways = task
-    names, order = np.arange(ways), np.arange(len(labels))
-    random.shuffle(names)
-    random.shuffle(order)
+    names = np.array(random.sample(range(ways), ways))
+    order = np.array(random.sample(range(len(labels)), len(labels)))
     before = score_task(predictions, labels, ways)
     after = score_task(names[predictions][order], names[labels][order], ways)
     assert after == pytest.approx(before, abs=1e-12)
@@ -61,7 +65,7 @@ def test_renaming_the_classes_and_shuffling_the_queries_changes_nothing(task, ra
 
 @given(st.integers(0, 2**32), st.integers(1, 12))
 @settings(max_examples=30)
-def test_permuting_the_tasks_permutes_the_scores(seed, n):
+def test_permuting_the_tasks_permutes_the_scores(seed: int, n: int):
     drawn = draw_predictions(seed, n, queries=3)
     order = np.random.default_rng(seed).permutation(n)
     parts = [drawn.task(i) for i in order]
@@ -142,7 +146,7 @@ def test_no_task_gives_empty_columns():
         (["a", "b", "a", "b"], "must be integers"),
     ],
 )
-def test_bad_predictions_are_refused_with_their_reason(predictions, message):
+def test_bad_predictions_are_refused_with_their_reason(predictions: Any, message: str):
     with pytest.raises(BadPrediction, match=message):
         score_task(predictions, [0, 0, 1, 1], 2)
 
@@ -156,7 +160,7 @@ def test_bad_predictions_are_refused_with_their_reason(predictions, message):
         ([], 2, "class without query images"),
     ],
 )
-def test_a_bad_task_is_not_the_participants_fault(labels, ways, message):
+def test_a_bad_task_is_not_the_participants_fault(labels: list[int], ways: int, message: str):
     with pytest.raises(BadTask, match=message):
         score_task([0] * len(labels), labels, ways)
 
@@ -168,6 +172,6 @@ def test_an_error_names_the_task():
 
 
 @pytest.mark.parametrize("offsets", [[0, 2], [0, 2, 3], [1, 2, 4], [0, 5, 4]])
-def test_offsets_must_cover_the_labels(offsets):
+def test_offsets_must_cover_the_labels(offsets: list[int]):
     with pytest.raises(BadTask, match="offsets"):
         score_tasks([0, 1, 0, 1], [0, 1, 0, 1], [2, 2], offsets)

@@ -1,13 +1,16 @@
+from collections.abc import Iterable
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anyshot_scoring.errors import NothingToRank
-from anyshot_scoring.rankings import RankedEntry, choose_entry, passes_gate, rank, value_beside
+from anyshot_scoring.rankings import Rank, RankedEntry, choose_entry, passes_gate, rank, value_beside
 from anyshot_scoring.rules import RULES
 
 
-def places(standings) -> dict[str, int]:
+def places(standings: Iterable[Rank]) -> dict[str, int]:
     return {standing.key: standing.rank for standing in standings}
 
 
@@ -33,7 +36,7 @@ def test_of_equal_average_ranks_the_earlier_is_first():
     st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.3]), st.integers(0, 3)), min_size=1, max_size=12),
     st.randoms(use_true_random=False),
 )
-def test_the_order_in_which_entries_come_does_not_matter(drawn, random):
+def test_the_order_in_which_entries_come_does_not_matter(drawn: list[tuple[float, int]], random: Random):
     entries = [RankedEntry(f"s{i}", time, score) for i, (score, time) in enumerate(drawn)]
     shuffled = entries.copy()
     random.shuffle(shuffled)
@@ -43,7 +46,7 @@ def test_the_order_in_which_entries_come_does_not_matter(drawn, random):
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_nobody_and_one_alone_are_ranked(rule):
+def test_nobody_and_one_alone_are_ranked(rule: str):
     assert rank([], rule) == []
     assert places(rank([RankedEntry("a", 1, 0.5, {"X": 0.5})], rule)) == {"a": 1}
 

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_the_interval_of_one_value_is_undefined_and_of_equal_values_zero():
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [1.0, np.inf], [[1.0, 2.0]]])
-def test_no_interval_over_nothing_or_over_what_is_not_finite(values):
+def test_no_interval_over_nothing_or_over_what_is_not_finite(values: Any):
     with pytest.raises(ScoringError):
         t_interval(values)
 
@@ -60,7 +61,7 @@ def test_a_summary_holds_the_means_of_the_table():
 
 
 @given(st.integers(1, 40), st.integers(0, 1000))
-def test_a_summary_survives_json(tasks, seed):
+def test_a_summary_survives_json(tasks: int, seed: int):
     summary = summarize(draw_table(seed, tasks), tasks)
     assert RunSummary.from_dict(json.loads(json.dumps(summary.to_dict(), allow_nan=False))) == summary
 

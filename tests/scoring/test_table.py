@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -42,7 +44,7 @@ def test_an_empty_table_has_typed_columns():
         ("accuracy", ["good"] * 10, "accuracy"),
     ],
 )
-def test_bad_columns_are_refused(name, values, message):
+def test_bad_columns_are_refused(name: str, values: list[Any], message: str):
     columns = {**draw_table(0, 10).columns(), name: values}
     with pytest.raises(BadTable, match=message):
         TaskTable.from_columns(columns)

@@ -39,7 +39,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     reporter = session.config.pluginmanager.getplugin("terminalreporter")
     skipped = reporter.stats.get("skipped", []) if isinstance(reporter, pytest.TerminalReporter) else []
     silent = [report.nodeid for report in skipped if _reason(report) in ("", "unconditional skip")]
-    if silent:
+    if silent and isinstance(reporter, pytest.TerminalReporter):
         reporter.write_line(f"\nskipped without a reason: {', '.join(silent)}")
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

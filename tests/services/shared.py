@@ -15,7 +15,7 @@ import pytest
 
 from tests.services import keeper
 
-_KEPT: list[subprocess.Popen[bytes]] = []  # so that nobody collects them while they run
+_KEPT: list[subprocess.Popen[Any]] = []  # so that nobody collects them while they run
 
 
 def is_part() -> bool:
@@ -44,5 +44,5 @@ def keep_running(command: list[str], folder: Path, log: Path, user: str | None =
     """Start a server that lives as long as the run; `folder` is removed after it."""
     keep = [sys.executable, keeper.__file__, str(run_process()), str(folder), user or "", *command]
     with log.open("wb") as out:
-        options = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.STDOUT}
+        options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": subprocess.STDOUT}
         _KEPT.append(subprocess.Popen(keep, start_new_session=True, **options))

@@ -98,7 +98,7 @@ class Conversation:
         except Ended:
             self.ledger.charge(step, self.ledger.clock() - start)
             raise
-        seconds = arrived.at - start
+        seconds = max(0.0, arrived.at - start)  # a quick reply may be here before its sender goes on
         self.ledger.charge(step, seconds)
         return arrived.frame, seconds
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
@@ -145,7 +146,7 @@ def test_a_dataset_is_found_by_name_downloaded_and_unpacked(bucket: Bucket, tmp_
 
 
 def test_nothing_is_downloaded_twice(bucket: Bucket, tmp_path: Path) -> None:
-    options = {"version": "Micro", "api": f"{bucket.address}/api"}
+    options: dict[str, Any] = {"version": "Micro", "api": f"{bucket.address}/api"}
     download_dataset("BRD", tmp_path / "data", **options)
     bucket.asked.clear()
     download_dataset("44241", tmp_path / "data", **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,8 +41,8 @@ def test_validation_must_leave_something_to_train_on() -> None:
 
 
 def told_by_the_text(
-    datasets: list[list[list[int]]], seed: int, per_dataset: int | None, wanted: dict
-) -> Iterator:
+    datasets: list[list[list[int]]], seed: int, per_dataset: int | None, wanted: dict[str, Any]
+) -> Iterator[tuple[Any, ...]]:
     """Yield (dataset, ways, shots, classes, support, support labels, query, query labels).
 
     `datasets[d][c]` are the rows of class c; `per_dataset` None draws the dataset, as meta-train does.
@@ -113,7 +114,7 @@ def rows_by_class(pool: Pool) -> list[list[list[int]]]:
     return [[np.flatnonzero(pack.labels == c).tolist() for c in range(len(pack.classes))] for pack in pool]
 
 
-def same(task: TaskSpec, told: tuple) -> bool:
+def same(task: TaskSpec, told: tuple[Any, ...]) -> bool:
     arrays = (task.classes, task.support, task.support_labels, task.query, task.query_labels)
     return (task.dataset, task.ways, task.shots) == told[:3] and all(
         array.tolist() == values for array, values in zip(arrays, told[3:], strict=True)

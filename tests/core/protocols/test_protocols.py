@@ -6,9 +6,11 @@ import hashlib
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,7 +115,7 @@ def test_every_protocol_has_a_plain_form() -> None:
         ({"name": "base_novel", "mixing": "stirred"}, "weighted, coin; found 'stirred'"),
     ],
 )
-def test_bad_settings_say_what_is_allowed(settings: dict, message: str) -> None:
+def test_bad_settings_say_what_is_allowed(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ProtocolError) as refused:
         protocol_from_dict(settings)
     assert message in str(refused.value)
@@ -297,7 +299,7 @@ def enumerate_weighted(base: int, novel: int, ways: int, share: Fraction) -> dic
 
 
 def frequencies(
-    draw, base: int, novel: int, ways: int, share: Fraction, rounds: int
+    draw: Callable[..., Any], base: int, novel: int, ways: int, share: Fraction, rounds: int
 ) -> Counter[tuple[int, ...]]:
     draws = Draws("mixture", str(share))
     return Counter(tuple(draw(draws, base, novel, ways, share)) for _ in range(rounds))
@@ -397,7 +399,7 @@ def test_attribute_pairs_ask_for_both() -> None:
     protocol = AttributePairs()
     protocol.check(pool)
     for task in protocol.tasks(pool, 1, 40):
-        both = table[:, task.classes].all(axis=1)
+        both = np.asarray(table[:, task.classes].all(axis=1))
         assert both[task.support[task.support_labels == HAS_BOTH]].all()
         assert not both[task.support[task.support_labels != HAS_BOTH]].any()
         assert np.array_equal(both[task.query], task.query_labels == HAS_BOTH)

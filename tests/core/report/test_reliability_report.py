@@ -6,6 +6,7 @@ import pytest
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
 from anyshot_scoring.reliability import ScoreMatrix, align, align_classes, assess
+from anyshot_scoring.undefined import Undefined
 from tests.core.report.test_run_report import Tags
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
 
@@ -17,7 +18,7 @@ def matrix() -> ScoreMatrix:
     return draw_matrix(0, [0.50, 0.53, 0.60, 0.601], runs=3, dataset_sd=0.03, run_sd=0.01)
 
 
-def test_the_board_is_in_order_and_every_population_is_there(matrix):
+def test_the_board_is_in_order_and_every_population_is_there(matrix: ScoreMatrix):
     report = assess(matrix, replicates=1_000, feedback={"s0": 0.9, "s2": 0.4, "s3": 0.5})
     assert list(report.scores) == sorted(report.scores, reverse=True)
     worst = dict(zip(matrix.keys, matrix.run_means().min(axis=0), strict=True))
@@ -28,17 +29,17 @@ def test_the_board_is_in_order_and_every_population_is_there(matrix):
         "undefined": "the files do not say which classes the tasks have"
     }
     assert data["populations"]["tasks"]["ranks"]["rank"] == [1, 2, 3, 4]
-    assert report.feedback.submissions == 3
+    assert not isinstance(report.feedback, Undefined) and report.feedback.submissions == 3
     assert report.feedback.cost == pytest.approx(max(worst["s2"], worst["s3"]) - worst["s0"])
 
 
-def test_json_is_plain_and_the_same_each_time(matrix):
+def test_json_is_plain_and_the_same_each_time(matrix: ScoreMatrix):
     texts = [json.dumps(assess(matrix, replicates=1_000).to_dict(), allow_nan=False) for _ in range(2)]
     assert texts[0] == texts[1]
     assert json.loads(texts[0])["version"] == 3
 
 
-def test_the_page_says_it_in_words_and_escapes_names(matrix):
+def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
     assessment = assess(matrix, replicates=1_000)
     page = reliability_html(assessment, NAMES)
     tags = Tags()
@@ -95,20 +96,22 @@ def test_equal_submissions_are_said_to_be_a_group():
     assert "Rows that cannot be told apart" in page
 
 
-def test_too_few_replicates_are_refused(matrix):
+def test_too_few_replicates_are_refused(matrix: ScoreMatrix):
     with pytest.raises(ScoringError, match="at least 1000"):
         assess(matrix, replicates=999)
 
 
-def test_no_common_submission_with_the_feedback_phase_is_said(matrix):
+def test_no_common_submission_with_the_feedback_phase_is_said(matrix: ScoreMatrix):
     data = assess(matrix, replicates=1_000, feedback={"other": 0.5}).to_dict()
     assert data["feedback"] == {"undefined": "no submission stands on both boards"}
 
 
-def test_what_a_leader_owes_to_many_submissions_is_said(matrix):
+def test_what_a_leader_owes_to_many_submissions_is_said(matrix: ScoreMatrix):
     """A board where one team asked a hundred times: known maximum, known noise, and the words of the page."""
     counts = {"s0": 1, "s1": 2, "s2": 1, "s3": 100}
     assessment = assess(matrix, replicates=1_000, submissions=counts)
+    assert not isinstance(assessment.repetition, Undefined)
+    assert not isinstance(assessment.repetition.luck, Undefined)
     luck = {row.team: row.owed for row in assessment.repetition.luck}
     own = matrix.scores - matrix.scores.mean(axis=1, keepdims=True)
     n, s = own.shape
@@ -132,7 +135,9 @@ def test_the_fall_from_feedback_to_final_shows_repetition():
     points = dict(zip(final.keys, final.points, strict=True))
     feedback = {key: points[key] + 0.02 * i for i, key in enumerate(matrix.keys)}
     assessment = assess(matrix, replicates=1_000, submissions=counts, feedback=feedback)
-    assert assessment.repetition.gap.low > 0
+    assert not isinstance(assessment.repetition, Undefined)
+    gap = assessment.repetition.gap
+    assert not isinstance(gap, Undefined) and gap.low > 0
     page = " ".join(reliability_html(assessment).split())
     assert "repeated submissions bought a part of the feedback scores" in page
     assert "chosen by their scores in the feedback phase" in page

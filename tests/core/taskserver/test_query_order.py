@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ TELLING = HONEST.replace(
 )
 
 
-def seen_by_code(runs: Runs, **changes: object) -> list[list[float]]:
+def seen_by_code(runs: Runs, **changes: Any) -> list[list[float]]:
     """The mean of each query image in the order in which the submission saw it, task by task."""
     runs.lines.clear()
     outcome = runs.run(TELLING, log_policy=LogPolicy.EVERYTHING, **changes)

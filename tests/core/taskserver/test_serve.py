@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from anyshot_core.taskserver.conversation import Conversation
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
@@ -19,8 +22,8 @@ def test_honest_submission_is_scored_by_its_labels(runs: Runs) -> None:
     outcome = runs.run()
     assert outcome.failure is None
     assert [result.index for result in outcome.results] == list(range(6))
-    pool = runs.job.tasks.pool
-    table = collect(outcome.results, runs.job.tasks, pool.names, [p.domain for p in pool]).score()
+    pool = runs.tasks.pool
+    table = collect(outcome.results, runs.tasks, pool.names, [p.domain for p in pool]).score()
     assert table.normalized_accuracy.min() == 1.0  # colours are told apart without an error
 
 
@@ -29,7 +32,7 @@ def test_answers_come_back_in_the_order_of_the_protocol(runs: Runs) -> None:
     plain = runs.run(query_secret=None)
     for a, b in zip(shown.results, plain.results, strict=True):
         assert np.array_equal(a.predictions, b.predictions)
-        assert np.array_equal(a.labels, runs.job.tasks.spec(a.index).query_labels)
+        assert np.array_equal(a.labels, runs.tasks.spec(a.index).query_labels)
 
 
 def test_time_is_charged_to_whom_it_belongs(runs: Runs) -> None:
@@ -171,3 +174,18 @@ def test_inline_pixels_give_the_same(runs: Runs, monkeypatch: pytest.MonkeyPatch
     assert inline.failure is None
     for a, b in zip(shared.results, inline.results, strict=True):
         assert np.array_equal(a.predictions, b.predictions)
+
+
+def test_a_reply_that_comes_before_its_sender_goes_on_takes_no_time_back(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send = Conversation._command
+
+    def send_and_be_held_up(*arguments: Any) -> int:
+        turn = send(*arguments)
+        time.sleep(0.05)
+        return turn
+
+    monkeypatch.setattr(Conversation, "_command", send_and_be_held_up)
+    used = runs.run().time.participant
+    assert used["fit"] >= 0 and min(used.values()) >= 0, used

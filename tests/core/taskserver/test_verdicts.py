@@ -34,7 +34,7 @@ def test_exception_in_fit_of_a_hidden_task_shows_type_file_and_line_only(runs: R
     assert failure.message == "KeyError in fit (model.py, line 14)."
     assert failure.detail == "model.py, line 14"
     assert "secret" not in failure.message + failure.detail
-    assert (failure.task_index, failure.ways) == (0, runs.job.tasks.spec(0).ways)
+    assert (failure.task_index, failure.ways) == (0, runs.tasks.spec(0).ways)
 
 
 def test_exception_in_meta_training_shows_the_traceback(runs: Runs) -> None:
@@ -81,7 +81,7 @@ def test_missing_class_is_named(runs: Runs) -> None:
 def test_bad_predictions_name_what_was_found(runs: Runs, expression: str, message: str) -> None:
     failure = runs.run(answering(expression)).failure
     assert failure is not None and failure.verdict is Verdict.BAD_PREDICTION
-    ways = runs.job.tasks.spec(0).ways
+    ways = runs.tasks.spec(0).ways
     wanted = message.format(n=3 * ways, more=3 * ways + 1, ways=ways, top=ways - 1)
     assert wanted in failure.message
     assert failure.task_index == 0

@@ -17,20 +17,23 @@ def known(model: BoardModel | Undefined) -> BoardModel:
     return model
 
 
+Judged = dict[str, list[dict[str, NDArray[np.float64]]]]
+
+
 @pytest.fixture(scope="module")
-def judged() -> dict[str, list[dict[str, NDArray]]]:
+def judged() -> Judged:
     """What was stated and true on sixty boards of each family, of nearly equal and of very different submissions."""
     return {name: [judge(simulate(name, 5, 6, seed)) for seed in range(1000, 1060)] for name in FAMILIES}
 
 
 @pytest.mark.parametrize("question", ["first", "ahead"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_stated_is_as_often_true(judged: dict, family: str, question: str) -> None:
+def test_what_is_stated_is_as_often_true(judged: Judged, family: str, question: str) -> None:
     assert is_flat(diagram([each[question] for each in judged[family]], column=0))
 
 
 @pytest.mark.parametrize("question", ["first", "ahead"])
-def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: dict, question: str) -> None:
+def test_the_model_is_calibrated_and_the_share_of_draws_is_not(judged: Judged, question: str) -> None:
     boards = np.array([each[question].mean(axis=0) for family in judged.values() for each in family])
     gaps = boards[:, :2] - boards[:, 2:]
     model, share = gaps.mean(axis=0) / (gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps)))

@@ -15,7 +15,7 @@ def known(result: Flips | Undefined) -> Flips:
 
 
 @pytest.mark.parametrize("size", [1, 3, 5, 8])
-def test_flips_and_exaggerations_are_those_of_all_subsets(size):
+def test_flips_and_exaggerations_are_those_of_all_subsets(size: int):
     differences = np.array([0.3, -0.2, 0.1, 0.05, -0.15, 0.02, 0.21, -0.04])
     lead = differences.mean()
     means = np.array([differences[list(chosen)].mean() for chosen in combinations(range(8), size)])

@@ -7,7 +7,7 @@ from tests.scoring.simulated import draw_matrix
 
 
 @pytest.mark.parametrize("population", ["tasks", "datasets"])
-def test_the_bootstrap_needs_bounded_memory(population):
+def test_the_bootstrap_needs_bounded_memory(population: str):
     """All counts at once would be 4,000 x 4,000 numbers, 128 MB, and twice that to draw them."""
     matrix = draw_matrix(0, [0.5] * 6, datasets=4, tasks=1_000)
     tracemalloc.start()

@@ -33,7 +33,9 @@ def test_swapping_the_two_turns_the_sign():
         (0.06, {"by_dataset": (0.91, 0.985), Population.DATASETS: (0.92, 0.995), "plain": (0.0, 0.75)}),
     ],
 )
-def test_intervals_cover_the_true_difference_as_often_as_they_say(dataset_sd, covered):
+def test_intervals_cover_the_true_difference_as_often_as_they_say(
+    dataset_sd: float, covered: dict[str | Population, tuple[float, float]]
+):
     """With datasets that differ, the plain interval shows what ignoring the clusters does."""
     hits = dict.fromkeys(covered, 0)
     for seed in range(300):
@@ -41,6 +43,7 @@ def test_intervals_cover_the_true_difference_as_often_as_they_say(dataset_sd, co
         result = compare(matrix, "s1", "s0", replicates=400, seed=seed + 10_000)
         for kind in covered:
             interval = result.bootstrap[kind] if isinstance(kind, Population) else getattr(result, kind)
+            assert not isinstance(interval, Undefined)
             hits[kind] += interval.holds(0.03)
     for kind, (low, high) in covered.items():
         assert low <= hits[kind] / 300 <= high, (kind, hits[kind] / 300)

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.reliability import find_groups, rank_reliability, resample
+from anyshot_scoring.reliability import ScoreMatrix, find_groups, rank_reliability, resample
 from tests.scoring.simulated import draw_matrix
 
 
-def judge(matrix, seed=0, replicates=1_000):
+def judge(matrix: ScoreMatrix, seed: int = 0, replicates: int = 1_000):
     # Another seed than the matrix has, or both would come from the same random numbers.
     drawn = resample(matrix, "tasks", replicates=replicates, seed=seed + 10_000)
     return rank_reliability(matrix.scores.mean(axis=0), drawn, len(matrix.scores))

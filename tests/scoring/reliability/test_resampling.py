@@ -7,7 +7,7 @@ from tests.scoring.simulated import draw_matrix, draw_run_by_class
 
 
 @pytest.mark.parametrize("population", ["tasks", "datasets", "seeds"])
-def test_the_replicates_center_on_the_scores_and_repeat_exactly(population):
+def test_the_replicates_center_on_the_scores_and_repeat_exactly(population: str):
     matrix = draw_matrix(0, [0.5, 0.6, 0.4], runs=3, dataset_sd=0.05, run_sd=0.01)
     drawn = resample(matrix, population, replicates=4_000, seed=1)
     assert drawn.shape == (4_000, 3)
@@ -40,7 +40,7 @@ def test_datasets_of_unequal_size_keep_the_weight_of_their_tasks():
     assert values.tolist() == [0.5, pytest.approx(0.55), 0.7]
 
 
-def test_blocks_do_not_change_the_result_beyond_rounding(monkeypatch):
+def test_blocks_do_not_change_the_result_beyond_rounding(monkeypatch: pytest.MonkeyPatch):
     matrix = draw_matrix(0, [0.5, 0.6], runs=2)
     whole = resample(matrix, "tasks", replicates=300)
     monkeypatch.setattr(resampling, "_BLOCK_BYTES", 8 * 30 * 7)

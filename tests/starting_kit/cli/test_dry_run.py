@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,7 +173,9 @@ RECORDER = HONEST.replace(
 )
 
 
-def dry_run_seen(tmp_path: Path, data: Path, *words: str, config: dict | None = None) -> dict:
+def dry_run_seen(
+    tmp_path: Path, data: Path, *words: str, config: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """What meta_fit was shown in a dry run with these options."""
     (tmp_path / "mine").mkdir(exist_ok=True)
     (tmp_path / "mine" / "model.py").write_text(RECORDER)

@@ -13,6 +13,7 @@ from anyshot_core.bundle import check_bundle
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import serve
+from anyshot_core.taskserver.tasks import PoolTasks
 from tests.core.conftest import HONEST, Runs
 
 BUNDLES = Path(__file__).parents[2] / "bundles"
@@ -192,6 +193,7 @@ def test_sample_bundles_end_as_they_state(runs: Runs, tmp_path: Path, folder: st
         channel.close()
     assert outcome.verdict == expected["verdict"], outcome.failure
     if outcome.failure is None:
+        assert isinstance(job.tasks, PoolTasks)
         pool = job.tasks.pool
         table = collect(outcome.results, job.tasks, pool.names, [p.domain for p in pool]).score()
         assert (table.normalized_accuracy.mean() > 0.2) == expected["above_chance"]

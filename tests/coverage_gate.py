@@ -1,0 +1,71 @@
+"""Branch coverage of scoring, of core and of the homes of decisions, by the tests that decisions.md names.
+
+    python -m tests.coverage_gate [options of pytest]
+
+Prints the share of each part with the lines that nothing runs, and ends with 1 where one is below `WANTED`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from coverage import Coverage
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs/developers/decisions.md"
+WANTED = 95.0
+MARKS = "not docker and not browser and not training and not slow"
+
+
+def read_rows() -> list[list[str]]:
+    """The cells of every decision: what is decided, its home, the tests that hold it."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in rows if row[0] not in ("decision", "---")]
+
+
+def files_in(cell: str) -> list[str]:
+    """The files that a cell names."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def parts() -> dict[str, list[str]]:
+    """What is measured, by the name of the part: patterns of files."""
+    homes = {name for row in read_rows() for name in files_in(row[1])}
+    return {
+        "scoring": ["scoring/anyshot_scoring/*"],
+        "core": ["core/anyshot_core/*"],
+        "homes of decisions": sorted(homes),
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Run the tests, report each part."""
+    named = {name for row in read_rows() for name in files_in(row[2])}
+    elsewhere = {name for name in named if not name.startswith(("tests/scoring/", "tests/core/"))}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "logical", "-m", MARKS, "--cov", "--cov-report="]
+    ended = subprocess.run(
+        [*command, "tests/scoring", "tests/core", *sorted(elsewhere), *arguments],
+        cwd=ROOT,
+        env=os.environ | {"ANYSHOT_ROTATE": ""},
+    )
+    measured = Coverage(data_file=str(ROOT / ".coverage"), config_file=str(ROOT / "pyproject.toml"))
+    measured.load()
+    shares = {}
+    for part, patterns in parts().items():
+        print(f"\n== {part}")
+        shares[part] = measured.report(
+            include=[str(ROOT / pattern) for pattern in patterns], show_missing=True, skip_covered=True
+        )
+    low = [f"{part}: {share:.1f} %" for part, share in shares.items() if share < WANTED]
+    print("\n" + "; ".join(f"{part} {share:.1f} %" for part, share in shares.items()))
+    print(f"Below {WANTED:g} %: {', '.join(low)}" if low else f"All at {WANTED:g} % or above.")
+    return ended.returncode or int(bool(low))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
