@@ -110,3 +110,30 @@ def test_the_command_lists_prints_and_compares(site: Site) -> None:
         assert "There is no gone.py in this zip" in run("gone.py")
         assert "is no text" in run("weights.bin")
         assert "+x = '<script>'" in run("--changes").splitlines()
+
+
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/usr/lib/python3/dist-packages/torch/nn.py", line 118, in fit
+    predictor = learner.fit(support)
+  File "/scratch/run/program/nets/a b.py", line 2, in forward
+    return self.norm(x)
+RuntimeError: shape"""
+
+
+def test_a_line_of_a_traceback_leads_to_the_line_of_the_code(site: Site) -> None:
+    """In the failure's card and in the log; not for files that are not one's own."""
+    ada = site.member("ada")
+    made = ada.submit(make_zip({"model.py": MODEL, "nets/a b.py": b"import torch\nfirst = 1\n"}))
+    worker = site.worker()
+    job = worker.claim()
+    assert job is not None
+    worker.tell(job, {"stream": "stderr", "text": '  File "/scratch/run/program/model.py", line 2, in fit'})
+    worker.fail(job, "RUNTIME_ERROR", "RuntimeError: shape", detail=TRACEBACK)
+    known = made.json()
+    page = ada.call("GET", f"/submissions/{known['id']}", headers={"accept": "text/html"}).text
+    links = [html.unescape(link) for link in re.findall(r'<a href="([^"]+/code\?[^"]+)"', page)]
+    code = f"/submissions/{known['id']}/code?file="
+    assert links == [f"{code}nets%2Fa+b.py#L2", f"{code}model.py#L2"]
+    shown = ada.call("GET", links[0].partition("#")[0], headers={"accept": "text/html"}).text
+    assert "first = 1" in text_of(shown) and 'id="L2"' in shown

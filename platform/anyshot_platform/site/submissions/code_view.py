@@ -55,23 +55,22 @@ def changed(files: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def zip_before(session: Session, found: SubmissionAccess) -> Submission | None:
-    """The newest earlier submission of the same team with another zip."""
+    """The newest earlier submission of the same team with another zip, of whatever phase."""
     own = found.submission
-    earlier = (Submission.number < own.number, Submission.digest != own.digest)
+    earlier = (Submission.created_at < own.created_at, Submission.digest != own.digest)
     return session.scalars(
-        select(Submission).where(*_of_team(own), *earlier).order_by(Submission.number.desc()).limit(1)
+        select(Submission).where(*_of_team(own), *earlier).order_by(Submission.created_at.desc()).limit(1)
     ).first()
 
 
 def find_other(session: Session, found: SubmissionAccess, number: int | None) -> Submission | None:
-    """The submission to compare with: that of a number of the same team, else the one before; raises `NotFound`."""
+    """The team's submission of a number in this one's phase, else the one before; raises `NotFound`."""
     if number is None:
         return zip_before(session, found)
-    other = session.scalars(
-        select(Submission).where(*_of_team(found.submission), Submission.number == number)
-    ).first()
+    same = (Submission.number == number, Submission.phase_id == found.submission.phase_id)
+    other = session.scalars(select(Submission).where(*_of_team(found.submission), *same)).first()
     if other is None:
-        raise NotFound(f"Your team has no submission {number} in this competition.")
+        raise NotFound(f"Your team has no submission {number} in this phase.")
     return other
 
 

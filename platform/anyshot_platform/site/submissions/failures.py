@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.filters import duration, size
@@ -16,17 +17,18 @@ from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.site.submissions.words import STAGE_WORDS, blame
 from anyshot_platform.submissions.models import Submission
 
-_FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line \d+')
+_FRAME = re.compile(r'^\s*(?:File "(?P<path>[^"]+)"|(?P<bare>[\w./-]+\.py)), line (?P<line>\d{1,7})')
 _OWN_FOLDERS = ("program/", "submission/", "bundle/")
 
 
 @dataclass(frozen=True)
 class TraceLine:
-    """A line of a traceback; `own` lies in the participant's files, `error` is the last one."""
+    """A line of a traceback; `own` lies in the participant's files, which `href` shows; `error` is the last one."""
 
     text: str
     own: bool
     error: bool
+    href: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,16 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
         next_step=words.next_step,
         facts=_facts(sight.submission, run, budget),
         message=fault.message,
-        frames=mark_traceback(fault.detail),
+        frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
     )
 
 
-def mark_traceback(detail: str) -> list[TraceLine]:
-    """The lines of a traceback; a frame of the participant's own files and its source line are marked."""
+def mark_traceback(detail: str, code: str = "") -> list[TraceLine]:
+    """The lines of a traceback; a frame of the participant's own files and its source line are marked.
+
+    `code` is the address of the page that shows the submission's files.
+    """
     lines = detail.rstrip().splitlines()[:400]
     marked: list[TraceLine] = []
     own = False
@@ -76,8 +81,18 @@ def mark_traceback(detail: str) -> list[TraceLine]:
         elif not line.startswith(" "):
             own = False
         error = place == len(lines) - 1 and not line.startswith(" ")
-        marked.append(TraceLine(line[:2000], own, error))
+        marked.append(TraceLine(line[:2000], own, error, place_in_code(line, code) if code else ""))
     return marked
+
+
+def place_in_code(line: str, code: str) -> str:
+    """Where the page `code` shows the place that a line of a traceback names; empty where that is not one's own."""
+    frame = _FRAME.match(line)
+    if frame is None or not is_own_file(path := frame["path"] or frame["bare"]):
+        return ""
+    for folder in _OWN_FOLDERS:
+        path = path.rpartition(f"/{folder}")[2] if path.startswith("/") else path.removeprefix(folder)
+    return f"{code}?{urlencode({'file': path})}#L{frame['line']}"
 
 
 def is_own_file(path: str) -> bool:

@@ -14,6 +14,7 @@ from anyshot_platform.events.service import read_events
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.sight.access import SubmissionAccess
+from anyshot_platform.site.submissions.failures import place_in_code
 from anyshot_platform.site.submissions.progress import is_live, run_title
 
 SHOWN_LINES = 1000
@@ -34,7 +35,7 @@ class LogPart:
     run_id: str
     title: str
     folded: bool
-    lines: list[tuple[str, str]]
+    lines: list[tuple[str, str, str]]  # stream, text, the place in one's own code that it names
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
     ).one()
     waiting = is_live(runs)
     return LogView(
-        parts=_parts(lines, part_titles(session, runs), runs),
+        parts=_parts(lines, part_titles(session, runs), runs, f"/submissions/{found.submission.id}/code"),
         last=lines[-1].id if lines else 0,
         total=max(kept or 0, len(lines)) if len(lines) == SHOWN_LINES else len(lines),
         live=waiting,
@@ -101,7 +102,9 @@ def _title(run: Run, attempt: Attempt) -> str:
     return f"{name}, {title[0].lower()}{title[1:]}" if name else title
 
 
-def _parts(lines: Sequence[RunEvent], titles: dict[str, str], runs: Sequence[Run]) -> list[LogPart]:
+def _parts(
+    lines: Sequence[RunEvent], titles: dict[str, str], runs: Sequence[Run], code: str
+) -> list[LogPart]:
     newest = {run.id: run.epoch for run in runs}
     found: dict[str, LogPart] = {}
     for line in lines:
@@ -110,5 +113,5 @@ def _parts(lines: Sequence[RunEvent], titles: dict[str, str], runs: Sequence[Run
             folded = line.epoch < newest.get(line.run_id, 0)
             title = titles.get(key, f"Attempt {line.epoch}")
             found[key] = LogPart(key, line.run_id, title, folded, [])
-        found[key].lines.append((line.stream, line.text))
+        found[key].lines.append((line.stream, line.text, place_in_code(line.text, code)))
     return list(found.values())
