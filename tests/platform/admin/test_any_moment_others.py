@@ -27,7 +27,9 @@ from anyshot_platform.organizers.phases import version_acts as phase_version_act
 from anyshot_platform.organizers.pools import acts as pool_acts
 from anyshot_platform.organizers.pools import version_acts
 from anyshot_platform.organizers.rehearsals.acts import REHEARSE
+from anyshot_platform.organizers.submissions import acts as submission_acts
 from anyshot_platform.organizers.submissions import code_acts
+from anyshot_platform.organizers.submissions.bulk import SubmissionAct
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.organizers.webhooks import acts as webhook_acts
 from anyshot_platform.organizers.webhooks.organizing import add_webhook
@@ -35,6 +37,7 @@ from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import PhaseKind, RescoreMode, VersionState
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
+from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -42,7 +45,7 @@ from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.webhooks.models import WebhookDelivery
 from tests.platform.admin import test_any_moment as first
 from tests.platform.admin.test_any_moment import HOUR, member, outcome
-from tests.platform.admin.test_manage import finish
+from tests.platform.admin.test_manage import BASE, finish, post
 from tests.platform.site import SLUG, Site, make_paper_pack
 
 ROOT = Path(__file__).parents[3]
@@ -66,6 +69,18 @@ WEBHOOK_TABLE = {  # on, off, with a test that waits, removed
     "test": "d d a d",
     "renew": "d d d d",
     "remove": "d d d a",
+}
+SUBMISSION_TABLE = {
+    # queued, running, finished, disqualified, deleted, without quota
+    "rerun": "a a d d d d",
+    "rescore": "r r d d d d",
+    "cancel": "d d a a a a",
+    "disqualify": "d d d a d d",
+    "qualify": "a a a d a a",
+    "refund": "d d d d d a",
+    "charge": "a a a a a d",
+    "delete": "d d d d a d",
+    "restore": "a a a a d a",
 }
 CODE_TABLE = {  # nothing published, published, hidden
     "hide": "d d a",
@@ -114,6 +129,7 @@ def test_every_act_that_is_declared_has_its_row() -> None:
         ("pool", POOL_TABLE),
         ("code", CODE_TABLE),
         ("webhook", WEBHOOK_TABLE),
+        ("submission", SUBMISSION_TABLE),
         ("version", VERSION_TABLE),
         ("final", FINAL_TABLE),
         ("competition", COMPETITION_TABLE),
@@ -205,6 +221,54 @@ def test_every_act_on_a_webhook_in_every_state(site: Site) -> None:
             found.append(attempt(session, webhook_acts.ACTS[name], hook, ActRequest(site.owner_id)))
         assert " ".join(found) == row, name
     assert WEBHOOK_TABLE.keys() == webhook_acts.ACTS.keys()
+
+
+def test_every_act_on_a_submission_in_every_state(site: Site) -> None:
+    pia, worker = site.member("pia"), site.worker()
+    ids = [pia.submit().json()["id"]]
+    finish(worker, 0.5)
+    ids += [pia.submit().json()["id"]]
+    assert worker.claim() is not None
+    ids += [pia.submit().json()["id"]]
+    finished, running, queued = ids
+    states: list[tuple[str, dict[str, Any]]] = [
+        (queued, {}),
+        (running, {}),
+        (finished, {}),
+        (finished, {"disqualified_at": now(), "disqualified_reason": "why"}),
+        (finished, {"deleted_at": now()}),
+        (finished, {"counts_quota": False}),
+    ]
+    for name, row in SUBMISSION_TABLE.items():
+        found = []
+        for (identity, values), session in zip(states, rolled_back(site), strict=False):
+            submission = session.get_one(Submission, identity)
+            for column, value in values.items():
+                setattr(submission, column, value)
+            session.flush()
+            wish = ActRequest(site.owner_id, "why")
+            found.append(attempt(session, submission_acts.ACTS[name], submission, wish))
+            again = preview(session, submission_acts.ACTS[name], submission, wish)
+            assert again.done or name == "cancel", f"{name} does more the second time"
+        assert " ".join(found) == row, name
+    assert SUBMISSION_TABLE.keys() == submission_acts.ACTS.keys() == set(SubmissionAct)
+
+
+def test_a_bulk_act_previews_what_it_leaves_out_and_is_harmless_again(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
+    ids = [pia.submit().json()["id"] for _ in range(2)]
+    finish(site.worker(), 0.5)  # of the two, one has a score
+    done = owner.call("POST", f"{first.MANAGE}/submissions/{ids[0]}/acts/rescore")
+    assert done.json() == {"message": "Its scoring is queued.", "changed": True, "undo": "cancel"}
+    again = owner.call("POST", f"{first.MANAGE}/submissions/{ids[0]}/acts/rescore").json()
+    assert (again["message"], again["changed"]) == ("It is being evaluated already.", False)
+    with site.services.database.reading() as session:
+        assert session.query(Run).filter_by(submission_id=ids[0]).count() == 2
+    asked = post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids).text
+    assert "What is queued ends at once" in asked and "Cancel 2 submissions?" in asked
+    post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids[0], confirmed="1")
+    asked = " ".join(post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids).text.split())
+    assert "Cancel 1 submission?" in asked and "1 submission: It has ended already." in asked
 
 
 def test_every_act_on_a_teams_code_in_every_state(site: Site) -> None:

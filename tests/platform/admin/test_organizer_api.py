@@ -155,7 +155,7 @@ def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
     assert ask(owner, "POST", "/submissions/acts", wish, status=422)["field"] == "reason"
     done = ask(owner, "POST", "/submissions/acts", {**wish, "reason": "copied"})
     assert sorted(done["done"]) == sorted(ids[:2])
-    assert (done["skipped"], done["undo"]) == ({"nothing": "is not here"}, "qualify")
+    assert (done["skipped"], done["undo"]) == ({"nothing": "It is not here."}, "qualify")
     assert len(site.board("free")["rows"]) == 1
     everything = {"act": "qualify", "filter": {"shown": "disqualified"}}
     assert len(ask(owner, "POST", "/submissions/acts", everything)["done"]) == 2

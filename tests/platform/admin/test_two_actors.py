@@ -181,7 +181,7 @@ def test_what_one_organizer_has_done_another_does_not_do_again(site: Site) -> No
     body = {"act": "disqualify", "ids": [submission], "reason": "two accounts"}
     assert dana.call("POST", f"{MANAGE}/submissions/acts", json=body).json()["skipped"] == {}
     second = otto.call("POST", f"{MANAGE}/submissions/acts", json={**body, "reason": "no reason"}).json()
-    assert second["skipped"] == {submission: "is disqualified already"}
+    assert second["skipped"] == {submission: "It is disqualified already."}
     assert [entry.reason for entry in log(site, "submission.disqualify")] == ["two accounts"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anyshot_core.results import write_predictions, write_results
-from anyshot_platform.organizers.submissions import organizing
+from anyshot_platform.organizers.submissions import bulk
 from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import summarize
@@ -150,15 +150,12 @@ def test_half_finished_shards_are_not_scored_again(site: Site, tmp_path: Path) -
     assert job is not None
     hand_in(worker, job, tmp_path)
     assert rescore(site, shown["id"]).skipped == {
-        shown["id"]: "has a run of which not all shards are finished"
+        shown["id"]: "It has a run of which not all shards are finished."
     }
 
 
-def rescore(site: Site, submission_id: str) -> organizing.SubmissionsOutcome:
+def rescore(site: Site, submission_id: str) -> bulk.SubmissionsOutcome:
     """What the organizers' page does for one submission."""
     with site.services.database.writing() as session:
         submission = session.get_one(Submission, submission_id)
-        competition = site.competition(session)
-        return organizing.act_on(
-            session, competition, [submission], organizing.SubmissionAct.RESCORE, submission.user_id
-        )
+        return bulk.act_on(session, [submission], bulk.SubmissionAct.RESCORE, submission.user_id)

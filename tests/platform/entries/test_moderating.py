@@ -73,7 +73,7 @@ def test_acts_of_the_list_are_about_the_team_where_the_league_asks(site: Site) -
     scored(worker, ada, 0.7, leagues=["women"])
     assert names(site, "women") == [("ada", 0.7)]  # the team is admitted, not one submission
     again = post(owner, PAGE, entry=entry, act="admit")
-    assert flash(again) == "0 of 1 entries changed. Not: one is admitted already."
+    assert flash(again) == "0 of 1 entries changed. The others are as they were: It is admitted already."
     post(owner, PAGE, entry=entry, act="refuse", reason="not so")
     assert (names(site, "women"), rows(owner)) == ([], [("ada", "Women", "refused")])
 
@@ -115,7 +115,7 @@ def test_entries_of_another_competition_are_not_ones_own_to_judge(site: Site) ->
     entry = ids(site.owner(), "ada", "free")
     said = {"ids": [entry], "act": "disqualify", "reason": "it is better than mine"}
     answer = bob.call("POST", "/api/v1/competitions/bobs/manage/entries/acts", json=said)
-    assert answer.json() == {"done": [], "skipped": {entry: "is not here"}}
+    assert answer.json() == {"done": [], "skipped": {entry: "It is not here."}}
     assert names(site, "free") == [("ada", 0.5)]
 
 

@@ -32,7 +32,7 @@ from anyshot_platform.judging.kinds import FURTHER
 from anyshot_platform.judging.settlement import settle
 from anyshot_platform.leaderboards.models import BoardChange, BoardRow
 from anyshot_platform.notifications.models import Email
-from anyshot_platform.organizers.submissions.organizing import SubmissionAct, act_on
+from anyshot_platform.organizers.submissions.bulk import SubmissionAct, act_on
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import Audience, BoardShows
 from anyshot_platform.pools.models import Pool, PoolPack
@@ -431,7 +431,7 @@ def _strike(stage: Stage, session: Session) -> None:
 def _act(act: SubmissionAct) -> Callable[[Stage, Session], None]:
     def do(stage: Stage, session: Session) -> None:
         submission = stage.submission(session)
-        done = act_on(session, submission.competition, [submission], act, stage.scene.organizer.id, "why")
+        done = act_on(session, [submission], act, stage.scene.organizer.id, "why")
         assert done.done
 
     return do

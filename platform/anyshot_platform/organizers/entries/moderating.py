@@ -21,7 +21,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.organizers.leagues.organizing import decide
-from anyshot_platform.organizers.submissions import organizing
+from anyshot_platform.organizers.submissions import bulk
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -134,7 +134,7 @@ def act_on(
         )
     ).all()
     done: list[str] = []
-    skipped = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "is not here")
+    skipped = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
     for row in rows:
         entry: Entry = row[0]
         why = _act(session, competition, row[1], row[2], act, actor_id, reason)
@@ -156,8 +156,7 @@ def _act(
 ) -> str:
     """Do it; returns why not, in words."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
-        wanted = organizing.SubmissionAct(act.value)
-        found = organizing.act_on(session, competition, [submission], wanted, actor_id, reason)
+        found = bulk.act_on(session, [submission], bulk.SubmissionAct(act.value), actor_id, reason)
         return found.skipped.get(submission.id, "")
     status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
     judge: Callable[[], int] = (
@@ -166,6 +165,6 @@ def _act(
         else (lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason))
     )
     try:
-        return "" if judge() else f"is {status.value} already"
+        return "" if judge() else f"It is {status.value} already."
     except Conflict as error:
         return error.message

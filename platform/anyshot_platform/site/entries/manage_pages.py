@@ -81,9 +81,9 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             access.viewer.id,
             form.text("reason"),
         )
-        skipped = "; ".join(sorted({f"one {why}" for why in found.skipped.values()}))
+        skipped = " ".join(sorted(set(found.skipped.values())))
         return f"{len(found.done)} of {len(chosen)} entries changed." + (
-            f" Not: {skipped}." if skipped else ""
+            f" The others are as they were: {skipped}" if skipped else ""
         )
 
     return carry_out_change(session, manage_path(access, "/entries"), "", change)

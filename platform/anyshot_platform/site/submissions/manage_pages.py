@@ -12,12 +12,9 @@ from starlette.responses import Response
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.organizers.submissions import organizing
-from anyshot_platform.organizers.submissions.organizing import (
-    SubmissionAct,
-    SubmissionFilter,
-    SubmissionsOutcome,
-)
+from anyshot_platform.organizers.submissions import bulk, organizing
+from anyshot_platform.organizers.submissions.bulk import SubmissionAct, SubmissionsOutcome
+from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
@@ -115,21 +112,19 @@ def _act(request: Request, access: CompetitionAccess, session: Session, form: Se
             heading="Submissions",
             act=act,
             words=WORDS[act],
-            number=len(chosen),
-            ids=[submission.id for submission in chosen[:5000]],
-            undo=WORDS.get(organizing.UNDO.get(act, act)) if act in organizing.UNDO else None,
+            shown=bulk.preview_many(session, chosen, act, access.viewer.id),
+            ids=[submission.id for submission in chosen],
+            undo=WORDS.get(bulk.UNDO.get(act, act)) if act in bulk.UNDO else None,
             back=_back(access, form),
         )
-    outcome = organizing.act_on(
-        session, access.competition, chosen, act, access.viewer.id, form.text("reason")
-    )
+    outcome = bulk.act_on(session, chosen, act, access.viewer.id, form.text("reason"))
     return _done(request, access, session, form, outcome)
 
 
 def _done(
     request: Request, access: CompetitionAccess, session: Session, form: SentForm, outcome: SubmissionsOutcome
 ) -> Response:
-    undo = organizing.UNDO.get(outcome.act)
+    undo = bulk.UNDO.get(outcome.act)
     return render_manage(
         request,
         session,

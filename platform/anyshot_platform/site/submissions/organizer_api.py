@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
 from anyshot_core.wire.verdicts import Cause, Verdict
-from anyshot_platform.errors import Invalid
-from anyshot_platform.organizers.submissions import organizing
-from anyshot_platform.organizers.submissions.organizing import SubmissionAct, SubmissionFilter, SubmissionLine
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.organizers.submissions import bulk, organizing
+from anyshot_platform.organizers.submissions.acts import ACTS
+from anyshot_platform.organizers.submissions.bulk import SubmissionAct
+from anyshot_platform.organizers.submissions.organizing import SubmissionFilter, SubmissionLine
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.code import with_public_code
 from anyshot_platform.sight.standing import standing_of
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.web.services import SessionDep
 
@@ -103,6 +112,14 @@ class OutcomeOut(BaseModel):
     undo: SubmissionAct | None
 
 
+class SubmissionChanged(BaseModel):
+    """What came of an act on one submission; `changed` is false where it was so already, `undo` takes it back."""
+
+    message: str
+    changed: bool
+    undo: SubmissionAct | None
+
+
 @router.get("")
 def list_submissions(
     access: AsReviewer, session: SessionDep, wanted: Annotated[TableIn, Query()]
@@ -125,16 +142,39 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
         raise Invalid("Give either ids or a filter.", field="ids")
     wanted = body.filter.wanted() if body.filter else None
     chosen = organizing.pick(session, access.competition, body.ids, wanted)
-    found = organizing.act_on(session, access.competition, chosen, body.act, access.viewer.id, body.reason)
-    unknown = dict.fromkeys(body.ids, "is not here") if body.ids else {}
+    found = bulk.act_on(session, chosen, body.act, access.viewer.id, body.reason)
+    unknown = dict.fromkeys(body.ids, "It is not here.") if body.ids else {}
     for submission in chosen:
         unknown.pop(submission.id, None)
     return OutcomeOut(
         act=found.act,
         done=list(found.done),
         skipped={**unknown, **found.skipped},
-        undo=organizing.UNDO.get(found.act),
+        undo=bulk.UNDO.get(found.act),
     )
+
+
+def _find(
+    session: Session, competition: Competition, submission_id: Annotated[str, Path(max_length=32)]
+) -> Submission:
+    found = organizing.pick(session, competition, [submission_id])
+    if not found:
+        raise NotFound("There is no such submission.")
+    return found[0]
+
+
+def _after_act(act: SubmissionAct) -> Callable[..., SubmissionChanged]:
+    def after(
+        session: Session, access: CompetitionAccess, submission: Submission, outcome: ActOutcome
+    ) -> SubmissionChanged:
+        undo = bulk.UNDO.get(act) if outcome.changed else None
+        return SubmissionChanged(message=outcome.message, changed=outcome.changed, undo=undo)
+
+    return after
+
+
+for _name, _one in ACTS.items():
+    add_acts(router, {_name: _one}, _find, _after_act(SubmissionAct(_name)), at="/{submission_id}")
 
 
 def _show(row: SubmissionLine, code_published: bool) -> ManagedOut:

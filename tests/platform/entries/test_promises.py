@@ -1,0 +1,137 @@
+"""Each promise in a ready-made competition has a test that names it; `promises.toml` lists every sentence."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from anyshot_core.bundle.zipsafety import ZipLimits
+from anyshot_platform.bundles.ready import read_ready_made
+from anyshot_platform.bundles.schema import CompetitionSpec
+from anyshot_platform.competitions.states import Due
+from anyshot_platform.phases.description import PhaseSpec
+from anyshot_platform.settings import PlatformSettings
+from anyshot_worker.images.recipe import PINS
+from tests.platform.entries.promised import all_sentences, sentences
+from tests.platform.entries.test_finals import end_feedback, launch
+from tests.platform.entries.test_finals import final as final
+from tests.platform.site import SLUG, Site
+
+ROOT = Path(__file__).parents[3]
+LISTED = tomllib.loads((Path(__file__).parent / "promises.toml").read_text(encoding="utf-8"))
+Y2022, Y2021 = "cross-domain-metadl-2022", "within-domain-metadl-2021"
+
+
+@cache
+def names_in(path: str) -> frozenset[str]:
+    """The names of the tests in a file."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    found = (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(node.name for node in found if node.name.startswith("test_"))
+
+
+def test_every_sentence_of_a_template_is_listed_and_nothing_else() -> None:
+    said = {one for texts in all_sentences().values() for found in texts.values() for one in found}
+    promised = [row["says"] for row in LISTED["promise"]]
+    assert len(promised) > 90
+    assert len(promised) == len(set(promised))
+    assert not set(promised) & set(LISTED["plain"])
+    new = said - set(promised) - set(LISTED["plain"])
+    assert not new, f"Sentences without a test that holds them (promises.toml): {sorted(new)}"
+    gone = (set(promised) | set(LISTED["plain"])) - said
+    assert not gone, f"No template says this any more (promises.toml): {sorted(gone)}"
+
+
+def test_every_promise_names_tests_that_exist() -> None:
+    missing = [
+        (row["says"], test)
+        for row in LISTED["promise"]
+        for test in row["tests"] or ["(none)"]
+        if test.partition("::")[2] not in names_in(test.partition("::")[0])
+    ]
+    assert missing == []
+
+
+def test_a_new_sentence_is_seen_wherever_the_lines_are_broken() -> None:
+    text = "We **mail** you.\nThe winner\ngets a car. No\n\n"
+    text += "| a | b |\n| --- | --- |\n| one | two |\n\n1. **Rule.** A car."
+    assert sentences(text) == [
+        "We mail you.",
+        "The winner gets a car.",
+        "No",
+        "a | b",
+        "one | two",
+        "Rule.",
+        "A car.",
+    ]
+
+
+def phase_of(spec: CompetitionSpec, key: str) -> PhaseSpec:
+    """A phase of a ready-made competition."""
+    return next(phase for phase in spec.phases if phase.key == key)
+
+
+def test_the_template_of_2022_says_what_its_settings_hold() -> None:
+    spec = read_ready_made(Y2022).spec
+    feedback, last = phase_of(spec, "feedback"), phase_of(spec, "final")
+    assert feedback.tasks is not None and last.tasks is not None and feedback.scoring is not None
+    assert (feedback.tasks.meta_train, feedback.tasks.meta_test) == ("metadl-set-0", "metadl-set-1")
+    assert (last.tasks.meta_train, last.tasks.meta_test) == ("metadl-set-0-and-1", "metadl-set-2")
+    protocol = {"name": "any_way_any_shot", "ways": [2, 20], "shots": [1, 20], "query": 20}
+    assert (
+        protocol.items() <= feedback.tasks.protocol.items()
+        and protocol.items() <= last.tasks.protocol.items()
+    )
+    assert (feedback.scoring.runs, feedback.scoring.board_shows) == (1, "last")
+    assert spec.fact_sheet_from == Due.FINALISTS  # not "with each submission", as the page said
+    assert not feedback.shown.dataset_names and not last.shown.dataset_names
+
+
+def test_the_template_of_2021_says_what_its_settings_hold() -> None:
+    spec = read_ready_made(Y2021).spec
+    feedback, last = phase_of(spec, "feedback"), phase_of(spec, "final")
+    assert feedback.tasks is not None and feedback.scoring is not None and last.scoring is not None
+    assert {"ways": 5, "shots": 5, "query": 20}.items() <= feedback.tasks.protocol.items()
+    assert feedback.scoring.ranking == last.scoring.ranking == "dataset_ranks_worst"
+    assert (feedback.scoring.runs, last.scoring.runs) == (1, 3)
+
+
+@pytest.mark.parametrize("name", [Y2022, Y2021])
+def test_dates_of_the_templates_are_those_of_utc(name: str) -> None:
+    assert read_ready_made(name).spec.timezone == "UTC"
+
+
+def test_a_public_phase_takes_no_submissions(site: Site) -> None:
+    for name in (Y2022, Y2021):
+        phase = phase_of(read_ready_made(name).spec, "public")
+        assert not phase.accepts_uploads
+    site.set_phase(accepts_uploads=False)
+    refused = site.member("pia").submit()
+    assert refused.status_code in (403, 409), refused.text
+
+
+def test_an_upload_before_the_close_counts_though_it_runs_later(final: Site) -> None:
+    pia, worker = final.member("pia"), final.worker()
+    assert pia.submit().status_code == 201
+    end_feedback(final)
+    late = pia.submit()
+    assert late.status_code == 409, late.text
+    job = worker.claim()
+    assert job is not None
+    worker.complete(job, 0.5)
+    board = pia.call("GET", f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard").json()
+    assert [row["team"] for row in board["rows"]] == ["pia"]
+    assert len(launch(final.owner())) == 1
+
+
+def test_a_zip_may_have_a_gibibyte() -> None:
+    assert PlatformSettings.model_fields["upload_max_bytes"].default == ZipLimits().zip_bytes == 1 << 30
+
+
+def test_the_packages_that_the_templates_name_are_installed() -> None:
+    names = {pin.partition("==")[0].lower() for pin in PINS}
+    assert {"torchvision", "timm", "scikit-learn", "pot"} <= names
