@@ -20,6 +20,7 @@ from anyshot_platform.teams.models import Team
 
 _MOST_UNRANKED = 500
 _MOST_TOPS = 200
+_MOST_CHANGES = 1000  # of the rows of a few teams
 BOARD_ORDER = (BoardRow.sort_value, BoardRow.submitted_at, BoardRow.id)
 
 
@@ -199,6 +200,37 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
         .limit(_MOST_TOPS)
     ).all()
     return tuple(TopValue(at, value, team) for at, value, team in reversed(rises))
+
+
+def read_lines(
+    session: Session, version: PhaseVersion, league: League, team_ids: Sequence[str], state: BoardState
+) -> dict[str, tuple[TopValue, ...]]:
+    """The values that the rows of these teams took, oldest first, by team: the last so many of all."""
+    key = ("lines", *sorted(team_ids))
+    return recall(state, key, lambda: _find_lines(session, version.id, league.id, team_ids))
+
+
+def _find_lines(
+    session: Session, version_id: str, league_id: str, team_ids: Sequence[str]
+) -> dict[str, tuple[TopValue, ...]]:
+    rows = session.execute(
+        select(BoardChange.team_id, BoardChange.at, BoardChange.value, Team.name)
+        .join(Team, Team.id == BoardChange.team_id)
+        .where(
+            BoardChange.phase_version_id == version_id,
+            BoardChange.league_id == league_id,
+            BoardChange.team_id.in_(team_ids),
+            BoardChange.value.is_not(None),
+            BoardChange.submission_id.in_(select(Submission.id).where(counting())),
+        )
+        .order_by(BoardChange.at.desc(), BoardChange.id.desc())
+        .limit(_MOST_CHANGES)
+    ).all()
+    lines: dict[str, list[TopValue]] = {}
+    for team_id, at, value, name in reversed(rows):
+        if value is not None:
+            lines.setdefault(team_id, []).append(TopValue(at, value, name))
+    return {team_id: tuple(line) for team_id, line in lines.items()}
 
 
 def on_board(version: PhaseVersion, league: League) -> ColumnElement[bool]:

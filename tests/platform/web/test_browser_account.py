@@ -70,7 +70,7 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     assert rows(browser)[0].startswith("MetaBeyond")
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.bracket--start")
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.is-baseline")
-    assert "History of the top" in text_of(browser)
+    assert "History of the board" in text_of(browser)
     assert browser.find_element(By.CSS_SELECTOR, "figure svg.anyshot-chart desc").get_attribute("textContent")
     browser.find_element(By.LINK_TEXT, "H10").click()
     arrive(browser, board, "sort=-d")
@@ -78,7 +78,7 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
         "return [...document.querySelectorAll('#board tbody tr')].map((row) => Number(row.cells[13].innerText))"
     )
     assert values == sorted(values, reverse=True) and len(values) == 10
-    assert "History of the top" not in text_of(browser)
+    assert "History of the board" not in text_of(browser)
     browser.find_element(By.LINK_TEXT, "My row").click()
     arrive(browser, board, "page=")
     assert "Analytical Engines" in browser.find_element(By.CSS_SELECTOR, "#board tr.is-own").text

@@ -8,6 +8,7 @@ import html
 import io
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from anyshot_core.wire.worker_api import LogPolicy, Series, Stage
 from anyshot_platform.app import create_app
 from anyshot_platform.events.measures import keep_measures
 from anyshot_platform.events.models import RunMeasure
+from anyshot_platform.leaderboards.memo import forget_all
+from anyshot_platform.leaderboards.models import BoardChange
 from anyshot_platform.operations.retention import expire_logs
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
@@ -285,3 +288,50 @@ def test_a_worker_tells_and_the_command_prints(site: Site, free_address: str) ->
 @pytest.fixture
 def free_address() -> str:
     return f"http://127.0.0.1:{free_port()}"
+
+
+def test_the_boards_history_is_drawn_with_the_first_teams_and_ones_own(
+    visitor: Visitor, scene: Scene
+) -> None:
+    """The table says the same; a board that one may not see has no history."""
+    board = f"/competitions/{scene.competition.slug}/leaderboard"
+    with visitor.services.database.writing() as session:
+        first = session.scalars(select(BoardChange).where(BoardChange.team_id == scene.team.id)).first()
+        assert first is not None
+        for days, value in ((9, 0.1), (5, 0.2)):
+            session.add(
+                BoardChange(
+                    phase_version_id=first.phase_version_id,
+                    league_id=first.league_id,
+                    team_id=first.team_id,
+                    submission_id=first.submission_id,
+                    value=value,
+                    at=first.at - timedelta(days=days),
+                )
+            )
+        last = first.value
+    forget_all()
+    page = visitor.see(board)
+    (spec,) = (json.loads(html.unescape(text)) for text in re.findall(r'data-chart="([^"]+)"', page))
+    lines = {line["label"]: line["values"] for line in spec["series"]}
+    assert "Best so far" in lines and len(lines) > 2 and spec["x"]["kind"] == "date"
+    own = lines[scene.team.name]
+    assert own[0] == 0.1 and 0.2 in own and own[-1] == last and len(own) == len(spec["at"])
+    assert spec["at"] == sorted(spec["at"])
+    table = page.partition('<details class="chart__table" open>')[2].partition("</details>")[0]
+    assert "0.200" in table and scene.team.name in table
+    with visitor.services.database.writing() as session:
+        session.get_one(Phase, scene.phase.id).scores_visible = False
+    assert "data-chart" not in visitor.see(board)
+
+
+def test_a_comparison_is_drawn_by_dataset_with_its_table_beside_it(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    ids = [scene.submissions[name].id for name in ("finished", "older")]
+    page = visitor.see(f"/compare?id={ids[0]}&id={ids[1]}")
+    (spec,) = (json.loads(html.unescape(text)) for text in re.findall(r'data-chart="([^"]+)"', page))
+    names, (line,) = spec["x"]["names"], spec["series"]
+    assert names and spec["limit"] == 0 and len(line["values"]) == len(names)
+    text = " ".join(re.sub(r"<[^>]+>", " ", page).split())
+    for name, value in zip(names, line["values"], strict=True):
+        assert name in text and f"{value:.3f}".replace("-", "−") in text

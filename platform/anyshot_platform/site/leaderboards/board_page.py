@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from urllib.parse import urlencode
 
-from markupsafe import Markup
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.charts import HistoryPoint, draw_history
 from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.pairs import MARGIN
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn, read_extra_columns
 from anyshot_platform.leaderboards.memo import BoardState, read_state, recall
-from anyshot_platform.leaderboards.reading import BoardPlace, TopValue, read_board, read_history, read_rank
+from anyshot_platform.leaderboards.reading import BoardPlace, read_board, read_history, read_lines, read_rank
 from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_platform.leagues.models import Gate, League
@@ -30,9 +28,11 @@ from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.names import name_datasets
 from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.site.evaluations.shown import cards, of_board, single_points
-from anyshot_platform.site.leaderboards.board_shape import BoardView, HistoryRow, PhaseChoice
+from anyshot_platform.site.leaderboards.board_shape import BoardView, PhaseChoice
 from anyshot_platform.site.leaderboards.board_view import Scale, make_columns, make_rows, make_scale
+from anyshot_platform.site.leaderboards.history_chart import MOST_TEAMS, draw_lines
 from anyshot_platform.site.shell.page_header import Tab
+from anyshot_platform.site.submissions.chart_data import ChartView
 
 PAGE_SIZE = 50
 
@@ -76,7 +76,7 @@ def read_board_view(
     team_id = access.membership.team_id if access.membership else None
     rank = read_rank(session, version, league, team_id, state) if team_id and not hidden else None
     at_front = sort == "rank" and not text and page.number == 1
-    history = () if hidden or not at_front else read_history(session, version, league, state)
+    history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
         subtitle=f"{phase.name}, {league.name} league"
@@ -124,8 +124,7 @@ def read_board_view(
         bracket_words="paired on the tasks that both met: another draw of tasks could turn the order round, or the "
         f"difference is below {MARGIN:.2f}",
         rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
-        history_svg=_draw_history(history) if len(history) > 1 else None,
-        history_rows=tuple(HistoryRow(top.at, top.team, top.value) for top in reversed(history)),
+        history=history,
         exports=(),
     )
 
@@ -240,7 +239,18 @@ def _own_href(
     return f"{base}?{urlencode([*chosen, ('page', page)])}#row-{team_id}"
 
 
-@lru_cache(maxsize=128)
-def _draw_history(history: tuple[TopValue, ...]) -> Markup:
-    points = [HistoryPoint(top.at, top.value) for top in history]
-    return Markup(draw_history({"Best so far": points}, "History of the top").svg)
+def _history(
+    session: Session,
+    version: PhaseVersion,
+    league: League,
+    state: BoardState,
+    places: Sequence[BoardPlace],
+    own: str | None,
+) -> ChartView | None:
+    """The best score over time, with those of the first teams and of the viewer's."""
+    first = [place.row.team_id for place in places if place.rank is not None][:MOST_TEAMS]
+    teams = first if own is None or own in first else [*first, own]
+    found = read_lines(session, version, league, teams, state)
+    lines = [(values[-1].team, values) for team in teams if (values := found.get(team))]
+    best = (say("Best so far"), read_history(session, version, league, state))
+    return draw_lines(say("History of the board"), [best, *lines], say("Score"))

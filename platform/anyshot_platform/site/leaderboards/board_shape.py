@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from markupsafe import Markup
 
 from anyshot_platform.kernel.paging import Page
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn
@@ -13,6 +12,7 @@ from anyshot_platform.leaderboards.trust import Neighbour
 from anyshot_platform.site.evaluations.shown import EvaluationCard
 from anyshot_platform.site.leaderboards.board_view import BoardColumn, RowView
 from anyshot_platform.site.shell.page_header import Tab
+from anyshot_platform.site.submissions.chart_data import ChartView
 
 
 @dataclass(frozen=True)
@@ -22,15 +22,6 @@ class PhaseChoice:
     name: str
     href: str
     current: bool
-
-
-@dataclass(frozen=True)
-class HistoryRow:
-    """A new top of the board."""
-
-    at: datetime
-    team: str
-    value: float
 
 
 @dataclass(frozen=True)
@@ -65,6 +56,5 @@ class BoardView:
     score_title: str
     bracket_words: str
     rule_words: str
-    history_svg: Markup | None
-    history_rows: tuple[HistoryRow, ...]
+    history: ChartView | None
     exports: tuple[tuple[str, str], ...]

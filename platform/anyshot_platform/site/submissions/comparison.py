@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
 
-from anyshot_core.charts import Bar, draw_bars
 from anyshot_platform.judging.pairs import make_statement
+from anyshot_platform.kernel.language import say
+from anyshot_platform.site.submissions.chart_data import ChartView, chart_data
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability.matrix import ScoreMatrix, align
 from anyshot_scoring.table import TaskTable
@@ -41,7 +41,7 @@ class PairView:
     difference: float
     half_width: float | None
     stats: list[tuple[str, str, str]]
-    svg: Markup
+    chart: ChartView
     rows: list[DatasetLine]
     population: str
 
@@ -69,7 +69,7 @@ def compare_pair(
             (f"{first} is ahead", f"{100 * wins:.0f} %", "of the tasks"),
             (*_other_datasets(matrix, rows), "what other datasets could show"),
         ],
-        svg=Markup(_draw(rows, first, second)),
+        chart=_draw(rows, first, second),
         rows=rows,
         population="The interval of the difference is about other tasks of these datasets. Whether the order would "
         "hold on other datasets is a harder question, answered by the figure above from the datasets' means alone.",
@@ -160,6 +160,16 @@ def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[s
     return "Over datasets", f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
 
 
-def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> str:
-    bars = [Bar(row.dataset, row.difference, row.half_width) for row in rows]
-    return draw_bars(bars, f"{first} minus {second}, by dataset", "Difference of normalized accuracy").svg
+def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:
+    """A dot with its interval for each dataset, above zero where the first is better; its table is the rows'."""
+    series = {
+        "label": f"{first} − {second}",
+        "values": [row.difference for row in rows],
+        "low": [None if row.half_width is None else row.difference - row.half_width for row in rows],
+        "high": [None if row.half_width is None else row.difference + row.half_width for row in rows],
+    }
+    names = [row.dataset for row in rows]
+    data = chart_data(
+        range(len(rows)), [series], x=say("Dataset"), y=say("Difference"), x_kind="names", names=names, limit=0.0
+    )
+    return ChartView(say("Difference by dataset"), data)

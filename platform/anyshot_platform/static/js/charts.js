@@ -51,12 +51,20 @@ const formats = {
   share: (value) => `${Math.round(100 * value)} %`,
   seconds,
   number: (value) => minus(String(Number(value.toPrecision(4)))),
+  date: (value) =>
+    new Date(1000 * value).toLocaleString(undefined, {
+      day: "numeric",
+      month: "short",
+      hour: "2-digit",
+      minute: "2-digit",
+    }),
 };
 const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(2)))) };
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
   bytes: Array.from({ length: 45 }, (_, power) => 2 ** power),
+  date: [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2419200, 7862400, 31449600],
   seconds: [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 18000, 36000, 86400],
 };
 
@@ -66,7 +74,7 @@ function xAxis(spec, text, grid, width) {
     const format = ticks[spec.x.kind];
     return {
       ...axis,
-      space: 70,
+      space: spec.x.kind === "date" ? 110 : 70,
       label: spec.x.kind === "seconds" ? undefined : spec.x.label,
       labelFont: font(),
       labelSize: 20,
@@ -119,7 +127,7 @@ function whiskers(spec, colours) {
         ctx.stroke();
       });
     });
-    if (spec.limit) {
+    if (spec.limit !== null) {
       ctx.strokeStyle = colour("--text-2");
       ctx.setLineDash([6 * ratio, 5 * ratio]);
       const y = plot.valToPos(spec.limit, "y", true);
@@ -150,6 +158,7 @@ function range(spec) {
         }
   if (["bytes", "share"].includes(spec.y.kind) || spec.limit) low = Math.min(0, low);
   if (spec.limit && spec.limit < 4 * high) high = Math.max(high, spec.limit);
+  if (spec.limit === 0) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
   const pad = 0.06 * (high - low || Math.abs(high) || 1);
   return [low === 0 ? 0 : low - pad, high + pad];
 }
