@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-
 from anyshot_platform.kernel.paging import Page
 from anyshot_platform.leaderboards.extra_columns import ExtraColumn
 from anyshot_platform.leaderboards.trust import Neighbour
