@@ -22,10 +22,15 @@ def draw_lines(title: str, lines: Sequence[Line], score_title: str) -> ChartView
         return None
     series = [{"label": label, "values": _steps(values, moments), "line": True} for label, values in known]
     data = chart_data(
-        [in_utc(moment).timestamp() for moment in moments], series, x=say("When"), y=score_title, x_kind="date"
+        [in_utc(moment).timestamp() for moment in moments],
+        series,
+        x=say("When"),
+        y=score_title,
+        x_kind="date",
     )
     told = sorted(
-        ((value.at, value.team, label, value.value) for label, values in known for value in values), reverse=True
+        ((value.at, value.team, label, value.value) for label, values in known for value in values),
+        reverse=True,
     )
     rows = [(when(at), team, label, score(value)) for at, team, label, value in told]
     return ChartView(title, data, (say("When"), say("Team"), say("Line"), score_title), tuple(thinned(rows)))

@@ -170,6 +170,12 @@ def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:
     }
     names = [row.dataset for row in rows]
     data = chart_data(
-        range(len(rows)), [series], x=say("Dataset"), y=say("Difference"), x_kind="names", names=names, limit=0.0
+        range(len(rows)),
+        [series],
+        x=say("Dataset"),
+        y=say("Difference"),
+        x_kind="names",
+        names=names,
+        limit=0.0,
     )
     return ChartView(say("Difference by dataset"), data)
