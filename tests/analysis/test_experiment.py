@@ -6,6 +6,7 @@ import html
 import json
 import shlex
 import shutil
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -261,3 +262,27 @@ def test_further_evaluations_cost_no_second_training(tmp_path: Path) -> None:
     assert third.exit_code == 0 and third.output.count("(done before)") == 1
     bad = CliRunner().invoke(experiment, [*words, "--evaluate", "unseen_pairs"])
     assert bad.exit_code == 2 and "Evaluation unseen_pairs" in " ".join(bad.output.split())
+
+
+@pytest.mark.slow("eight runs, each of which imports torch")
+def test_runs_at_a_time_are_the_same_runs(
+    demo_packs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at a time: both are under way before one ends, in the order and with the results of one after the other."""
+    both, seen = threading.Barrier(2, timeout=60), list[str]()
+    real = carry_out
+
+    def together(plan: DryRunPlan, hooks: Hooks) -> DryRun:
+        both.wait()
+        seen.append(f"cpus {plan.cpus}")
+        return real(plan, hooks)
+
+    words = words_for(demo_packs, tmp_path, "random", "nearest_prototype")
+    one = CliRunner().invoke(experiment, words)
+    assert one.exit_code == 0, one.output
+    before = (tmp_path / "out" / "scores.json").read_text()
+    shutil.rmtree(tmp_path / "out")
+    monkeypatch.setattr(carry_out_module, "carry_out", together)
+    two = CliRunner().invoke(experiment, [*words, "--jobs", "2"])
+    assert two.exit_code == 0, two.output
+    assert (tmp_path / "out" / "scores.json").read_text() == before and seen == ["cpus 1"] * 4

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -48,12 +50,30 @@ class FurtherTable:
 
 
 def run_experiment(
-    experiment: Experiment, on_run: Callable[[int, int, PlannedRun], Hooks] = lambda *_: Hooks()
+    experiment: Experiment,
+    on_run: Callable[[int, int, PlannedRun], Hooks] = lambda *_: Hooks(),
+    jobs: int = 1,
 ) -> Iterator[Done]:
-    """Each run as it ends, seed by seed; a failed one does not stop the others. Raises DataError, NoSandbox."""
-    runs = experiment.runs()
-    for number, run in enumerate(runs, start=1):
-        yield _run(run, on_run(number, len(runs), run))
+    """Each run in its order, seed by seed, `jobs` at a time; a failed one does not stop the others.
+
+    Who stops asking ends those that go on. Raises DataError, NoSandbox.
+    """
+    runs, stop = experiment.runs(), threading.Event()
+
+    def carry_out_one(number: int, run: PlannedRun) -> Done:
+        hooks = on_run(number, len(runs), run)
+        return _run(run, replace(hooks, cancelled=lambda: stop.is_set() or hooks.cancelled()))
+
+    if jobs == 1:
+        for number, run in enumerate(runs, start=1):
+            yield carry_out_one(number, run)
+        return
+    pool = ThreadPoolExecutor(jobs, thread_name_prefix="experiment")  # each run is a process of its own
+    try:
+        yield from pool.map(carry_out_one, range(1, len(runs) + 1), runs)
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def comparable(experiment: Experiment, done: Sequence[Done]) -> list[Done]:

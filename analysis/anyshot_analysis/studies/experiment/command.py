@@ -17,6 +17,7 @@ from anyshot_analysis.studies.experiment.arms import make_arms
 from anyshot_analysis.studies.experiment.carry_out import Done, run_experiment
 from anyshot_analysis.studies.experiment.changes import parse_changes
 from anyshot_analysis.studies.experiment.checks import BadExperiment, check
+from anyshot_analysis.studies.experiment.joined import read_scores, words_of, write_joined
 from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
 from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
 from anyshot_core.data.problems import DataError
@@ -25,6 +26,7 @@ from anyshot_core.protocols import AnyWayAnyShot, Range, Roles
 from anyshot_core.protocols.splits import CLASS_SPLITS
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks, ServerProgress
+from anyshot_core.taskserver.server import default_cpus
 from anyshot_starting_kit.cli.dry_run import EVALUATE_HELP, EvaluationText, ProtocolText, WaysRange
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.dryrun.evaluate import require_sandbox
@@ -48,6 +50,29 @@ class _WithWords(click.Command):
 @click.group()
 def experiment() -> None:
     """Run experiments with baselines."""
+
+
+@experiment.command()
+@click.argument("experiments", nargs=-1, required=True, metavar="TITLE=FOLDER...")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("anyshot-joined"),
+    show_default=True,
+    help="Folder for figures, tables, findings.",
+)
+def join(experiments: tuple[str, ...], output: Path) -> None:
+    """Join experiments in one report: `"within=OUT1" "cross=OUT2"`, with figures of all scores side by side, by ways and
+    shots, and of the difficulty of the datasets.
+
+    Titles that begin with within and cross are compared too: whether tasks across domains are harder.
+    """
+    try:
+        written = write_joined([read_scores(*words_of(text)) for text in experiments], output)
+    except BadExperiment as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"Report: {written}")
 
 
 @experiment.command(cls=_WithWords)
@@ -101,6 +126,13 @@ def experiment() -> None:
     type=click.IntRange(1),
     help="Cores a run [all]; 1 is quicker than all where others compute too.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs at a time; they share the cores, unless --cpus says how many each has.",
+)
 @click.option("--docker", "sandbox", flag_value="docker", help="Run in the sandbox image.")
 @click.option("--bubblewrap", "sandbox", flag_value="bubblewrap", help="Run in a Bubblewrap sandbox.")
 @click.option(
@@ -131,20 +163,20 @@ def baselines(
         notes = check(plan)
         for note in notes:
             console.print(escape(note), soft_wrap=True)
-        done = _run(plan, notes, _command(ctx, pool), console)
+        done = _run(plan, notes, _command(ctx, pool), console, options["jobs"])
     except (NoBaseline, BadConfig, BadExperiment, NoData, DataError, NoSandbox) as error:
         raise click.UsageError(str(error)) from error
     if any(run.table is None or any(part.table is None for part in run.further.values()) for run in done):
         sys.exit(Exit.FAILED)
 
 
-def _run(plan: Experiment, notes: tuple[str, ...], command: str, console: Console) -> list[Done]:
+def _run(plan: Experiment, notes: tuple[str, ...], command: str, console: Console, jobs: int) -> list[Done]:
     """All runs; tables and page are written after each seed, and when it is interrupted."""
     from anyshot_analysis.studies.experiment.report import GO_ON, page, write_report
 
     done, said, a_seed = list[Done](), None, plan.runs_a_seed
     try:
-        for run in run_experiment(plan, _announce(console)):
+        for run in run_experiment(plan, _announce(console), jobs):
             done.append(run)
             _tell(console, run)
             if len(done) % a_seed == 0:
@@ -191,7 +223,7 @@ def _plan(
         query=options["query"],
         budget_seconds=options["budget"],
         sandbox=options["sandbox"],
-        cpus=options["cpus"],
+        cpus=options["cpus"] or (max(1, default_cpus() // options["jobs"]) if options["jobs"] > 1 else None),
         within=options["within"] or "",
         roles=_roles(options),
         further=further,

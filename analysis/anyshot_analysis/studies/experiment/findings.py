@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 from scipy import stats
 
+from anyshot_analysis.studies.experiment import shape
 from anyshot_analysis.studies.experiment.arms import PRETRAINED
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import compare_two, has_single_tasks, make_matrix, shown
@@ -58,6 +59,8 @@ def find(done: Sequence[Done]) -> list[Finding]:
     return [
         *[_above(done, matrix, *pair) for pair in pairs if names >= set(pair)],
         *_order(done, matrix),
+        *_order_with_weights(done, matrix),
+        *_shape(matrix),
         *[_pretrained(done, matrix, name) for name in PAPER if names >= {name, _with_weights(name)}],
         *slopes,
         *_absent(names),
@@ -85,6 +88,34 @@ def _order(done: Sequence[Done], matrix: ScoreMatrix) -> list[Finding]:
         return [Finding(claim, NOT_TESTED, "; ".join(lacking))]
     best = max(others, key=lambda name: float(matrix.column(name).mean()))
     return [_finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)]
+
+
+def _order_with_weights(done: Sequence[Done], matrix: ScoreMatrix) -> list[Finding]:
+    """With pretrained weights MetaDelta++ is first of the paper's six."""
+    first, names = _with_weights("metadelta"), {run.name for run in done}
+    others = [_with_weights(name) for name in PAPER if name != "metadelta"]
+    if first not in names:
+        return []
+    claim = "With pretrained weights, MetaDelta++ is first of the paper's"
+    absent = [_shown(name) for name in others if name not in names]
+    lacking = [*([f"absent: {', '.join(absent)}"] if absent else []), *_failures(done, [first, *others])]
+    if lacking:
+        return [Finding(claim, NOT_TESTED, "; ".join(lacking))]
+    best = max(others, key=lambda name: float(matrix.column(name).mean()))
+    return [_finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)]
+
+
+def _shape(matrix: ScoreMatrix) -> list[Finding]:
+    """What the paper says of all methods together."""
+    names = [name for name in matrix.keys if name != "random"]
+    if len(names) < 2:
+        return []
+    found = [
+        *(shape.do_not_cross(matrix, names, by) for by in ("ways", "shots")),
+        shape.gains_early(matrix, names),
+        shape.are_spread(matrix, names),
+    ]
+    return [Finding(*parts) for parts in found if parts is not None]
 
 
 def _pretrained(done: Sequence[Done], matrix: ScoreMatrix, name: str) -> Finding:

@@ -1,0 +1,123 @@
+"""Experiments side by side, and what the paper says of all methods together: known answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from anyshot_analysis.studies.experiment import shape
+from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.command import experiment
+from anyshot_analysis.studies.experiment.comparisons import make_matrix
+from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.tables import make_rows, pooled, write_tables
+from anyshot_scoring.reliability import ScoreMatrix
+from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
+
+N = 400
+RANDOM = np.random.default_rng(5)
+WAYS, SHOTS = RANDOM.integers(2, 21, N), RANDOM.integers(1, 21, N)
+DATASETS = np.array(["A", "B", "C", "D"])[np.arange(N) % 4]
+NOISE = RANDOM.normal(0, 0.05, N)
+
+
+def table(scores: np.ndarray) -> TaskTable:
+    columns = {name: DATASETS if name in STRINGS else scores for name in COLUMNS}
+    whole = {"task": np.arange(N), "ways": WAYS, "shots": SHOTS, "queries": np.full(N, 20)}
+    return TaskTable.from_columns({**columns, **whole})
+
+
+def runs(**methods: np.ndarray) -> list[Done]:
+    return [Done(name, 1, table(scores + NOISE), 1.0) for name, scores in methods.items()]
+
+
+def matrix(**methods: np.ndarray) -> ScoreMatrix:
+    found = make_matrix(runs(**methods))
+    assert found is not None
+    return found
+
+
+def own_noise() -> np.ndarray:
+    return RANDOM.normal(0, 0.02, N)
+
+
+def test_curves_that_cross_are_told_from_those_that_do_not() -> None:
+    flat = 0.5 + own_noise()
+    crossing = 0.5 + 0.02 * (WAYS - 11.0) + own_noise()
+    names = ["one", "two"]
+    said = shape.do_not_cross(matrix(one=flat, two=crossing), names, "ways")
+    assert said is not None and said[1:] == ("does not hold", "these do: one and two")
+    above = shape.do_not_cross(matrix(one=flat, two=flat + 0.1 + own_noise()), names, "ways")
+    assert above is not None and above[1] == "holds"
+    same = shape.do_not_cross(matrix(one=flat, two=flat + own_noise()), names, "ways")
+    assert same is not None and same[1] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("curve", "verdict"),
+    [
+        (np.minimum(SHOTS, 5) / 10, "holds"),
+        (np.maximum(SHOTS - 5, 0) / 30, "does not hold"),
+        (np.zeros(N), "undecided"),
+    ],
+)
+def test_where_the_gain_comes_from(curve: np.ndarray, verdict: str) -> None:
+    said = shape.gains_early(matrix(one=curve + own_noise(), two=curve + own_noise()), ["one", "two"])
+    assert said is not None and said[1] == verdict, said
+
+
+def test_a_spread_on_nearly_all_datasets_is_seen() -> None:
+    one, two = 0.5 + own_noise(), 0.6 + own_noise()
+    names = ["one", "two", "three"]
+    said = shape.are_spread(matrix(one=one, two=two, three=0.7 + own_noise()), names)
+    assert said is not None and said[1:] == ("holds", "they differ on 4 of 4 datasets")
+    only_a = np.where(DATASETS == "A", 0.2, 0.0)
+    said = shape.are_spread(matrix(one=one, two=0.5 + own_noise(), three=0.5 + only_a + own_noise()), names)
+    assert said is not None and said[1] == "undecided" and said[2].startswith("they differ on 1 of 4")
+
+
+def test_metadelta_is_asked_for_with_pretrained_weights() -> None:
+    methods = ["train_from_scratch", "fine_tuning", "matching_networks", "prototypical_networks", "fo_maml"]
+    names = {f"{name} (pretrained)": 0.5 + own_noise() for name in methods}
+    best = runs(**names, **{"metadelta (pretrained)": 0.7 + own_noise()})
+    claims = {one.claim: one.verdict for one in find(best)}
+    (claim,) = [claim for claim in claims if "MetaDelta++ is first" in claim]
+    assert claims[claim] == "holds"
+    worst = {
+        one.claim: one.verdict for one in find(runs(**names, **{"metadelta (pretrained)": 0.3 + own_noise()}))
+    }
+    assert worst[next(claim for claim in worst if "MetaDelta++ is first" in claim)] == "does not hold"
+
+
+def write(folder: Path, **methods: np.ndarray) -> str:
+    write_tables(make_rows(pooled(runs(**methods))), folder)
+    return str(folder)
+
+
+def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> None:
+    one = write(tmp_path / "one", fine_tuning=0.7 + own_noise(), random=own_noise())
+    two = write(tmp_path / "two", fine_tuning=0.5 + own_noise(), random=own_noise())
+    words = ["join", f"within, random={one}", f"cross, random={two}", "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(experiment, words)
+    assert done.exit_code == 0, done.output
+    figures = {path.stem for path in (tmp_path / "out").glob("*.svg")}
+    assert {"figure-1", "figure-2-ways", "figure-2-shots", "figure-3-within-random"} <= figures
+    said = (tmp_path / "out" / "findings.md").read_text()
+    assert "harder than within a domain: fine tuning: **holds**" in said and "random: **" not in said
+    text = (tmp_path / "out" / "figure-1.svg").read_text()
+    assert "fine_tuning, within, random" in text and "fine_tuning, cross, random" in text
+
+
+def test_a_folder_without_an_experiment_is_named(tmp_path: Path) -> None:
+    refused = CliRunner().invoke(experiment, ["join", f"a={tmp_path}", "-o", str(tmp_path / "out")])
+    assert refused.exit_code == 2 and "holds no experiment" in refused.output
+    folder = write(tmp_path / "one", fine_tuning=own_noise(), random=own_noise())
+    twice = CliRunner().invoke(
+        experiment, ["join", f"a={folder}", f"a={folder}", "-o", str(tmp_path / "out")]
+    )
+    assert twice.exit_code == 2 and "a title of its own" in twice.output
+    assert json.loads((tmp_path / "one" / "scores.json").read_text())
