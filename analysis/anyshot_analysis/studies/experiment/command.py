@@ -63,7 +63,7 @@ def experiment() -> None:
     help="Folder for figures, tables, findings.",
 )
 def join(experiments: tuple[str, ...], output: Path) -> None:
-    """Join experiments in one report: `"within=OUT1" "cross=OUT2"`, with figures of all scores side by side, by ways and
+    """Join experiments in one report: `"within=OUT1" "cross=OUT2"`, with figures of all scores, by ways and
     shots, and of the difficulty of the datasets.
 
     Titles that begin with within and cross are compared too: whether tasks across domains are harder.
