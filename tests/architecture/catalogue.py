@@ -85,7 +85,7 @@ def messages_of(path: Path) -> Iterator[Message]:
 def _of_template(text: str) -> Iterator[Message]:
     tree = environment().parse(text)
     for _, _, message in extract_from_ast(tree):
-        words = [message] if isinstance(message, str) else [word for word in message if word]
+        words = [message] if isinstance(message, str) else [word for word in message or () if word]
         if words:
             yield words[0] if len(words) == 1 else (words[0], words[1])
     for filtered in tree.find_all(nodes.Filter):

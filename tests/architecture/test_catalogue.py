@@ -42,4 +42,4 @@ def _messages(path: Path) -> list[Message]:
 
 
 def _said(message: Message) -> list[str]:
-    return [message.string] if isinstance(message.string, str) else list(message.string)
+    return [message.string] if isinstance(message.string, str) else list(message.string or ())
