@@ -9,4 +9,8 @@ COMMANDS = {
         "anyshot_analysis.studies.experiment.command:experiment",
         "Run experiments with baselines.",
     ),
+    "reproduce": (
+        "anyshot_analysis.studies.reproduce.command:reproduce",
+        "Reproduce the tables and figures of the papers.",
+    ),
 }

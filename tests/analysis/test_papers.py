@@ -1,0 +1,93 @@
+"""Every table and figure of the five papers has its place: done, stands in, or not possible here and why."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from anyshot_analysis.studies.experiment.command import experiment
+from anyshot_analysis.studies.reproduce import papers
+from anyshot_analysis.studies.reproduce.__main__ import NAMES
+from anyshot_analysis.studies.reproduce.command import reproduce
+from anyshot_core.baselines import find_baselines
+from tests.baselines.trial import FOLDER
+
+ITEMS = papers.read_items()
+STEPS = [
+    (f"{paper}, {name}, {size}", step)
+    for (paper, name), item in ITEMS.items()
+    for size in ("small", "full")
+    for step in getattr(item, size)
+    if not item.as_item
+]
+
+
+def test_the_table_lists_all_papers_and_counts_what_is_done() -> None:
+    listed = CliRunner().invoke(reproduce, [])
+    assert listed.exit_code == 0
+    assert all(title in listed.output for title in papers.paper_titles().values())
+    counted = re.search(
+        r"(\d+) tables and figures: (\d+) done, (\d+) stands in, (\d+) not possible", listed.output
+    )
+    assert counted is not None
+    whole, *parts = map(int, counted.groups())
+    assert whole == sum(parts) == len(ITEMS)
+    rows = json.loads(CliRunner().invoke(reproduce, ["--json"]).output)
+    assert all(row["state"] in papers.STATES for row in rows)
+    assert all(bool(row["command"]) == (row["state"] != "not possible") for row in rows)
+    assert all(row["why"] for row in rows if row["state"] != "done"), "what is not as published says why"
+
+
+@pytest.mark.parametrize(("name", "step"), STEPS, ids=[name for name, _ in STEPS])
+def test_commands_are_ones_that_the_program_has(name: str, step: tuple[str, ...]) -> None:
+    """Options, protocols, evaluations and baselines are read as they would be; nothing is run."""
+    command = experiment.commands[step[1]]
+    context = command.make_context(step[1], list(step[2:]), resilient_parsing=False)
+    assert isinstance(context, click.Context)
+    names = context.params.get("names")
+    if names:
+        found = find_baselines(names, FOLDER)
+        settings = context.params["settings"]
+        assert any(settings in one.overlays() for one in found if hasattr(one, "overlays")), name
+
+
+def test_studies_are_there() -> None:
+    for item in ITEMS.values():
+        if item.study:
+            assert item.study in NAMES
+            module = f"anyshot_analysis.studies.reproduce.{item.study.replace('-', '_')}"
+            assert importlib.util.find_spec(module) is not None
+
+
+def test_an_item_is_reproduced_by_one_command(tmp_path: Path) -> None:
+    done = CliRunner().invoke(reproduce, ["low-diversity", "Table 3", "-o", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    result = json.loads((tmp_path / "low-diversity" / "table-3" / "hellinger" / "result.json").read_text())
+    assert result["analysis"] == "reproduce-hellinger"
+    shown = CliRunner().invoke(
+        reproduce, ["metadl-2022", "figure 3", "--full", "--show", "-o", str(tmp_path)]
+    )
+    assert (
+        shown.exit_code == 0 and "--settings pretrained" in shown.output and "experiment join" in shown.output
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "table 1"], "there are metadl-2022"),
+        (["two-sides", "table 9"], "has no"),
+        (["two-sides", "table 1"], "not possible here: FEMNIST"),
+        (["two-sides"], "Name a table or figure too"),
+        (["low-diversity", "table 3", "--full"], "one size"),
+    ],
+)
+def test_what_cannot_be_reproduced_is_told(words: list[str], said: str) -> None:
+    refused = CliRunner().invoke(reproduce, words)
+    assert refused.exit_code == 2 and said in " ".join(refused.output.split())
