@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from anyshot_analysis.jobs.inputs import BadAnalysis
+from anyshot_analysis.jobs.options import choices_of, help_of
 from anyshot_analysis.jobs.registry import JOBS, again, run
 from anyshot_core.data.problems import DataError
 from anyshot_core.exports import array_role
@@ -24,8 +25,16 @@ ROLES = {
     ".csv": "results",
     ".zip": "results",
     ".npz": "arrays",
+    ".json": "evaluations",
 }
-TABLES = (".anyshot-pack", ".parquet", ".npz")  # what a folder is searched for
+TABLES = (".anyshot-pack", ".parquet", ".npz")  # what a folder is searched for, and:
+EVALUATIONS = "evaluations.json"
+FILES = (
+    "FILES: packs, results, what runs export (.npz), evaluations.json, or folders of them. Results are those of dry"
+    " runs, experiments and `anyshot results -o`, a submission's tasks.csv or everything.zip from the site, or the"
+    " results.parquet of a competition's archive. Predictions of the same runs in the same order open what can be said"
+    " of other classes."
+)
 
 
 class Analyses(click.Group):
@@ -69,14 +78,9 @@ def command_of(name: str) -> click.Command:
             show_default=True,
             help="Folder of the report.",
         ),
-        *[option_of(field) for field in fields(kind)],
+        *[option_of(name, field) for field in fields(kind)],
     ]
-    about = (
-        f"{JOBS[name].about}\n\nFILES: packs, results, layers or snapshots (.npz), or folders of them. Results are"
-        " those of dry runs, experiments and `anyshot results -o`, a submission's tasks.csv or everything.zip from the"
-        " site, or the results.parquet of a competition's archive. Predictions of the same runs in the same order open"
-        " what can be said of other classes."
-    )
+    about = f"{JOBS[name].about}\n\n{FILES}"
     return click.Command(name, params=options, callback=runner(name), help=about, short_help=JOBS[name].about)
 
 
@@ -103,16 +107,26 @@ def again_command(report: Path, files: tuple[Path, ...], train: tuple[Path, ...]
     click.echo(f"The same numbers, byte for byte: {out / 'result.json'}")
 
 
-def option_of(field: Field[Any]) -> click.Option:
-    """An option of a parameter; lists are separated by commas, anything deeper is JSON."""
+def option_of(analysis: str, field: Field[Any]) -> click.Option:
+    """An option of a parameter, explained, with its choices; lists are separated by commas, anything deeper is JSON."""
     default = field.default if field.default is not MISSING else field.default_factory()  # pyright: ignore[reportCallIssue]
-    flag = "--" + field.name.replace("_", "-")
+    flag, words = "--" + field.name.replace("_", "-"), help_of(analysis, field.name)
     if isinstance(default, bool):
-        return click.Option([f"{flag}/--no-{flag[2:]}"], default=default, show_default=True)
+        return click.Option([f"{flag}/--no-{flag[2:]}"], default=default, show_default=True, help=words)
+    if choices := choices_of(analysis, field.name):
+        return click.Option(
+            [flag], type=click.Choice(choices), default=default, show_default=True, help=words
+        )
     if isinstance(default, int | float | str):
-        return click.Option([flag], type=type(default), default=default, show_default=True)
-    shown = "none" if default is None else json.dumps(default)
-    return click.Option([flag], type=str, default=None, help=f"Default: {shown}.")
+        return click.Option([flag], type=type(default), default=default, show_default=True, help=words)
+    shown = "" if default in (None, {}) else f"  [default: {list_words(default)}]"
+    return click.Option([flag], type=str, default=None, help=words + shown)
+
+
+def list_words(default: Any) -> str:
+    """A default as one would type it."""
+    plain = isinstance(default, tuple) and all(isinstance(one, str | int | float) for one in default)
+    return ",".join(map(str, default)) if plain else json.dumps(default)
 
 
 def read_option(value: Any, default: Any) -> Any:
@@ -191,8 +205,8 @@ def _holds_predictions(path: Path) -> bool:
 
 def expand(paths: Sequence[Path]) -> list[Path]:
     """Folders replaced by what they and their folders hold, in the order of names."""
-    return [
-        p
-        for path in paths
-        for p in (sorted(q for q in path.rglob("*") if q.suffix in TABLES) if path.is_dir() else [path])
-    ]
+    return [found for path in paths for found in (_below(path) if path.is_dir() else [path])]
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in TABLES or path.name == EVALUATIONS)

@@ -5,6 +5,10 @@ COMMANDS = {
         "anyshot_analysis.cli:analyse",
         "How diverse tasks are, and how far a ranking can be trusted.",
     ),
+    "read-dataset": (
+        "anyshot_analysis.readers.command:read_dataset",
+        "The papers' datasets as Meta-Album folders.",
+    ),
     "experiment": (
         "anyshot_analysis.studies.experiment.command:experiment",
         "Run experiments with baselines.",

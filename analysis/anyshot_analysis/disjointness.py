@@ -103,3 +103,49 @@ def ordered_tasks(classes: int, ways: int) -> int:
 def unordered_tasks(classes: int, ways: int) -> int:
     """C(L, n): sets of distinct classes."""
     return math.comb(classes, ways)
+
+
+def novel_in_task(
+    base: int, novel: int, ways: int, share: float, mixing: str = "weighted"
+) -> NDArray[np.float64]:
+    """Exact probabilities `[ways + 1]` of 0, 1, ... novel classes in a task of the mixture with lambda = `share`.
+
+    `coin`: binomial. `weighted`: classes are drawn in sequence without replacement, each novel one with weight
+    lambda / novel, each base one with (1 - lambda) / base. Each side has at least `ways` classes.
+    """
+    if mixing not in ("weighted", "coin") or not 0 <= share <= 1:
+        raise BadTaskDistribution(
+            f"a mixture is weighted or coin with lambda in [0, 1], found {mixing}, {share}"
+        )
+    if min(base, novel) < ways or ways < 1:
+        raise BadTaskDistribution(f"each side needs {ways} classes, found {base} and {novel}")
+    found = np.zeros(ways + 1)
+    found[0] = 1.0
+    for drawn in range(ways):
+        seen = np.arange(drawn + 1)
+        up = np.full(drawn + 1, share)
+        if mixing == "weighted":
+            left = share * (1 - seen / novel)
+            up = left / (left + (1 - share) * (1 - (drawn - seen) / base))
+        following = np.zeros(ways + 1)
+        following[: drawn + 1] += found[: drawn + 1] * (1 - up)
+        following[1 : drawn + 2] += found[: drawn + 1] * up
+        found = following
+    return found
+
+
+def classes_variance(classes: int, ways: ArrayLike, tasks: int) -> float:
+    """Var Z exactly, for uniform tuples whose ways are uniform over the list `ways`.
+
+    Z = L - sum of the indicators that a class is in no task; with q1 and q2 the probabilities that one class, and that
+    two given ones, are not in a task: Var Z = L q1^N (1 - q1^N) + L (L - 1) (q2^N - q1^2N).
+    """
+    n = np.asarray(ways, np.float64)
+    if not len(n) or (n < 1).any() or (n > classes).any():
+        raise BadTaskDistribution(f"ways lie between 1 and the {classes} classes")
+    q1 = float(((classes - n) / classes).mean())
+    one = q1**tasks
+    if classes == 1:
+        return one * (1 - one)
+    q2 = float(((classes - n) * (classes - n - 1) / (classes * (classes - 1))).mean())
+    return max(0.0, classes * one * (1 - one) + classes * (classes - 1) * (q2**tasks - one**2))

@@ -21,6 +21,7 @@ from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.data.pack import Pack, pack_dataset
 from anyshot_core.demo_data import make_demo_data
+from anyshot_core.evaluations import PointScore
 from anyshot_core.report.estimates import exact
 from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
@@ -66,6 +67,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "difficulty": {},
     "representations": {},
     "snapshots": {},
+    "predictor-trust": {},
+    "submission-shift": {},
+    "class-flips": {"backbone": "pixels", "sizes": [3], "ways": 2, "shots": 2, "query": 2, "tasks": 2},
+    "baseline-cv": {"backbone": "pixels", "ways": 2, "shots": 3, "query": 2, "tasks": 6},
+    "selection": {"replicates": 200},
+    "mixtures": {},
     "fixml": {"networks": [[6]], "episodes": 6, "ways": 2, "shots": 2, "tasks": 4},
 }
 
@@ -97,10 +104,27 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
         np.savez(folder / f"{name}.npz", head=rng.normal(size=(90, 4)), body=rng.normal(size=(20, 3, 4, 4)))
     torch.save(make_backbone("conv4-4", 32, seed=7).network.state_dict(), folder / "weights.pt")
     (folder / "curves").mkdir()
+    told, both = rng.uniform(size=40), rng.uniform(size=(2, 3, 30))
+    np.savez(folder / "curves" / "estimates.npz", accuracy=told, k_fold=told + 0.1, hold_out=told)
+    np.savez(folder / "curves" / "choices.npz", novel=both[0], validation=both[1])
+    points = [
+        PointScore(name, name, "lambda", name, name, at, 0.6 - at / 5, 0.05, 30)
+        for name, at in (
+            ("base", 0.0),
+            ("novel", 1.0),
+            ("mixtures", 0.0),
+            ("mixtures", 0.5),
+            ("mixtures", 1.0),
+        )
+    ]
+    (folder / "curves" / "evaluations.json").write_text(json.dumps([one.to_dict() for one in points]))
     write_snapshots(folder / "curves" / "run.npz")
     return {
         "curves": [folder / "curves" / "run.npz"],
         "weights": [folder / "weights.pt"],
+        "estimates": [folder / "curves" / "estimates.npz"],
+        "choices": [folder / "curves" / "choices.npz"],
+        "evaluations": [folder / "curves" / "evaluations.json"],
         "meta_test": packs,
         "results": sorted(folder.glob("*.parquet")),
         "arrays": sorted(folder.glob("*.npz")),
@@ -126,7 +150,11 @@ def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
 
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     snapshots = {"snapshots": inputs["curves"]}
-    return {"plan": {}, "gaussian": {}, "snapshots": snapshots}.get(name, inputs)
+    own = {name: inputs[name] for name in ("estimates", "evaluations")}
+    choices = {"arrays": inputs["choices"]}
+    return {"plan": {}, "gaussian": {}, "mixtures": {}, "snapshots": snapshots, "selection": choices}.get(
+        name, inputs | own
+    )
 
 
 @pytest.mark.rotating

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 from anyshot_analysis.readers import (
@@ -20,9 +21,13 @@ from anyshot_analysis.readers import (
     read_zappos,
     write_meta_album,
 )
+from anyshot_analysis.readers.command import read_dataset
 from anyshot_core.data.dataset import check_dataset
 from anyshot_core.data.pack import pack_dataset
-from anyshot_core.protocols.attribute_pairs import feasible_pairs
+from anyshot_core.data.pool import Pool
+from anyshot_core.evaluations import UnseenWriters
+from anyshot_core.protocols import Roles, Writers
+from anyshot_core.protocols.attribute_pairs import AttributePairs, feasible_pairs
 
 SPLITS = ("train", "val", "test")
 
@@ -141,3 +146,49 @@ def test_a_split_becomes_a_meta_album_folder_that_packs(tmp_path: Path) -> None:
     assert set(pack.classes) == {"val_a", "val_b"}
     with pytest.raises(BadLayout, match="no image in the split"):
         write_meta_album(records, "none", tmp_path / "x", "CIFAR-FS")
+
+
+def read_by_command(kind: str, source: Path, out: Path) -> str:
+    done = CliRunner().invoke(read_dataset, [kind, str(source), str(out)])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_writers_become_tasks_of_writers_that_nobody_trained_on(tmp_path: Path) -> None:
+    """FEMNIST by the command, packed, and its unseen writers as the further evaluation has them."""
+    source = tmp_path / "leaf"
+    source.mkdir()
+    users = [f"w{i}" for i in range(20)]
+    data = {
+        user: {"x": [[0.02 * i + 0.01 * k] * 784 for k in range(6)], "y": [0, 0, 0, 1, 1, 1]}
+        for i, user in enumerate(users)
+    }
+    (source / "a.json").write_text(json.dumps({"users": users, "user_data": data}))
+    assert "FEMNIST: 120 images" in read_by_command("femnist", source, tmp_path / "out")
+    pack = pack_dataset(tmp_path / "out" / "FEMNIST", tmp_path)
+    pool = Pool([pack])
+    train, test = Writers(part="meta_train"), Writers(part="meta_test")
+    assert not set(train.writers(pack)) & set(test.writers(pack))
+    assert test.task(pool, 0, 0).ways == 2
+    (point,) = UnseenWriters().points(Roles(test, train), ())
+    assert point.key == "unseen_writers"
+
+
+def test_attributes_become_pairs_that_nobody_trained_on(tmp_path: Path) -> None:
+    source = tmp_path / "zappos"
+    rng = np.random.default_rng(0)
+    lines = ["CID,Toe.Round,Heel.High,Sole.Flat,Lace.Yes"]
+    for i in range(120):
+        save_image(source / "Shoes" / f"{i}.{i}.jpg", i % 250)
+        lines.append(",".join([f"{i}-{i}", *map(str, rng.integers(0, 2, 4))]))
+    (source / "meta-data-bin.csv").write_text("\n".join(lines))
+    assert "ZAPPOS: 120 images" in read_by_command("zappos", source, tmp_path / "out")
+    pack = pack_dataset(tmp_path / "out" / "ZAPPOS", tmp_path)
+    assert {"Toe.Round", "Heel.High", "Sole.Flat", "Lace.Yes"} == set(pack.annotations)
+    task = AttributePairs(shots=1, query=2).task(Pool([pack]), 0, 0)  # pyright: ignore[reportArgumentType]
+    assert task.ways == 2
+
+
+def test_a_folder_of_another_layout_is_refused_in_words(tmp_path: Path) -> None:
+    done = CliRunner().invoke(read_dataset, ["miniimagenet", str(tmp_path), str(tmp_path / "out")])
+    assert done.exit_code == 1 and "a split is missing" in " ".join(done.output.split())

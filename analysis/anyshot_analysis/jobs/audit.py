@@ -14,14 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.disjointness import (
+    classes_variance,
     enough_tasks,
     expected_classes,
+    many_classes_expectation,
+    many_classes_tail,
     ordered_tasks,
     spread,
     unordered_tasks,
 )
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
+from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, FixedWaysShots, Protocol, protocol_from_dict
@@ -121,7 +125,17 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
     """The page."""
     needed = {s.name: tasks_needed(s, parameters.rho) for s in found}
     rows = [
-        [s.name, len(s.inclusion), s.ways, s.tasks, s.expected, small(s.miss), needed[s.name], *counts(s)]
+        [
+            s.name,
+            len(s.inclusion),
+            s.ways,
+            s.tasks,
+            s.expected,
+            spread_of(s, parameters),
+            small(s.miss),
+            needed[s.name],
+            *counts(s),
+        ]
         for s in found
     ]
     least = max(s.tasks for s in found)
@@ -144,7 +158,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
                 "Tasks",
             ),
         ],
-        listings=[PageTable("By dataset", HEADER, rows)],
+        listings=[PageTable("By dataset", HEADER, rows), few_seen(found)],
         notes=[
             f"{parameters.tasks} tasks, datasets in turn; protocol: {protocol_words(parameters.protocol)}.",
             "Disjoint: two samples of tasks of one dataset that share no class. That is far rarer than that a sample "
@@ -195,6 +209,7 @@ HEADER = (
     "ways, mean",
     "tasks",
     "classes seen, expected",
+    "their sd",
     "P(a class is missed) at most",
     "tasks against disjoint sets",
     "ordered tasks",
@@ -212,6 +227,26 @@ def counts(seen: Seen) -> list[int]:
     """How many different tasks there are, ordered and as sets, at the mean number of ways."""
     ways = max(1, round(seen.ways))
     return [ordered_tasks(len(seen.inclusion), ways), unordered_tasks(len(seen.inclusion), ways)]
+
+
+def spread_of(seen: Seen, parameters: Parameters) -> float | Undefined:
+    """Standard deviation of the number of classes seen, exactly, where tuples of classes are uniform."""
+    protocol = protocol_from_dict(parameters.protocol)
+    if seen.drawn or not isinstance(protocol, AnyWayAnyShot | FixedWaysShots):
+        return Undefined("known for uniform tuples of classes alone")
+    ways = protocol.ways.capped(len(seen.inclusion), least=2)
+    return math.sqrt(classes_variance(len(seen.inclusion), range(ways.low, ways.high + 1), seen.tasks))
+
+
+def few_seen(found: list[Seen]) -> PageTable:
+    """The bounds for many classes and few tasks (In vs. Out of Distribution, theorem 4)."""
+    rows: list[list[Any]] = []
+    for s in found:
+        classes, ways, gamma = len(s.inclusion), max(1, round(s.ways)), spread(s.inclusion)
+        tail = many_classes_tail(classes, ways, gamma, s.tasks, 0.5)
+        rows.append([s.name, gamma, many_classes_expectation(classes, ways, gamma, s.tasks), tail])
+    header = ("dataset", "gamma", "classes seen, at least", "P(half of that or fewer) at most")
+    return PageTable("Many classes, few tasks (theorem 4)", header, rows)
 
 
 def small(probability: float) -> float | str:

@@ -12,6 +12,7 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
 from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
+from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
 
 LEADS = (0.005, 0.01, 0.02, 0.05)
@@ -22,6 +23,7 @@ class Parameters:
     """Standard deviations of the difference of two submissions are estimated from `results`, where there are any.
 
     Else they are assumptions: between datasets, between classes of a dataset, between tasks, in normalized accuracy.
+    `rule` ranks the board, whose first two are taken.
     """
 
     lead: float = 0.01
@@ -32,6 +34,7 @@ class Parameters:
     datasets: int = 10
     classes: int = 20
     tasks: int = 600
+    rule: str = "worst_run"
 
     def __post_init__(self) -> None:
         if not 0 < self.flip < 0.5 or self.lead <= 0:
@@ -54,13 +57,14 @@ def components_of(inputs: Inputs, parameters: Parameters) -> tuple[Components, s
     matrix = align(inputs.results)
     if len(matrix.keys) < 2:
         raise BadAnalysis("planning from results needs those of two submissions")
-    means = {key: float(matrix.column(key).mean()) for key in matrix.keys}
-    first, second = sorted(means, key=lambda key: -means[key])[:2]
+    points = find_rule(parameters.rule).points(matrix.run_means(), matrix.run_dataset_means())
+    first, second = (matrix.keys[i] for i in np.argsort(-points, kind="stable")[:2])
     classes = inputs.align_classes(matrix)
     found = estimate_components(matrix, first, second, classes)
     if isinstance(found, Undefined):
         raise BadAnalysis(f"the results do not tell where differences vary: {found.reason}")
-    return replace(found, lead=parameters.lead), f"the difference of {first} and {second}"
+    words = f"the difference of {first} and {second}, first and second of the board"
+    return replace(found, lead=parameters.lead), words
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

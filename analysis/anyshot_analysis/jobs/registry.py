@@ -76,6 +76,26 @@ JOBS: dict[str, Analysis] = {
     "snapshots": Analysis(
         "snapshots", ReportAudience.PARTICIPANT, "Which snapshot of a training run to take, by four rules."
     ),
+    "submission-shift": Analysis(
+        "submission_shift", ReportAudience.PARTICIPANT, "In- and out-of-distribution score of a submission."
+    ),
+    "predictor-trust": Analysis(
+        "predictor", ReportAudience.PARTICIPANT, "What support sets tell about your own predictor."
+    ),
+    "class-flips": Analysis(
+        "class_flips", ReportAudience.PARTICIPANT, "Flips of two methods over novel or base classes."
+    ),
+    "baseline-cv": Analysis(
+        "baseline_cv", ReportAudience.PARTICIPANT, "A penalty that each support set chooses, or a fixed one."
+    ),
+    "selection": Analysis(
+        "selecting",
+        ReportAudience.PARTICIPANT,
+        "What rules of choosing lose, and what oracle calls would cost.",
+    ),
+    "mixtures": Analysis(
+        "mixtures", ReportAudience.ORGANIZER, "How many novel classes are in tasks of a mixture."
+    ),
     "gaussian": Analysis(
         "gaussians", ReportAudience.PARTICIPANT, "MAML against USL on a benchmark of known diversity."
     ),
@@ -105,7 +125,9 @@ def run(
 ) -> dict[str, Any]:
     """Run analysis `name` and write `page.html`, `result.json` and `table.parquet` to `out_folder`.
 
-    `inputs` are files by role (`meta_train`, `meta_test`, `results`, `arrays`). Same inputs and parameters, same bytes.
+    `inputs` are files by role (`meta_train`, `meta_test`, `results`, `arrays`, `snapshots`, `estimates`,
+    `evaluations`).
+    Same inputs and parameters, same bytes.
     Returns what `result.json` holds. Raises BadAnalysis for what the caller can put right.
     """
     make, settings = read_parameters(name, parameters)

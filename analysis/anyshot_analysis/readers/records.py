@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +21,15 @@ class BadLayout(ValueError):
 
 @dataclass(frozen=True)
 class Records:
-    """`load(i)` gives image i in RGB; `classes` and `splits` name its class and its split (train, val, test)."""
+    """`load(i)` gives image i in RGB; `classes` and `splits` name its class and its split (train, val, test).
+
+    `columns` hold more of each image by name: its writer, or an attribute as 0 or 1.
+    """
 
     classes: tuple[str, ...]
     splits: tuple[str, ...]
     load: Callable[[int], Image.Image]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -49,28 +53,32 @@ def as_image(array: np.ndarray) -> Image.Image:
 
 
 def write_meta_album(records: Records, split: str, target: Path, name: str) -> Path:
-    """One split as a Meta-Album folder: images at 128 x 128, `labels.csv`, `info.json`."""
-    rows = records.rows(split)
+    """One split as a Meta-Album folder: images at 128 x 128, `labels.csv`, `info.json`; `all` takes all splits."""
+    rows = list(range(len(records))) if split == "all" else records.rows(split)
     if not rows:
         raise BadLayout(f"{name} has no image in the split {split!r}")
     (target / "images").mkdir(parents=True)
     with (target / "labels.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["FILE_NAME", "CATEGORY", "SUPER_CATEGORY"])
+        writer.writerow(["FILE_NAME", "CATEGORY", "SUPER_CATEGORY", *records.columns])
         for row in rows:
             filename = f"{row:07d}.png"
             records.load(row).resize((SIDE, SIDE), Image.Resampling.LANCZOS).save(
                 target / "images" / filename
             )
-            writer.writerow([filename, records.classes[row], ""])
+            more = [cells[row] for cells in records.columns.values()]
+            writer.writerow([filename, records.classes[row], "", *more])
     counts = sorted(Counter(records.classes[row] for row in rows).values())
-    (target / "info.json").write_text(json.dumps(info_of(name, split, counts), indent=1))
+    (target / "info.json").write_text(
+        json.dumps(info_of(name, split, counts, list(records.columns)), indent=1)
+    )
     return target
 
 
-def info_of(name: str, split: str, counts: list[int]) -> dict[str, object]:
-    """The keys of Meta-Album's `info.json`."""
-    return {
+def info_of(name: str, split: str, counts: list[int], columns: Sequence[str] = ()) -> dict[str, object]:
+    """The keys of Meta-Album's `info.json`, and `annotation_columns` where there are some."""
+    more = {"annotation_columns": list(columns)} if columns else {}
+    return more | {
         "dataset_name": name,
         "dataset_description": f"{name}, split {split}",
         "total_categories": len(counts),

@@ -1,0 +1,117 @@
+"""Logistic regression whose penalty each support set chooses by cross-validation, against fixed penalties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from anyshot_analysis.episodes import draw_within_datasets
+from anyshot_analysis.heads import Baseline, compact, problem_of
+from anyshot_analysis.jobs.heads import features_of
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
+from anyshot_analysis.task_level.estimate import oracle
+from anyshot_core.charts import Bar, draw_bars
+from anyshot_core.report.estimates import mean
+from anyshot_scoring.intervals import t_interval
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`strengths` are scikit-learn's C, on features of unit length; `fixed` is the one to compare with."""
+
+    strengths: tuple[float, ...] = STRENGTHS
+    fixed: float = 1.0
+    backbone: str = "conv4"
+    pixels: int | None = None
+    weights: str | None = None
+    cache: str | None = None
+    ways: int = 5
+    shots: int = 5
+    query: int = 15
+    tasks: int = 200
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.strengths) < 2 or min(*self.strengths, self.fixed) <= 0:
+            raise BadAnalysis("strengths are two positive numbers or more, fixed is a positive one")
+        if self.tasks < 2:
+            raise BadAnalysis("at least 2 tasks")
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
+    """The same tasks for each penalty."""
+    p = parameters
+    features = features_of(inputs.test_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
+    episodes = draw_within_datasets(features, p.ways, p.shots, p.query, p.tasks, p.seed)
+    problem, truth = compact(problem_of(features.values, episodes)), np.repeat(np.arange(p.ways), p.query)
+    ordered = tuple(sorted({*p.strengths, p.fixed}))
+    right = {}
+    for place, strength in enumerate(ordered):
+        right[strength] = oracle(Baseline(strength), problem, truth)
+        progress("Fitting", place + 1, len(ordered) + 1)
+    tuned = baseline_cv(problem, truth, p.strengths, p.fixed)
+    progress("Fitting", len(ordered) + 1, len(ordered) + 1)
+    gain = tuned.accuracies - right[p.fixed]
+    over = f"other {p.ways}-way {p.shots}-shot tasks of these datasets"
+    chosen = {s: int((tuned.strengths == s).sum()) for s in ordered}
+    names = {s: f"C {s:g}" for s in ordered}
+    _, half = t_interval(gain)
+    best = max(ordered, key=lambda s: right[s].mean())
+    return ReportPage(
+        name="baseline-cv",
+        title="A penalty chosen on each support set",
+        finding=f"BaselineCV minus C {p.fixed:g} is {points(gain.mean())} ± {points(half or 0.0)} points; the best of "
+        f"the fixed penalties, known only afterwards, is C {best:g}.",
+        population=f"{over}; unit: the task, paired.",
+        estimates=[
+            mean(f"BaselineCV minus C {p.fixed:g}", gain, "points", over, scale=100),
+            mean("BaselineCV", tuned.accuracies, "points", over, scale=100),
+            *[
+                mean(
+                    f"Baseline, {names[s]}",
+                    right[s],
+                    "points",
+                    over,
+                    scale=100,
+                    selected=f"best of {len(ordered)} on these tasks" if s == best else "",
+                )
+                for s in ordered
+            ],
+        ],
+        charts=[
+            draw_bars(
+                [
+                    Bar("BaselineCV", *t_interval(tuned.accuracies)),
+                    *[Bar(names[s], *t_interval(right[s])) for s in ordered],
+                ],
+                "Accuracy by penalty",
+                "Accuracy",
+            )
+        ],
+        listings=[
+            PageTable(
+                "Penalties (points)",
+                ("C", "accuracy", "chosen in tasks"),
+                [[names[s], points(right[s].mean()), chosen[s]] for s in ordered],
+            )
+        ],
+        notes=[
+            "5-fold cross-validation on the support set; ties go to the stronger penalty. "
+            f"{tuned.not_estimable} of {p.tasks} tasks could not be cross-validated and took C {p.fixed:g}.",
+        ],
+        result={
+            "gain": float(gain.mean()),
+            "accuracy": {names[s]: float(right[s].mean()) for s in ordered},
+            "chosen": {names[s]: count for s, count in chosen.items()},
+            "not_estimable": tuned.not_estimable,
+        },
+        table={
+            "task": np.arange(p.tasks),
+            "strength": tuned.strengths,
+            "tuned": tuned.accuracies,
+            "fixed": right[p.fixed],
+        },
+    )

@@ -1,0 +1,197 @@
+"""Conclusion flips between two methods over draws of novel classes, or of the base classes that they learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from anyshot_analysis.base_flips import flip_over_base_draws
+from anyshot_analysis.episodes import BadEpisodes
+from anyshot_analysis.features import Features
+from anyshot_analysis.flips import FEWEST_DRAWS, ClassDraws, flip_over_class_draws, nearest_mean_methods
+from anyshot_analysis.jobs.heads import features_of
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.undefined import Undefined
+from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
+from anyshot_core.charts import draw_curves, draw_distributions
+from anyshot_core.report.estimates import Estimate, mean, share
+from anyshot_scoring.summary import Group
+
+CLASSES = ("novel", "base")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`classes` says what is drawn: novel classes that are tested on, or base classes of the meta-train packs."""
+
+    classes: str = "novel"
+    sizes: tuple[int, ...] = (5, 10, 20)
+    draws: int = FEWEST_DRAWS
+    tasks: int = 40
+    ways: int = 5
+    shots: int = 5
+    query: int = 10
+    backbone: str = "conv4"
+    pixels: int | None = None
+    weights: str | None = None
+    cache: str | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.classes not in CLASSES:
+            raise BadAnalysis(f"classes is one of {', '.join(CLASSES)}")
+        if self.draws < FEWEST_DRAWS:
+            raise BadAnalysis(f"at least {FEWEST_DRAWS:,} draws: fewer carry points of noise")
+        if not self.sizes or min(self.sizes) < self.ways:
+            raise BadAnalysis(f"each of sizes is a number of classes, at least the {self.ways} ways")
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
+    """Draw sets of classes of each size; the same tasks for both methods."""
+    p = parameters
+    tested = features_of(inputs.test_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
+    over = tested
+    if p.classes == "base":
+        if not inputs.files.get("meta_train"):
+            raise BadAnalysis("base classes are those of the meta-train packs: give them with --train")
+        over = features_of(inputs.train_pool, p.backbone, p.pixels, p.weights, p.cache, progress)
+    if max(p.sizes) > over.classes:
+        raise BadAnalysis(f"sets of {max(p.sizes)} classes were asked for, there are {over.classes}")
+    found = []
+    try:
+        for place, size in enumerate(p.sizes):
+            found.append(draws_of(tested, over, size, p))
+            progress("Drawing classes", place + 1, len(p.sizes))
+    except BadEpisodes as error:
+        raise BadAnalysis(str(error)) from error
+    noise = noise_of(tested, over.classes, p) if p.classes == "novel" else None
+    return describe(found, noise, over.classes, p)
+
+
+def draws_of(tested: Features, over: Features, size: int, p: Parameters) -> ClassDraws:
+    """Differences of two methods over sets of `size` classes."""
+    if p.classes == "novel":
+        return flip_over_class_draws(
+            tested,
+            nearest_mean_methods(tested),
+            size,
+            p.ways,
+            p.shots,
+            p.query,
+            p.draws,
+            p.tasks,
+            seed=p.seed,
+        )
+    own = moments(over)
+    methods = {
+        "whitened": lambda classes: whiten_within(own, classes),
+        "centred, unit length": lambda classes: centre_and_normalise(own, classes),
+    }
+    shape = (p.ways, p.shots, p.query)
+    return flip_over_base_draws(
+        methods, over.classes, tested, size, shape=shape, draws=p.draws, tasks=p.tasks, seed=p.seed
+    )
+
+
+def noise_of(tested: Features, classes: int, p: Parameters) -> ClassDraws:
+    """The control: all classes in every draw, so that tasks and images alone vary."""
+    return draws_of(tested, tested, classes, p)
+
+
+def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p: Parameters) -> ReportPage:
+    """The page."""
+    few, unit = found[0], f"{p.classes} classes"
+    control = f" Task noise alone flips {noise.flip:.1%}." if noise else ""
+    return ReportPage(
+        name="class-flips",
+        title=f"Flips against the number of {unit}",
+        finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points; with {few.size} "
+        f"of them the order flips in {few.flip:.1%} of draws, with {found[-1].size} in {found[-1].flip:.1%}.{control}",
+        population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws a number.",
+        estimates=estimates_of(found, noise, p),
+        charts=[
+            draw_curves(
+                {
+                    "flip": [Group(d.size, d.flip, None, p.draws) for d in found],
+                    "exaggeration": [Group(d.size, d.exaggeration, None, p.draws) for d in found],
+                },
+                f"Flips and exaggerations by number of {unit}",
+                unit,
+                "Probability",
+            ),
+            draw_distributions(
+                {f"{d.size} classes": d.differences for d in found}, "Differences over draws", "Difference"
+            ),
+        ],
+        listings=[
+            PageTable(
+                "Draws (points)",
+                (
+                    unit,
+                    "lead on all",
+                    "lead, mean",
+                    "sd over draws",
+                    "flip",
+                    "by a normal of this sd",
+                    "exaggeration",
+                ),
+                [row(d) for d in found],
+            )
+        ],
+        notes=[
+            "Novel classes: nearest class mean by Euclidean and by cosine distance on the same features. Base classes: "
+            "whitening and centring, both learned in closed form from the drawn classes.",
+            f"Exaggeration: the lead is larger than on all classes by over half a point. {p.tasks} tasks a draw: their "
+            "noise is in the differences, and with all classes in every draw it is all there is.",
+        ],
+        result={
+            "classes": classes,
+            "lead": few.lead,
+            "draws": [{"size": d.size, "flip": d.flip, "exaggeration": d.exaggeration} for d in found],
+            "task_noise": None if noise is None else {"flip": noise.flip, "exaggeration": noise.exaggeration},
+        },
+        table={
+            "size": np.repeat([d.size for d in found], p.draws),
+            "difference": np.concatenate([d.differences for d in found]),
+        },
+    )
+
+
+def row(found: ClassDraws) -> list[Cell]:
+    """One number of classes, and what a normal around the lead on all classes would say."""
+    sd = float(found.differences.std(ddof=1))
+    normal: float | Undefined = Undefined("the draws do not differ")
+    if sd > 0:
+        normal = float(special.ndtr(-found.lead / sd))
+    return [
+        found.size,
+        points(found.lead),
+        points(float(found.differences.mean())),
+        points(sd),
+        f"{found.flip:.1%}",
+        normal,
+        f"{found.exaggeration:.1%}",
+    ]
+
+
+def estimates_of(found: list[ClassDraws], noise: ClassDraws | None, p: Parameters) -> list[Estimate]:
+    """Flips and exaggerations with Wilson's intervals over draws."""
+    over, made = f"other sets of {p.classes} classes out of these", []
+    for d in found:
+        made += [
+            share(f"flips, {d.size} {p.classes} classes", round(d.flip * p.draws), p.draws, over),
+            share(
+                f"exaggerations, {d.size} {p.classes} classes", round(d.exaggeration * p.draws), p.draws, over
+            ),
+            mean(f"lead, {d.size} {p.classes} classes", d.differences, "points", over, scale=100),
+        ]
+    if noise:
+        tasks = "other tasks and images, all classes in every draw"
+        made.append(share("flips by task noise alone", round(noise.flip * p.draws), p.draws, tasks))
+        made.append(
+            share("exaggerations by task noise alone", round(noise.exaggeration * p.draws), p.draws, tasks)
+        )
+    return made

@@ -1,0 +1,158 @@
+"""Which configuration to take without seeing novel classes, what each rule loses, and what a few looks would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.selection import choose, oracle_calls_lost
+from anyshot_analysis.undefined import Quantity
+from anyshot_core.charts import draw_curves
+from anyshot_core.report.estimates import resampled
+from anyshot_scoring.reliability import tau_b
+from anyshot_scoring.summary import Group
+
+RULES = {"base": "best BaseGen", "validation": "best ValGen", "classes": "cross-validation over classes"}
+OVER = "other tasks of the same classes, configurations as they are"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """`replicates` redraws of the tasks, each chosen and judged anew, give the intervals."""
+
+    replicates: int = 1000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.replicates < 200:
+            raise BadAnalysis("at least 200 replicates")
+
+
+def read_scores(path: Path) -> dict[str, NDArray[np.float64]]:
+    """`novel` and one or more of `base`, `validation`, `classes`, each `[configurations, tasks]`. `BadAnalysis`."""
+    with np.load(path, allow_pickle=False) as stored:
+        found = {n: np.asarray(stored[n], np.float64) for n in stored.files if n in (*RULES, "novel")}
+    if "novel" not in found or len(found) < 2:
+        raise BadAnalysis(
+            f"{path.name}: needs novel and one or more of {', '.join(RULES)}, each [configurations, tasks]"
+        )
+    rows = {v.shape[0] for v in found.values()}
+    if any(v.ndim != 2 or not np.isfinite(v).all() for v in found.values()) or len(rows) != 1 or rows == {1}:
+        raise BadAnalysis(
+            f"{path.name}: each array is [configurations, tasks], of the same two or more configurations"
+        )
+    return found
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
+    """Rules and oracle calls on the first file of `arrays`."""
+    scores = read_scores(inputs.paths("arrays", 1)[0])
+    rng = np.random.default_rng(parameters.seed)
+    redrawn = []
+    for _ in range(parameters.replicates):
+        redrawn.append(
+            {n: v[:, rng.integers(v.shape[1], size=v.shape[1])].mean(axis=1) for n, v in scores.items()}
+        )
+    progress("Redrawing tasks", 1, 1)
+    return describe({n: v.mean(axis=1) for n, v in scores.items()}, redrawn)
+
+
+def describe(
+    means: dict[str, NDArray[np.float64]], redrawn: list[dict[str, NDArray[np.float64]]]
+) -> ReportPage:
+    """The page."""
+    novel, rules = means["novel"], [name for name in RULES if name in means]
+    taken = {name: choose(RULES[name], means[name], novel) for name in rules}
+    calls = [oracle_calls_lost(novel, k) for k in range(1, len(novel) + 1)]
+    taus: dict[str, Quantity] = {name: tau_b(means[name], novel) for name in rules}
+    best = min(rules, key=lambda name: taken[name].novel_lost)
+    equal = next(k for k, lost in enumerate(calls, 1) if lost <= taken[best].novel_lost + 1e-12)
+    picked = f"the best of {len(novel)} is itself the luckiest of them"
+    estimates = [
+        resampled(
+            f"novel lost by {RULES[name]}",
+            taken[name].novel_lost,
+            [choose("", one[name], one["novel"]).novel_lost for one in redrawn],
+            "points",
+            OVER,
+            scale=100,
+            selected=picked,
+        )
+        for name in rules
+    ] + [
+        resampled(
+            f"novel lost by {k} oracle call(s)",
+            calls[k - 1],
+            [oracle_calls_lost(one["novel"], k) for one in redrawn],
+            "points",
+            OVER,
+            scale=100,
+            selected=picked,
+        )
+        for k in sorted({1, 2, min(4, len(novel))} & set(range(1, len(novel) + 1)))
+    ]
+    estimates += [
+        resampled(
+            f"tau-b of {name} and novel",
+            taus[name],
+            [tau_b(one[name], one["novel"]) for one in redrawn],
+            "correlation",
+            OVER,
+        )
+        for name in rules
+    ]
+    words = ", ".join(f"{points(taken[name].novel_lost)} points by {RULES[name]}" for name in rules)
+    return ReportPage(
+        name="selection",
+        title="Choosing a configuration without novel classes",
+        finding=f"Novel lost: {words}; {equal} oracle call(s) of {len(novel)} lose no more than {RULES[best]}.",
+        population=f"{OVER}; unit of resampling: the task.",
+        estimates=estimates,
+        charts=[
+            draw_curves(
+                {n: [Group(i + 1, float(v), None, 1) for i, v in enumerate(row)] for n, row in means.items()},
+                "Accuracy by configuration",
+                "configuration",
+                "Accuracy",
+            ),
+            draw_curves(
+                {"novel lost": [Group(k, float(v), None, 1) for k, v in enumerate(calls, 1)]},
+                "Expected loss by number of oracle calls",
+                "oracle calls",
+                "Novel lost",
+            ),
+        ],
+        listings=[
+            PageTable(
+                "Rules (points)",
+                ("rule", "configuration", "NovelGen", "novel lost", "tau-b with NovelGen"),
+                [
+                    [
+                        RULES[n],
+                        taken[n].configuration + 1,
+                        points(taken[n].novel),
+                        points(taken[n].novel_lost),
+                        taus[n],
+                    ]
+                    for n in rules
+                ],
+            )
+        ],
+        notes=[
+            "An oracle call asks for the NovelGen of one configuration, drawn at random; the best of those asked is "
+            "taken. The expected loss is exact for these configurations.",
+        ],
+        result={
+            "taken": {n: taken[n].configuration + 1 for n in rules},
+            "novel_lost": {n: taken[n].novel_lost for n in rules},
+            "oracle_calls": calls,
+            "equal_calls": equal,
+            "tau_b": taus,
+        },
+        table={"configuration": np.arange(1, len(novel) + 1), **means},
+    )

@@ -1,0 +1,154 @@
+"""Participant's view: the in- and out-of-distribution score of a submission, and its curve along lambda."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.undefined import Undefined
+from anyshot_core.charts import Bar, draw_bars, draw_curves
+from anyshot_core.evaluations import BaseClasses, Mixtures, NovelClasses, PointScore, ValidationClasses
+from anyshot_core.report.estimates import Estimate, around
+from anyshot_scoring.summary import Group
+
+SIDES = {BaseClasses.name: "BaseGen", ValidationClasses.name: "ValGen", NovelClasses.name: "NovelGen"}
+OVER = "other tasks of these classes, by this learner"
+HOW = "test a dry run with --evaluate base --evaluate novel, and --evaluate mixtures for the curve"
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Nothing to choose: the evaluations were made with the run."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One learner: its scores on base, validation and novel classes by name, and along lambda."""
+
+    name: str
+    sides: dict[str, PointScore]
+    curve: tuple[PointScore, ...]
+
+
+def read_tested(path: Path) -> Tested:
+    """An `evaluations.json` of a dry run, or the list that a site answers. Raises `BadAnalysis`."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        rows = data["evaluations"] if isinstance(data, dict) else data
+        scores = [PointScore.from_dict(row) for row in rows]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadAnalysis(f"{path}: not the further evaluations of a run ({error})") from error
+    known = [score for score in scores if score.mean is not None]
+    sides = {s.evaluation: s for s in known if s.evaluation in SIDES}
+    curve = tuple(s for s in known if s.evaluation == Mixtures.name and s.at is not None)
+    if not {BaseClasses.name, NovelClasses.name} <= set(sides):
+        raise BadAnalysis(f"{path}: no scores on base and on novel classes; {HOW}")
+    return Tested(path.parent.name or path.stem, sides, curve)
+
+
+def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
+    """Each learner's scores side by side, and what it loses on novel classes."""
+    tested = [read_tested(path) for path in inputs.paths("evaluations", 1)]
+    progress("Reading", 1, 1)
+    names = [one.name for one in tested]
+    if len(set(names)) != len(names):
+        tested = [Tested(f"{t.name} ({place})", t.sides, t.curve) for place, t in enumerate(tested, 1)]
+    return describe(tested)
+
+
+def lost(one: Tested) -> tuple[float, float | None]:
+    """BaseGen minus NovelGen with half the width of its interval; the tasks are different ones, so errors add up."""
+    base, novel = one.sides[BaseClasses.name], one.sides[NovelClasses.name]
+    assert base.mean is not None and novel.mean is not None  # only known scores are read
+    halves = (base.half_width, novel.half_width)
+    half = None if None in halves else float(np.hypot(*(h or 0.0 for h in halves)))
+    return base.mean - novel.mean, half
+
+
+def estimates_of(one: Tested) -> list[Estimate]:
+    """The sides, and what is lost between base and novel classes."""
+    made = [
+        around(f"{SIDES[key]} of {one.name}", *_scaled(score.mean, score.half_width), "points", OVER)
+        for key, score in one.sides.items()
+    ]
+    made.append(around(f"BaseGen minus NovelGen of {one.name}", *_scaled(*lost(one)), "points", OVER))
+    return made
+
+
+def _scaled(value: float | None, half: float | None) -> tuple[float, float | None]:
+    return 100 * (value or 0.0), None if half is None else 100 * half
+
+
+def words_of(one: Tested) -> str:
+    """Whether a gap is settled."""
+    gap, half = lost(one)
+    if half is None:
+        return f"{one.name} loses {points(gap)} points on novel classes (no interval)"
+    settled = "" if abs(gap) > half else ": not settled"
+    return f"{one.name} loses {points(gap)} ± {points(half)} points on novel classes{settled}"
+
+
+def cells_of(one: Tested) -> list[Cell]:
+    """A row of the page."""
+    gap, half = lost(one)
+    row: list[Cell] = [one.name]
+    for key in SIDES:
+        score = one.sides.get(key)
+        row.append(Undefined("not tested") if score is None or score.mean is None else points(score.mean))
+    return [*row, points(gap), Undefined("a single task") if half is None else points(half)]
+
+
+def describe(tested: list[Tested]) -> ReportPage:
+    """The page."""
+    bars = [
+        Bar(f"{one.name}, {SIDES[key]}", score.mean or 0.0, score.half_width)
+        for one in tested
+        for key, score in one.sides.items()
+    ]
+    curves = {one.name: [_point(score) for score in one.curve] for one in tested if len(one.curve) > 1}
+    charts = [draw_bars(bars, "In and out of distribution")]
+    if curves:
+        axis = "share of novel classes in tenths (lambda)"
+        charts.append(draw_curves(curves, "From base classes (0) to novel classes (10)", axis))
+    return ReportPage(
+        name="submission-shift",
+        title="In and out of distribution, of a submission",
+        finding="; ".join(map(words_of, tested)) + ".",
+        population=f"{OVER}; unit: the task. Not: other classes, other trainings.",
+        estimates=[e for one in tested for e in estimates_of(one)],
+        charts=charts,
+        listings=[
+            PageTable(
+                "In- and out-of-distribution score (points of normalized accuracy)",
+                ("learner", *SIDES.values(), "lost", "±"),
+                [cells_of(one) for one in tested],
+            )
+        ],
+        notes=[
+            "BaseGen: the classes that were trained on, with images that were not. NovelGen: other classes of the same "
+            "datasets. Lambda: how likely each place of a task is a novel class. Each task is of one dataset.",
+            *([] if curves else ["No curve along lambda: the run was not tested on mixtures."]),
+        ],
+        result={
+            one.name: {
+                **{SIDES[key]: score.mean for key, score in one.sides.items()},
+                "lost": lost(one)[0],
+                "curve": {f"{score.at:g}": score.mean for score in one.curve},
+            }
+            for one in tested
+        },
+        table={
+            "learner": [one.name for one in tested for _ in one.sides],
+            "side": [SIDES[key] for one in tested for key in one.sides],
+            "mean": [score.mean for one in tested for score in one.sides.values()],
+        },
+    )
+
+
+def _point(score: PointScore) -> Group:
+    return Group(round(10 * (score.at or 0.0)), score.mean or 0.0, score.half_width, score.tasks)

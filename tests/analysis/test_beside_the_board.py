@@ -1,0 +1,76 @@
+"""Flips and plan stand beside a board: they follow its order and its rule, turn no pair, and say how sure they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anyshot_analysis.jobs import run
+from anyshot_core.results import Identity, write_results
+from anyshot_scoring.table import TaskTable
+from tests.scoring.drawn import draw_table
+
+DATASETS, A_DATASET = 6, 20
+
+
+def board(folder: Path, runs: dict[str, list[float]], noise: float = 0.03) -> list[Path]:
+    """Results of submissions by the mean of each of their runs, which noise around it leaves as it is."""
+    rng, files = np.random.default_rng(0), []
+    for name, means in runs.items():
+        for number, level in enumerate(means):
+            table = draw_table(number, DATASETS * A_DATASET, datasets=DATASETS)
+            spread = noise * rng.normal(size=len(table.task))
+            score = level + spread - spread.mean()
+            own = TaskTable.from_columns({**table.columns(), "normalized_accuracy": score})
+            path = folder / f"{name}-{number}.parquet"
+            write_results(path, own, Identity(who=name, run=str(number)))
+            files.append(path)
+    return files
+
+
+def test_a_board_by_the_worst_run_is_never_turned_by_the_mean(tmp_path: Path) -> None:
+    """steady is first by the worst run (.50 above .48), wild by the mean (.54 above .51)."""
+    files = board(tmp_path, {"steady": [0.50, 0.52], "wild": [0.48, 0.60]})
+    found = run("flips", {"results": files}, {"replicates": 1000}, tmp_path / "out")["result"]
+    assert found["keys"] == ["steady", "wild"]
+    (flips,) = found["flips"]
+    assert (flips["first"], flips["second"], flips["unit"]) == ("steady", "wild", "datasets")
+    assert flips["flips"]["lead"] == pytest.approx(0.02, abs=1e-9)  # the board's lead, in its runs
+    assert "two of these places are turned" in found["plan"]["undefined"]
+    page = " ".join((tmp_path / "out" / "page.html").read_text().split())
+    assert "two of these places are turned" in page and "steady" in page[page.index("Conclusion flips") :]
+    turned = run("flips", {"results": files}, {"replicates": 1000, "rule": "mean_run"}, tmp_path / "mean")
+    assert turned["result"]["keys"] == ["wild", "steady"]
+    assert turned["result"]["flips"][0]["flips"]["lead"] == pytest.approx(0.03, abs=1e-9)
+
+
+def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_path: Path) -> None:
+    files = board(tmp_path, {"steady": [0.50, 0.52], "wild": [0.48, 0.60], "last": [0.1, 0.1]})
+    found = run("plan", {"results": files}, {"rule": "worst_run"}, tmp_path / "out")
+    assert "the difference of steady and wild" in found["result"]["source"]
+    (needed,) = [e for e in found["estimates"] if e["name"] == "datasets needed"]
+    low, high = needed["interval"]
+    assert low <= needed["value"] <= high
+    assert f"{low:.4g} to {high:.4g}" in (tmp_path / "out" / "page.html").read_text()
+
+
+def test_the_range_of_a_plan_holds_the_true_need() -> None:
+    """Six datasets, true need 42: the 5 to 95 % range of the need holds it in about nine of ten draws."""
+    from anyshot_scoring.reliability import Components, plan_top
+
+    rng, held, trials = np.random.default_rng(0), 0, 400
+    lead, sd = 0.01, 0.01 * np.sqrt(42) / 1.6449
+    for _ in range(trials):
+        seen = rng.normal(lead, sd, 6)
+        plan = plan_top([Components(abs(seen.mean()), seen.var(ddof=1), 0.0, 0.0, 6, 1.0, 1.0)])
+        assert isinstance(plan.datasets_interval, tuple)
+        held += plan.datasets_interval[0] <= 42 <= plan.datasets_interval[1]
+    assert 0.8 < held / trials < 0.98
+
+
+def test_the_plan_of_assumptions_has_no_interval_and_says_why(tmp_path: Path) -> None:
+    found = run("plan", {}, {}, tmp_path)
+    assert all(e["interval"] == {"undefined": "assumed, not estimated"} for e in found["estimates"])
+    assert "assumed, not estimated" in (tmp_path / "page.html").read_text()

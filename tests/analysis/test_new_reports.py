@@ -1,0 +1,196 @@
+"""Reports on predictors, classes, penalties, choices and mixtures, where the answer is known beforehand."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, product
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from anyshot_analysis.cli import analyse
+from anyshot_analysis.disjointness import classes_variance, novel_in_task
+from anyshot_analysis.jobs import BadAnalysis, run
+from anyshot_core.evaluations import PointScore
+from anyshot_core.protocols.base_novel import mixture_classes
+from anyshot_core.protocols.draws import Draws
+from tests.core.tinydata import write_pack
+
+
+@pytest.fixture(scope="module")
+def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("packs")
+    return [write_pack(folder, f"SET_{i}", seed=i, classes=8, images=8) for i in range(2)]
+
+
+def test_a_band_holds_in_as_many_tasks_as_it_promises(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(0), 2000
+    accuracy = rng.uniform(0.2, 1.0, n)
+    told = accuracy + 0.05 + 0.1 * rng.normal(size=n)
+    np.savez(tmp_path / "estimates.npz", accuracy=accuracy, k_fold=told, hold_out=told + rng.normal(size=n))
+    found = run(
+        "predictor-trust", {"estimates": [tmp_path / "estimates.npz"]}, {"coverage": 0.8}, tmp_path / "r"
+    )
+    estimates = {e["name"]: e for e in found["estimates"]}
+    assert estimates["bias of k-fold"]["value"] == pytest.approx(5, abs=0.7)
+    low, high = estimates["the band of k-fold holds"]["interval"]
+    assert low <= 0.82 and high >= 0.78
+    band = found["result"]["band"]["k-fold"]  # 80 % of a normal of 10 points around -5
+    assert band == pytest.approx([-5 - 12.8, -5 + 12.8], abs=1.5)
+    trust = found["result"]["trust"]
+    sure = {name: counts["safe"] + counts["unsafe"] for name, counts in trust.items()}
+    assert sum(trust["k-fold"].values()) == n // 2 and sure["k-fold"] > 2 * sure["hold-out"]
+    page = " ".join((tmp_path / "r" / "page.html").read_text().split())
+    assert "band, low (points)" in page and "share that the band holds" in page
+
+
+def test_one_shot_tasks_are_not_estimable(tmp_path: Path) -> None:
+    nothing = np.full(20, np.nan)
+    np.savez(tmp_path / "e.npz", accuracy=np.linspace(0.3, 0.9, 20), k_fold=nothing, hold_out=nothing)
+    found = run("predictor-trust", {"estimates": [tmp_path / "e.npz"]}, {}, tmp_path / "r")
+    assert all("undefined" in e["value"] for e in found["estimates"])
+    np.savez(tmp_path / "few.npz", accuracy=np.ones(3), k_fold=np.ones(3), hold_out=np.ones(3))
+    for name, words in (("few.npz", "at least 8"), ("e.txt.npz", "lacks")):
+        if "lacks" in words:
+            np.savez(tmp_path / name, accuracy=np.ones(3))
+        with pytest.raises(BadAnalysis, match=words):
+            run("predictor-trust", {"estimates": [tmp_path / name]}, {}, tmp_path / "r")
+
+
+def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    accuracy = rng.uniform(size=40)
+    np.savez(
+        tmp_path / "estimates.npz", task=np.arange(40), accuracy=accuracy, k_fold=accuracy, hold_out=accuracy
+    )
+    done = CliRunner().invoke(analyse, ["predictor-trust", str(tmp_path), "--out", str(tmp_path / "r")])
+    assert done.exit_code == 0 and "0 cannot tell, 0 not estimable" in done.output, (
+        done.output
+    )  # exact: always sure
+
+
+def test_novel_classes_of_a_coin_are_binomial_and_of_equal_weights_hypergeometric() -> None:
+    assert novel_in_task(9, 7, 5, 0.3, "coin") == pytest.approx(
+        stats.binom(5, 0.3).pmf(np.arange(6)), rel=1e-12
+    )
+    uniform = novel_in_task(9, 7, 5, 7 / 16)
+    assert uniform == pytest.approx(stats.hypergeom(16, 7, 5).pmf(np.arange(6)), rel=1e-12)
+    assert novel_in_task(9, 7, 5, 0.0)[0] == 1 and novel_in_task(9, 7, 5, 1.0)[5] == 1
+
+
+def test_novel_classes_are_those_that_the_kit_draws(tmp_path: Path) -> None:
+    sides = np.arange(4), 4 + np.arange(4)
+    drawn = [
+        int((mixture_classes(Draws("test", 0, i), *sides, 2, 0.5, "weighted") >= 4).sum())
+        for i in range(3000)
+    ]
+    expected = novel_in_task(4, 4, 2, 0.5)
+    assert np.bincount(drawn, minlength=3) / 3000 == pytest.approx(expected, abs=0.03)
+    parameters = {"base_classes": 4, "novel_classes": 4, "ways": 2}
+    found = run("mixtures", {}, parameters, tmp_path)["result"]
+    assert found["probability"][5] == pytest.approx(expected.tolist(), rel=1e-12)
+    assert found["uniform_lambda"] == 0.5
+    with pytest.raises(BadAnalysis, match="at most the classes of either side"):
+        run("mixtures", {}, {**parameters, "ways": 5}, tmp_path)
+
+
+def test_the_variance_of_classes_seen_is_that_of_all_samples() -> None:
+    sets = [set(c) for c in combinations(range(4), 2)]
+    seen = [len(set.union(*sample)) for sample in product(sets, repeat=3)]
+    assert classes_variance(4, [2], 3) == pytest.approx(np.var(seen), rel=1e-12)
+    mixed = [(set(c), 1 / (2 * comb(4, n))) for n in (2, 3) for c in combinations(range(4), n)]
+    pairs = [(len(a | b), p * q) for (a, p), (b, q) in product(mixed, repeat=2)]
+    first = sum(z * w for z, w in pairs)
+    assert classes_variance(4, [2, 3], 2) == pytest.approx(
+        sum(z * z * w for z, w in pairs) - first**2, rel=1e-12
+    )
+
+
+def test_an_audit_says_the_spread_of_classes_and_the_bounds_for_many(
+    packs: list[Path], tmp_path: Path
+) -> None:
+    run(
+        "audit",
+        {"meta_test": packs},
+        {"tasks": 4, "protocol": {"name": "fixed", "ways": 2, "shots": 1, "query": 1}},
+        tmp_path,
+    )
+    page = " ".join((tmp_path / "page.html").read_text().split())
+    assert f"<td>{classes_variance(8, [2], 2) ** 0.5:.4g}</td>" in page
+    assert "theorem 4" in page and "<td>2</td>" in page  # gamma n N / (1 + gamma) = 2 * 2 / 2
+
+
+def test_all_base_classes_in_every_draw_flip_nothing(packs: list[Path], tmp_path: Path) -> None:
+    small = {"backbone": "pixels", "ways": 2, "shots": 2, "query": 2, "tasks": 4}
+    inputs = {"meta_test": packs[:1], "meta_train": packs[1:]}
+    found = run("class-flips", inputs, {**small, "classes": "base", "sizes": [2, 8]}, tmp_path / "b")
+    whole = found["result"]["draws"][1]
+    assert (whole["size"], whole["flip"], whole["exaggeration"]) == (8, 0.0, 0.0)
+    novel = run("class-flips", inputs, {**small, "sizes": [3]}, tmp_path / "n")
+    assert 0 <= novel["result"]["task_noise"]["flip"] < 1
+    names = [e["name"] for e in novel["estimates"]]
+    assert "flips by task noise alone" in names and "flips, 3 novel classes" in names
+    for parameters, words in (
+        ({"sizes": [9]}, "there are 8"),
+        ({"classes": "other"}, "novel, base"),
+        ({"draws": 10}, "1,000 draws"),
+        ({"sizes": [1]}, "at least the 2 ways"),
+    ):
+        with pytest.raises(BadAnalysis, match=words):
+            run("class-flips", {"meta_test": packs[:1]}, {**small, **parameters}, tmp_path)
+    with pytest.raises(BadAnalysis, match="--train"):
+        run("class-flips", {"meta_test": packs[:1]}, {**small, "classes": "base", "sizes": [3]}, tmp_path)
+
+
+def test_a_penalty_that_is_always_chosen_gains_nothing(packs: list[Path], tmp_path: Path) -> None:
+    small = {"backbone": "pixels", "ways": 2, "shots": 4, "query": 2, "tasks": 12}
+    same = run("baseline-cv", {"meta_test": packs}, {**small, "strengths": [1.0, 1.0]}, tmp_path / "same")
+    assert same["result"]["gain"] == 0.0 and same["result"]["chosen"] == {"C 1": 12}
+    one_shot = run("baseline-cv", {"meta_test": packs}, {**small, "shots": 1}, tmp_path / "one")
+    assert one_shot["result"]["not_estimable"] == 12 and one_shot["result"]["gain"] == 0.0
+    with pytest.raises(BadAnalysis, match="positive"):
+        run("baseline-cv", {"meta_test": packs}, {**small, "fixed": 0.0}, tmp_path)
+
+
+def test_rules_lose_what_their_choice_is_below_the_best(tmp_path: Path) -> None:
+    noise = 0.001 * np.random.default_rng(0).normal(size=100)
+    levels = {"base": [0.9, 0.8, 0.7], "validation": [0.5, 0.7, 0.6], "novel": [0.4, 0.55, 0.6]}
+    np.savez(tmp_path / "s.npz", **{n: np.array(v)[:, None] + noise for n, v in levels.items()})
+    found = run("selection", {"arrays": [tmp_path / "s.npz"]}, {"replicates": 200}, tmp_path / "r")["result"]
+    assert found["taken"] == {"base": 1, "validation": 2}
+    assert found["novel_lost"] == pytest.approx({"base": 0.2, "validation": 0.05})
+    assert found["oracle_calls"] == pytest.approx([0.6 - 1.55 / 3, 0.6 - (0.55 + 0.6 + 0.6) / 3, 0.0])
+    assert found["equal_calls"] == 2 and found["tau_b"]["base"] == pytest.approx(-1.0)
+    np.savez(tmp_path / "bad.npz", novel=np.ones((3, 5)), base=np.ones((2, 5)))
+    with pytest.raises(BadAnalysis, match="the same two or more configurations"):
+        run("selection", {"arrays": [tmp_path / "bad.npz"]}, {"replicates": 200}, tmp_path)
+
+
+def evaluation(name: str, at: float | None, mean: float, half: float) -> dict[str, object]:
+    axis = "share of novel classes" if name == "mixtures" else ""
+    return PointScore(name, name, axis, f"{name}-{at}", name, at, mean, half, 40).to_dict()
+
+
+def test_a_submission_loses_what_lies_between_its_scores_on_base_and_novel_classes(tmp_path: Path) -> None:
+    for name, novel in (("ours", 0.5), ("theirs", 0.68)):
+        (tmp_path / name).mkdir()
+        rows = [evaluation("base", None, 0.7, 0.03), evaluation("novel", None, novel, 0.04)]
+        rows += [evaluation("mixtures", at, 0.7 - at * (0.7 - novel), 0.03) for at in (0.0, 0.5, 1.0)]
+        (tmp_path / name / "evaluations.json").write_text(json.dumps(rows))
+    folders = [str(tmp_path / name) for name in ("ours", "theirs")]
+    done = CliRunner().invoke(analyse, ["submission-shift", *folders, "--out", str(tmp_path / "r")])
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert "ours loses 20.0 ± 5.0 points on novel classes; theirs loses 2.0 ± 5.0 points" in words
+    assert words.count("not settled") == 1
+    stored = json.loads((tmp_path / "r" / "result.json").read_text())
+    (gap,) = [e for e in stored["estimates"] if e["name"] == "BaseGen minus NovelGen of ours"]
+    assert gap["interval"] == pytest.approx([15, 25]) and gap["unit"] == "points"
+    assert stored["result"]["ours"]["curve"] == pytest.approx({"0": 0.7, "0.5": 0.6, "1": 0.5})
+    (tmp_path / "evaluations.json").write_text(json.dumps([evaluation("base", None, 0.7, 0.03)]))
+    bad = CliRunner().invoke(analyse, ["submission-shift", str(tmp_path / "evaluations.json")])
+    assert bad.exit_code == 1 and "--evaluate base --evaluate novel" in " ".join(bad.output.split())
