@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
@@ -65,9 +64,9 @@ def lost(one: Tested) -> tuple[float, float | None]:
     """BaseGen minus NovelGen with half the width of its interval; the tasks are different ones, so errors add up."""
     base, novel = one.sides[BaseClasses.name], one.sides[NovelClasses.name]
     assert base.mean is not None and novel.mean is not None  # only known scores are read
-    halves = (base.half_width, novel.half_width)
-    half = None if None in halves else float(np.hypot(*(h or 0.0 for h in halves)))
-    return base.mean - novel.mean, half
+    if base.half_width is None or novel.half_width is None:
+        return base.mean - novel.mean, None
+    return base.mean - novel.mean, math.hypot(base.half_width, novel.half_width)
 
 
 def estimates_of(one: Tested) -> list[Estimate]:

@@ -77,7 +77,7 @@ def write_meta_album(records: Records, split: str, target: Path, name: str) -> P
 
 def info_of(name: str, split: str, counts: list[int], columns: Sequence[str] = ()) -> dict[str, object]:
     """The keys of Meta-Album's `info.json`, and `annotation_columns` where there are some."""
-    more = {"annotation_columns": list(columns)} if columns else {}
+    more: dict[str, object] = {"annotation_columns": list(columns)} if columns else {}
     return more | {
         "dataset_name": name,
         "dataset_description": f"{name}, split {split}",
