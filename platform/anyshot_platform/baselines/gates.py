@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -130,15 +131,24 @@ def _seed_scores(session: Session, runs: Sequence[Run]) -> list[float]:
     ]
 
 
+def gate_fields(gate: Gate | None) -> dict[str, Any]:
+    """What organizers set of a gate; of one that is not there too."""
+    return {"score": gate.score if gate else None, "note": gate.note if gate else ""}
+
+
+def find_gate(session: Session, phase: Phase, league: League) -> Gate | None:
+    """The gate of a league into a phase, if there is one."""
+    query = select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
+    return session.scalars(query).one_or_none()
+
+
 def set_gate(
     session: Session, phase: Phase, league: League, score: float | None, note: str, actor_id: str
 ) -> None:
     """Set the score that entries of a league must beat to come into a phase; None removes it."""
     if score is not None and not is_gate(score):
         raise Invalid(words_on_gate(score), field="score")
-    gate = session.scalars(
-        select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
-    ).one_or_none()
+    gate = find_gate(session, phase, league)
     before = gate.score if gate else None
     if score is None:
         if gate is not None:
@@ -158,7 +168,7 @@ def set_gate(
         competition_id=phase.competition_id,
         reason=note,
         before={"league": league.slug, "score": before},
-        after={"league": league.slug, "score": score},
+        after={"league": league.slug, "score": score, "note": note},
     )
 
 

@@ -346,6 +346,11 @@ def open_run(rows: dict[str, Any], files: dict[str, bytes]) -> None:
     rows["runs"][0]["state"] = "queued"
 
 
+def look_alike(rows: dict[str, Any], files: dict[str, bytes]) -> None:
+    first, second = rows["teams"][:2]
+    second["name"], second["name_key"] = first["name"].swapcase(), "another"
+
+
 def no_list(rows: dict[str, Any], files: dict[str, bytes]) -> None:
     rows["teams"] = {"a": 1}
 
@@ -383,6 +388,7 @@ FORGERIES: dict[Callable[[dict[str, Any], dict[str, bytes]], None], str] = {
     nul: "NUL",
     script_link: "pattern",
     open_run: "has not ended",
+    look_alike: "the names of two teams look alike",
     no_list: "teams is no list of rows",
     other_file: "has no place in it",
     infinite: "finite number",
@@ -403,10 +409,11 @@ def test_an_archive_that_does_not_fit_together_leaves_nothing(played: Site, othe
         assert dora.call("GET", f"/api/v1/competitions/{SLUG}").status_code == 404, change.__name__
         with other.services.database.reading() as session:
             assert session.query(Placeholder).count() == session.query(Submission).count() == 0
+    dan = other.person("dan")  # an hour has 20 imports of one person
     at = content.index(b"PAR1") + 40
     flipped = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
     for broken in (flipped, called_by_another_digest(content), content[:-100], b"no zip", b""):
-        refused = bring(dora, broken)
+        refused = bring(dan, broken)
         assert refused.status_code == 422 and refused.json()["message"], refused.text
     assert bring(other.person("eve"), content).status_code == 201  # the true one is welcome still
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from inspect import signature
 
 import pytest
 from httpx2 import Response
@@ -12,13 +13,14 @@ from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.organizers.pools.organizing import put_packs
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
 from anyshot_platform.pools.models import Pack, Pool
 from anyshot_platform.pools.service import create_pool, create_pool_version
 from anyshot_platform.submissions.models import Submission
 from tests.platform.admin.test_guarded_acts import log
 from tests.platform.admin.test_manage import BASE, finish, flash, page, phase_form, post
+from tests.platform.core.test_access import ROUTES
 from tests.platform.site import SLUG, Person, Site, make_paper_pack, make_zip
 
 SETTINGS = f"{BASE}/settings"
@@ -134,6 +136,146 @@ def test_two_organizers_change_a_page(site: Site) -> None:
     assert titled.status_code == 303
     (found,) = dana.call("GET", f"{MANAGE}/pages").json()
     assert (found["title"], found["body"]) == ("All rules", "Otto's rules")
+
+
+def seen_beside(who: Person, place: str, marker: str) -> str:
+    """What the form around a marker was filled in upon."""
+    text = page(who, place).text
+    forms = [form for form in text.split("<form")[1:] if marker in form.partition("</form>")[0]]
+    (found,) = re.findall(r'name="seen" value="([^"]*)"', forms[0].partition("</form>")[0])
+    return html.unescape(found)
+
+
+def test_two_organizers_change_a_league(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    form = {"league": "free", "title": "Free style", "admission": "all"}
+    read = seen_beside(dana, f"{BASE}/leagues", 'name="league" value="free"')
+    changed = {**form, "description": "By Otto", "prizes": "100 EUR"}
+    assert flash(post(otto, f"{BASE}/leagues", seen=read, **changed)) == "The league is saved."
+    assert post(dana, f"{BASE}/leagues", seen=read, **{**form, "title": "Free"}).status_code == 303
+    found = {row["settings"]["key"]: row for row in dana.call("GET", f"{MANAGE}/leagues").json()}["free"]
+    settings = found["settings"]
+    assert (settings["title"], settings["description"], settings["prizes"]) == ("Free", "By Otto", "100 EUR")
+    assert log(site, "league.save")[-1].after == {"title": "Free"}
+    asked = post(dana, f"{BASE}/leagues", seen=read, **{**form, "prizes": "1 EUR"})
+    assert asked.status_code == 409 and "otto changed this" in asked.text and "100 EUR" in asked.text
+    where, sent = f"{MANAGE}/leagues/free", {**settings, "prizes": "2 EUR"}
+    stale = otto.call("PUT", where, json=sent, headers={"if-match": '"0"'})
+    assert (stale.status_code, stale.json()["error"]) == (409, "stale")
+    assert otto.call("PUT", where, json=sent, headers={"if-match": found["etag"]}).status_code == 200
+
+
+def test_two_organizers_change_a_team_and_a_note(site: Site) -> None:
+    dana, otto, pia = site.owner(), site.member("otto", Role.ORGANIZER), site.member("pia")
+    with site.services.database.reading() as session:
+        member = find_membership(session, site.competition(session).id, pia.id)
+        assert member is not None
+        here = f"{BASE}/people/{member.id}"
+    read = seen_beside(dana, f"{BASE}/people", f"{here}/quota")
+    post(otto, f"{here}/quota", seen=read, day="3", phase="0", reason="ill")
+    assert post(dana, f"{here}/quota", seen=read, day="0", phase="5", reason="late").status_code == 303
+    team = dana.call("GET", f"{MANAGE}/people", params={"q": "pia"}).json()["items"][0]["team"]
+    assert (team["extra_quota_day"], team["extra_quota_phase"]) == (3, 5)
+    assert [entry.after for entry in log(site, "team.change")] == [{"day": 3}, {"phase": 5}]
+    assert post(dana, f"{here}/quota", seen=read, day="9", phase="0").status_code == 409
+    where, body = f"{MANAGE}/people/pia/quota", {"day": 1, "phase": 5, "out_of_ranking": False}
+    assert dana.call("PUT", where, json=body, headers={"if-match": '"0"'}).status_code == 409
+    assert dana.call("PUT", where, json=body, headers={"if-match": team["etag"]}).status_code == 200
+    read = seen_beside(dana, f"{BASE}/people", f"{here}/note")
+    post(otto, f"{here}/note", seen=read, note="asked for time")
+    asked = post(dana, f"{here}/note", seen=read, note="wrote to us")
+    assert asked.status_code == 409 and "asked for time" in asked.text and "otto changed this" in asked.text
+
+
+def test_two_organizers_set_a_gate(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    with site.services.database.writing() as session:
+        competition = session.get_one(Phase, site.phase_id).competition_id
+        final = Phase(competition_id=competition, slug="final", name="Final", starts_at=now())
+        final.gate_phase_id = site.phase_id
+        session.add(final)
+    where = f"{BASE}/baselines/gates"
+    read = seen_beside(dana, f"{BASE}/baselines", 'id="g-final-free"')
+    post(otto, where, seen=read, phase="final", league="free", score="0.4", note="ten seeds")
+    asked = post(dana, where, seen=read, phase="final", league="free", score="0.3", note="")
+    assert asked.status_code == 409 and "otto changed this" in asked.text and "0.4" in asked.text
+    stale = dana.call("PUT", f"{MANAGE}/gates/final/free", json={"score": 0.3}, headers={"if-match": '"0"'})
+    assert stale.status_code == 409, stale.text
+
+
+# What two people meet at each form of organizers' that is no act: a merge (a test above), or why nothing is lost.
+FORMS = {
+    "announcements": "adds one",
+    "baselines": "adds one",
+    "baselines/gates": "test_two_organizers_set_a_gate",
+    "baselines/{baseline}/{act}": "asks for a run, or removes one",
+    "bundle-with-seeds": "an act",
+    "clone": "adds one",
+    "delete": "an act",
+    "entries": "a decision on each, noted",
+    "files": "puts a file under its name; the one before is in the log by its digest",
+    "files/{name}/remove": "removes one",
+    "leagues": "test_two_organizers_change_a_league",
+    "leagues/decide": "a decision on each, noted",
+    "leagues/teams/decide": "a decision on each, noted",
+    "leagues/{league_slug}/delete": "sets one state",
+    "leagues/{league_slug}/restore": "sets one state",
+    "look": "writes nothing",
+    "look/end": "writes nothing",
+    "pages": "test_two_organizers_change_a_page",
+    "pages/preview": "writes nothing",
+    "pages/{page_id}/delete": "sets one state",
+    "pages/{page_id}/move": "moves one by one place",
+    "people/add": "an act",
+    "people/{membership_id}/{act}": "test_two_organizers_change_a_team_and_a_note",
+    "phases/new": "adds one",
+    "phases/{phase_id}/restore/deleted": "an act",
+    "phases/{phase_slug}": "test_two_organizers_change_one_field_of_a_phase",
+    "rehearsals": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
+    "reports": "adds one",
+    "reports/{report_id}/{act}": "sets one state",
+    "restore": "an act",
+    "settings": "test_two_organizers_change_the_settings",
+    "state": "an act",
+    "submissions/acts": "an act on each",
+    "transfer": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
+    "webhooks": "adds one",
+    "acts/{act}": "an act",
+    "announcements/{announcement_id}/{act}": "sets one state",
+    "code/{team_id}/{act}": "an act",
+    "final/{phase_slug}/winners/{username}": "an act",
+    "final/{phase_slug}/{act}": "an act",
+    "phases/{phase_slug}/versions/{number}/{act}": "an act",
+    "phases/{phase_slug}/{act}": "an act",
+    "webhooks/{webhook_id}/{act}": "an act",
+}
+# The same of JSON: what replaces a whole object takes `If-Match`.
+REPLACING = {
+    "files/{name}": "under its name; the one before is in the log by its digest",
+    "logo": "one file; the one before is in the log",
+    "people/{membership_id}/role": "an act",
+    "phases/{phase_slug}/final/winners/{username}": "an act",
+    "state": "an act",
+}
+
+
+def test_every_form_says_what_two_people_meet_there() -> None:
+    """A new form of organizers' has its two actors, or says why it needs none; a new PUT takes `If-Match`."""
+    prefix = "/competitions/{slug}/manage/"
+    pages = {
+        route.path.removeprefix(prefix)
+        for route in ROUTES
+        if route.path.startswith(prefix) and "POST" in (route.methods or ())
+    }
+    assert pages == FORMS.keys()
+    named = {what for what in FORMS.values() if what.startswith("test_")}
+    assert len(named) > 6 and named <= globals().keys()
+    replacing = {
+        route.path.removeprefix(f"/api/v1{prefix}"): "if_match" in signature(route.endpoint).parameters
+        for route in ROUTES
+        if route.path.startswith(f"/api/v1{prefix}") and "PUT" in (route.methods or ())
+    }
+    assert {path for path, tagged in replacing.items() if not tagged} == REPLACING.keys()
 
 
 def test_the_api_takes_if_match(site: Site) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.states import BoardShows
@@ -181,6 +183,18 @@ def test_a_new_member_is_asked_and_the_decision_is_open_again(site: Site) -> Non
     assert names(site, "women") == []
     (entry,) = ada.call("GET", ENTRIES).json()
     assert (entry["state"], entry["reason"]) == ("held_back", "bob must answer the questions of the league.")
+
+
+def test_who_has_not_answered_when_all_is_over_is_asked_nothing(site: Site) -> None:
+    women(site)
+    ada, where = site.member("ada"), "/competitions/small/leagues"
+    assert f'action="{where}/women/answers"' in page(ada, where).text
+    site.set_phase(ends_at=now() - timedelta(minutes=1))
+    shown = " ".join(page(ada, where).text.split())
+    assert f'action="{where}/women/answers"' not in shown
+    assert "The competition is over: answers cannot be changed any more." in shown
+    late = ada.call("PUT", f"{LEAGUES}/women/answers", json={"answers": {"woman": "yes"}})
+    assert late.status_code == 409 and "The competition is over" in late.json()["message"]
 
 
 def test_answers_are_the_organizers_alone_and_go_with_the_account(site: Site) -> None:

@@ -151,8 +151,9 @@ def _follow_ban(session: Session, membership: Membership, *, banned: bool, reaso
 
 def note(session: Session, membership: Membership, text: str, actor_id: str) -> None:
     """Keep a note that only organizers see."""
-    membership.notes = text
-    record_member(session, membership, actor_id, "member.note")
+    if membership.notes != text:
+        membership.notes = text
+        record_member(session, membership, actor_id, "member.note", after={"note": "changed"})
 
 
 def set_role(session: Session, membership: Membership, role: Role) -> None:
@@ -213,20 +214,28 @@ def find_team(session: Session, competition: Competition, team_id: str) -> Team:
     return team
 
 
-def change_team(
-    session: Session, team: Team, *, day: int, phase: int, out_of_ranking: bool, reason: str, actor_id: str
-) -> None:
-    """Give a team more (or less) quota than others, or take it out of the ranking."""
-    before = {
+def team_fields(team: Team) -> dict[str, Any]:
+    """What organizers change of a team beside its members."""
+    return {
         "day": team.extra_quota_day,
         "phase": team.extra_quota_phase,
         "out_of_ranking": team.out_of_ranking,
     }
+
+
+def change_team(
+    session: Session, team: Team, *, day: int, phase: int, out_of_ranking: bool, reason: str, actor_id: str
+) -> None:
+    """Give a team more (or less) quota than others, or take it out of the ranking."""
+    before = team_fields(team)
     moved = team.out_of_ranking != out_of_ranking
     team.extra_quota_day, team.extra_quota_phase, team.out_of_ranking = day, phase, out_of_ranking
     session.flush()
     if moved:
         _show_anew(session, team)
+    after = {name: value for name, value in team_fields(team).items() if value != before[name]}
+    if not after:
+        return
     audit.record(
         session,
         actor_id=actor_id,
@@ -235,8 +244,8 @@ def change_team(
         object_id=team.id,
         competition_id=team.competition_id,
         reason=reason,
-        before=before,
-        after={"day": day, "phase": phase, "out_of_ranking": out_of_ranking},
+        before={name: before[name] for name in after},
+        after=after,
     )
 
 

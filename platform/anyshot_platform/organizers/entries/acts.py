@@ -20,8 +20,9 @@ from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_te
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.notifications.service import tell_team
+from anyshot_platform.organizers.pools.uses import is_over
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import live_version, require_open
+from anyshot_platform.phases.service import list_phases, live_version, require_open
 from anyshot_platform.teams.models import Team
 
 
@@ -33,10 +34,18 @@ def answer(
     answers: Mapping[str, str],
 ) -> None:
     """Answer a league's questions for oneself; the team's entries follow."""
+    if has_ended(session, competition):
+        raise Conflict("The competition is over: what its leagues asked cannot be answered any more.")
     if not eligibility.asks(league):
         raise Conflict(f"{league.name} asks nothing.")
     eligibility.answer(session, league, membership, answers)
     refresh_everywhere(session, membership.team_id or "")
+
+
+def has_ended(session: Session, competition: Competition) -> bool:
+    """Whether every phase is over, with its results published where they have to be: nobody can come in any more."""
+    phases = list_phases(session, competition)
+    return bool(phases) and all(is_over(phase) for phase in phases)
 
 
 def ask_again(session: Session, team_id: str) -> None:

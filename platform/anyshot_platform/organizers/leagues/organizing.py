@@ -16,7 +16,7 @@ from anyshot_platform.entries.eligibility import approves_teams
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.leaderboards.service import refresh_team
-from anyshot_platform.leagues.description import LeagueSpec, league_values
+from anyshot_platform.leagues.description import LeagueSpec, describe_league, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.leagues.states import Admission, EntryStatus
@@ -47,10 +47,16 @@ def save_league(
             raise Invalid(f"There is a league “{spec.key}” already.", field="key")
         league = League(competition_id=competition.id, slug=spec.key, position=len(known))
         session.add(league)
+        before: dict[str, Any] = {}
+    else:
+        before = describe_league(league).model_dump(mode="json")
     for name, value in league_values(spec).items():
         setattr(league, name, value)
     session.flush()
-    _record(session, league, actor_id, "league.save", after=spec.model_dump(mode="json"))
+    after = {k: v for k, v in spec.model_dump(mode="json").items() if k not in before or before[k] != v}
+    if after:
+        was = {name: before[name] for name in after if name in before}
+        _record(session, league, actor_id, "league.save", before=was, after=after)
     return league
 
 

@@ -132,7 +132,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
             "Everybody sees the boards. As they stand now:",
             *podium(session, phase),
             *(
-                ["The phase is over, whatever its dates say."]
+                ["The phase is over, whatever its dates say; hiding the results does not open it again."]
                 if publication.ends_by_publishing(phase)
                 else []
             ),
@@ -169,7 +169,11 @@ def _look_hide(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).published is None:
         return Findings(done="The results are hidden already.")
     return Findings(
-        does=["Only organizers see the boards and scores again.", "No code is published any more."],
+        does=[
+            "Only organizers see the boards and scores again.",
+            "No code is published any more.",
+            *(["The phase stays closed; open it if it shall go on."] if phase.closed_at else []),
+        ],
         warnings=["The messages that went out cannot be called back."],
     )
 
@@ -263,7 +267,7 @@ PUBLISH = Act(
     target=phase_target,
     look=_look_publish,
     do=_publish,
-    undo="The publication can be taken back, except for the messages.",
+    undo="It can be taken back, except for the messages; a phase that it ended stays closed until it is opened.",
     dangerous=True,
     options=Winners,
     also=("POST /publish",),

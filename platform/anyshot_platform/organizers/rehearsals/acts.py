@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
@@ -15,6 +16,13 @@ from anyshot_platform.organizers.rehearsals.copying import make_copy
 from anyshot_platform.services import Services
 
 MOST_TASKS, MOST_TEAMS = 1000, 100_000
+
+
+class RehearsalOptions(ActOptions):
+    """On how many tasks a run is rehearsed, and for how many teams the forecast is."""
+
+    tasks: int = Field(default=10, ge=1, le=MOST_TASKS)
+    teams: int = Field(default=30, ge=1, le=MOST_TEAMS)
 
 
 def _target(session: Session, competition: Competition) -> Target:
@@ -90,4 +98,5 @@ REHEARSE = Act(
     look=_look,
     do=_start,
     undo="Delete the copy: the rehearsal ends.",
+    options=RehearsalOptions,
 )

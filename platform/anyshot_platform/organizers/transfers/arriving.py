@@ -26,6 +26,7 @@ from anyshot_platform.confined.service import run_confined
 from anyshot_platform.database import Base, new_id, now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.bundles.service import ImportedCompetition, import_competition
@@ -242,11 +243,27 @@ class _Arrival:
 
     def _make_room_for_teams(self) -> None:
         """The team of whoever takes the competition in gives way to one that comes with the same name."""
-        taken = {str(row.get("name_key")) for row in _listed(self.rows, "teams")}
+        taken = self._name_teams()
         for team in self.session.scalars(select(Team).where(Team.competition_id == self.competition.id)):
             if team.name_key in taken:
                 team.name_key = team.name = unique(f"{team.name_key[:50]}-here", taken)
         self.session.flush()
+
+    def _name_teams(self) -> set[str]:
+        """The keys by which names are compared, made here: those in the archive may be forged."""
+        taken: dict[str, str] = {}
+        for row in _listed(self.rows, "teams"):
+            name, key = str(row.get("name")), name_key(str(row.get("name")))
+            if row.get("name_key") == row.get(
+                "id"
+            ):  # dissolved before it handed anything in: its name is free
+                key = new_id()
+            if key in taken:
+                raise BadTransfer(f"{ROWS}: the names of two teams look alike: {taken[key]} and {name}.")
+            taken[key] = name
+            if "name_key" in row:
+                row["name_key"] = key
+        return set(taken)
 
     # -- people ------------------------------------------------------------------------------------------------
 

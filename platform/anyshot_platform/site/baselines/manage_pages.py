@@ -6,12 +6,14 @@ from fastapi import APIRouter, Request
 from sqlalchemy import select
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.phases.service import find_phase, list_phases
+from anyshot_platform.site.shell.act_frame import merge, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -48,6 +50,7 @@ def show_baselines(
         gated=gated,
         leagues=list_leagues(session, access.competition),
         gates={(gate.phase_id, gate.league_id): gate for gate in set_gates},
+        seen_of=lambda gate: seal(gates.gate_fields(gate)),
         seeds=GATE_SEEDS,
     )
 
@@ -74,15 +77,19 @@ def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep
 
 
 @router.post("/gates")
-def set_gate(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Set or remove a gate."""
+def set_gate(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Set or remove a gate; where somebody set it meanwhile, show both."""
 
     def change() -> None:
         phase = find_phase(session, access.competition, form.text("phase"))
         league = find_league(session, access.competition, form.text("league"))
-        gates.set_gate(session, phase, league, form.decimal("score"), form.text("note"), access.viewer.id)
+        sent = {"score": form.decimal("score"), "note": form.text("note")}
+        current = gates.gate_fields(gates.find_gate(session, phase, league))
+        wanted = {**current, **merge(session, form, ("phase", phase.id), sent, current)}
+        gates.set_gate(session, phase, league, wanted["score"], wanted["note"], access.viewer.id)
 
-    return carry_out_change(session, manage_path(access, "/baselines#gates"), "The gate is set.", change)
+    back = manage_path(access, "/baselines#gates")
+    return save_merged(request, session, form, back, "The gate is set.", change)
 
 
 @router.post("/{baseline}/{act}")

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.leagues.models import Gate, League
@@ -16,6 +17,7 @@ from anyshot_platform.leagues.service import find_league
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.services import Services
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -93,6 +95,7 @@ class GateOut(BaseModel):
     score: float
     note: str
     set_at: datetime
+    etag: str = Field(description="for `If-Match` of a change")
 
 
 @router.get("/baselines")
@@ -189,14 +192,16 @@ def set_gate(
     phase_slug: PhaseParam,
     league_slug: LeagueParam,
     body: GateIn,
+    if_match: IfMatch = None,
 ) -> GateOut | None:
     """Set the gate of a league into a phase, or remove it."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
+    current = gates.gate_fields(gates.find_gate(session, phase, league))
+    sent = {"score": body.score, "note": body.note}
+    require_tag(session, ("phase", phase.id), if_match, sent, current)
     gates.set_gate(session, phase, league, body.score, body.note, access.viewer.id)
-    gate = session.scalars(
-        select(Gate).where(Gate.phase_id == phase.id, Gate.league_id == league.id)
-    ).one_or_none()
+    gate = gates.find_gate(session, phase, league)
     return _show_gate(gate, phase, league) if gate else None
 
 
@@ -213,4 +218,11 @@ def _show(services: Services, row: Baseline) -> BaselineOut:
 
 
 def _show_gate(gate: Gate, phase: Phase, league: League) -> GateOut:
-    return GateOut(phase=phase.slug, league=league.slug, score=gate.score, note=gate.note, set_at=gate.set_at)
+    return GateOut(
+        phase=phase.slug,
+        league=league.slug,
+        score=gate.score,
+        note=gate.note,
+        set_at=gate.set_at,
+        etag=tag_of(gates.gate_fields(gate)),
+    )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
@@ -19,7 +20,7 @@ from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
 from anyshot_platform.organizers.competitions.moving import ACTS
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.shell.act_frame import ConsentIn
+from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsOwner, AsReviewer
 from anyshot_platform.teams.models import Team
@@ -40,6 +41,7 @@ class TeamOut(BaseModel):
     extra_quota_day: int
     extra_quota_phase: int
     out_of_ranking: bool
+    etag: str = Field(description="for `If-Match` of a change of the quota")
 
 
 class MemberOut(BaseModel):
@@ -52,6 +54,7 @@ class MemberOut(BaseModel):
     status: MemberStatus
     reason: str
     notes: str
+    etag: str = Field(description="for `If-Match` of a change of the notes")
     team: TeamOut | None
     joined_at: datetime
 
@@ -135,22 +138,37 @@ add_acts(router, ACTS, _find, _after, at="/{membership_id}")
 
 
 @router.put("/{membership_id}/notes")
-def note(access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: MemberIn) -> MemberOut:
+def note(
+    access: AsOrganizer,
+    session: SessionDep,
+    membership_id: MemberParam,
+    body: MemberIn,
+    if_match: IfMatch = None,
+) -> MemberOut:
     """Keep a note that only organizers see."""
     membership = people.find_member(session, access.competition, membership_id)
+    current = {"note": membership.notes}
+    require_tag(session, ("member", membership.id), if_match, {"note": body.notes}, current)
     people.note(session, membership, body.notes, access.viewer.id)
     return _show_member(access, session, membership)
 
 
 @router.put("/{membership_id}/quota")
 def set_quota(
-    access: AsOrganizer, session: SessionDep, membership_id: MemberParam, body: QuotaIn
+    access: AsOrganizer,
+    session: SessionDep,
+    membership_id: MemberParam,
+    body: QuotaIn,
+    if_match: IfMatch = None,
 ) -> MemberOut:
     """Give the person's team more (or less) quota than others, or take it out of the ranking."""
     membership = people.find_member(session, access.competition, membership_id)
+    team = people.find_team(session, access.competition, membership.team_id or "")
+    sent = body.model_dump(include={"day", "phase", "out_of_ranking"})
+    require_tag(session, ("team", team.id), if_match, sent, people.team_fields(team))
     people.change_team(
         session,
-        people.find_team(session, access.competition, membership.team_id or ""),
+        team,
         day=body.day,
         phase=body.phase,
         out_of_ranking=body.out_of_ranking,
@@ -175,6 +193,7 @@ def _show(access: CompetitionAccess, membership: Membership, user: User, team: T
         status=membership.status,
         reason=membership.status_reason,
         notes=membership.notes,
+        etag=tag_of({"note": membership.notes}),
         joined_at=membership.created_at,
         team=TeamOut(
             id=team.id,
@@ -182,6 +201,7 @@ def _show(access: CompetitionAccess, membership: Membership, user: User, team: T
             extra_quota_day=team.extra_quota_day,
             extra_quota_phase=team.extra_quota_phase,
             out_of_ranking=team.out_of_ranking,
+            etag=tag_of(people.team_fields(team)),
         )
         if team
         else None,

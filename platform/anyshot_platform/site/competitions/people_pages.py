@@ -6,18 +6,18 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import by_name
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
 from anyshot_platform.organizers.competitions.moving import ACTS
-from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsOwner,
     AsReviewer,
-    carry_out_change,
     manage_path,
     render_manage,
 )
@@ -47,6 +47,8 @@ def show_people(
         "people.html",
         "people",
         heading="People and teams",
+        seal=seal,
+        team_fields=people.team_fields,
         people=found,
         page=place,
         q=q,
@@ -81,21 +83,25 @@ def act_on_member(
 
     def quota() -> None:
         team = people.find_team(session, access.competition, membership.team_id or "")
-        people.change_team(
-            session,
-            team,
-            day=form.number("day") or 0,
-            phase=form.number("phase") or 0,
-            out_of_ranking=form.flag("out_of_ranking"),
-            reason=reason,
-            actor_id=actor,
-        )
+        sent = {
+            "day": form.number("day") or 0,
+            "phase": form.number("phase") or 0,
+            "out_of_ranking": form.flag("out_of_ranking"),
+        }
+        current = people.team_fields(team)
+        mine = merge(session, form, ("team", team.id), sent, current)
+        people.change_team(session, team, **{**current, **mine}, reason=reason, actor_id=actor)
+
+    def note() -> None:
+        sent, current = {"note": form.text("note")}, {"note": membership.notes}
+        mine = merge(session, form, ("member", membership.id), sent, current)
+        people.note(session, membership, {**current, **mine}["note"], actor)
 
     changes = {
-        "note": (lambda: people.note(session, membership, form.text("note"), actor), "The note is kept."),
+        "note": (note, "The note is kept."),
         "quota": (quota, "The team's quota is changed."),
     }
     if act not in changes:
         raise Invalid("There is no such act.")
     change, message = changes[act]
-    return carry_out_change(session, back, message, change)
+    return save_merged(request, session, form, back, message, change)

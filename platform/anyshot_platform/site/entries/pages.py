@@ -54,6 +54,7 @@ def _show(
         tab="leagues",
         leagues=show_leagues(session, access.competition, membership),
         phases=[row for row in phases if row["entries"]],
+        over=acts.has_ended(session, access.competition),
         problem=problem.message if problem else "",
     )
 

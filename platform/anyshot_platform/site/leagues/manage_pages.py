@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.errors import Invalid
-from anyshot_platform.leagues.description import LeagueSpec
+from anyshot_platform.leagues.description import LeagueSpec, describe_league
+from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.site.entries.views import list_decisions
+from anyshot_platform.site.shell.act_frame import merge, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -39,6 +44,7 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         "leagues",
         heading="Leagues",
         write_questions=write_questions,
+        seen_of=lambda league: seal(_fields(league)),
         leagues=list_leagues(session, access.competition, deleted=True),
         entries=organizing.list_entries(session, access.competition, status=wanted),
         teams=list_decisions(session, list_leagues(session, access.competition)),
@@ -55,6 +61,7 @@ def _awards(form: SentForm) -> dict[str, object] | None:
 
 
 def _read(form: SentForm, key: str) -> LeagueSpec:
+    quota = {"per_day": form.number("quota_day"), "total": form.number("quota_phase")}
     raw = {
         "key": key,
         "title": form.text("title"),
@@ -64,7 +71,7 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
         "questions": read_questions(form.text("questions")),
         "closed_to_newcomers": form.flag("closed_to_newcomers"),
         "opens": form.text("opens") or None,
-        "quota": {"per_day": form.number("quota_day"), "total": form.number("quota_phase")},
+        "quota": quota if any(value is not None for value in quota.values()) else None,
         "prizes": form.text("prizes"),
         "awards": _awards(form),
         "columns": [{"metric": metric} for metric in form.all("columns")],
@@ -77,16 +84,26 @@ def _read(form: SentForm, key: str) -> LeagueSpec:
 
 
 @router.post("")
-def save_league(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Add or change a league."""
+def save_league(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """Add or change a league; where somebody changed the same meanwhile, show both."""
 
     def change() -> None:
         known = form.text("league")
         league = find_league(session, access.competition, known) if known else None
         spec = _read(form, league.slug if league else form.text("key"))
+        if league is not None:
+            sent, current = spec.model_dump(mode="json"), _fields(league)
+            mine = merge(session, form, ("league", league.id), sent, current)
+            spec = LeagueSpec.model_validate({**current, **mine})
         organizing.save_league(session, access.competition, spec, access.viewer.id, league)
 
-    return carry_out_change(session, manage_path(access, "/leagues"), "The league is saved.", change)
+    return save_merged(
+        request, session, form, manage_path(access, "/leagues"), "The league is saved.", change
+    )
+
+
+def _fields(league: League) -> dict[str, Any]:
+    return describe_league(league).model_dump(mode="json")
 
 
 @router.post("/{league_slug}/delete")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from anyshot_core.wire.evidence import Evidence
+from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import service
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
@@ -16,6 +17,7 @@ from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries import acts
 from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -27,6 +29,7 @@ class LeagueState(BaseModel):
     """A league as in a bundle."""
 
     deleted: bool
+    etag: str = Field(description="for `If-Match` of a change")
     settings: LeagueSpec
 
 
@@ -82,12 +85,18 @@ def add_league(access: AsOrganizer, session: SessionDep, body: LeagueSpec) -> Le
 
 @router.put("/{league_slug}")
 def change_league(
-    access: AsOrganizer, session: SessionDep, league_slug: LeagueParam, body: LeagueSpec
+    access: AsOrganizer,
+    session: SessionDep,
+    league_slug: LeagueParam,
+    body: LeagueSpec,
+    if_match: IfMatch = None,
 ) -> LeagueState:
     """Change a league; its short name stays."""
     league = service.find_league(session, access.competition, league_slug)
     if body.key != league.slug:
         raise Invalid(f"A league keeps its short name, which is {league.slug}.", field="key")
+    current = describe_league(league).model_dump(mode="json")
+    require_tag(session, ("league", league.id), if_match, body.model_dump(mode="json"), current)
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
 
 
@@ -166,4 +175,6 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
 
 
 def _show(league: League) -> LeagueState:
-    return LeagueState(deleted=league.deleted_at is not None, settings=describe_league(league))
+    settings = describe_league(league)
+    etag = tag_of(settings.model_dump(mode="json"))
+    return LeagueState(deleted=league.deleted_at is not None, etag=etag, settings=settings)

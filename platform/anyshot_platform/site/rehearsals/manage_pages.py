@@ -7,8 +7,6 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.errors import Invalid
-from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.organizers.rehearsals.acts import (
     MOST_TASKS,
     MOST_TEAMS,
@@ -18,10 +16,10 @@ from anyshot_platform.organizers.rehearsals.acts import (
 )
 from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
-from anyshot_platform.site.shell.act_frame import perform
+from anyshot_platform.site.shell.act_frame import perform, read_options
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.access import may_organize
-from anyshot_platform.web.forms import FormDep, SentForm
+from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/rehearsals", include_in_schema=False)
@@ -54,20 +52,8 @@ def rehearse(
     request: Request, access: AsOrganizer, session: SessionDep, services: ServicesDep, form: FormDep
 ) -> Response:
     """Begin a rehearsal."""
-    options = {
-        "services": services,
-        "viewer": access.viewer,
-        "tasks": _number(form, "tasks", MOST_TASKS),
-        "teams": _number(form, "teams", MOST_TEAMS),
-    }
+    options = {**read_options(REHEARSE, form), "services": services, "viewer": access.viewer}
     asked = ActRequest(access.viewer.id, form.text("reason"), options)
     return perform(
         request, session, form, REHEARSE, access.competition, asked, manage_path(access, "/rehearsals")
     )
-
-
-def _number(form: SentForm, name: str, most: int) -> int:
-    found = small_number(form.text(name))
-    if found is None or not 1 <= found <= most:
-        raise Invalid(f"A number from 1 to {most:,} is wanted for {name}.", field=name)
-    return found

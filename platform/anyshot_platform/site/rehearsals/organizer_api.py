@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition, Rehearsal
-from anyshot_platform.organizers.rehearsals.acts import MOST_TASKS, MOST_TEAMS, REHEARSE, list_rehearsals
+from anyshot_platform.organizers.rehearsals.acts import REHEARSE, RehearsalOptions, list_rehearsals
 from anyshot_platform.organizers.rehearsals.checklist import checklist
 from anyshot_platform.organizers.rehearsals.forecast import forecast
 from anyshot_platform.services import Services
@@ -24,11 +23,8 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/rehearsals", tags=["organizing: rehearsals"])
 
 
-class RehearseIn(ConsentIn):
+class RehearseIn(ConsentIn, RehearsalOptions):
     """On how many tasks a run is rehearsed, and for how many teams the forecast is."""
-
-    tasks: Annotated[int, Field(ge=1, le=MOST_TASKS)] = 10
-    teams: Annotated[int, Field(ge=1, le=MOST_TEAMS)] = 30
 
 
 class ForecastOut(BaseModel):

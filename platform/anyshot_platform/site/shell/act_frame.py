@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar, get_origin
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar, get_origin
 
 from fastapi import Header, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -12,11 +12,12 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
-from anyshot_platform.acts.merging import Stale, seal
+from anyshot_platform.acts.merging import Fields, Stale, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
+from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.forms import SentForm
 from anyshot_platform.web.rendering import redirect, render
@@ -132,6 +133,24 @@ def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Resp
         back=back,
         status_code=409,
     )
+
+
+def merge(
+    session: Session, form: SentForm, subject: tuple[str, str], sent: Fields, current: Fields
+) -> dict[str, Any]:
+    """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened."""
+    seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
+    return changes(session, subject, seen, sent, current, insist)
+
+
+def save_merged(
+    request: Request, session: Session, form: SentForm, back: str, message: str, change: Callable[[], Any]
+) -> Response:
+    """Save a form that says what it was filled in upon; where somebody changed the same meanwhile, show both."""
+    try:
+        return carry_out_change(session, back, message, change)
+    except Stale as error:
+        return ask_which(request, form, error, back)
 
 
 def consent_of(form: SentForm) -> Consent:
