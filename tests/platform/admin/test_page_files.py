@@ -128,4 +128,5 @@ def test_a_post_shows_the_competitions_images_and_no_others(site: Site) -> None:
     body = "See ![the plot](files/plot.png), not ![this](https://elsewhere.example/x.png)."
     begun = post(pia, f"{HERE}/discussion/new", title="The plot", body=body)
     shown = page(pia, begun.headers["location"].partition("#")[0]).text
-    assert f'src="{HERE}/files/plot.png"' in shown and "elsewhere.example" not in shown
+    assert f'src="{HERE}/files/plot.png"' in shown and 'src="https://elsewhere' not in shown
+    assert '<a href="https://elsewhere.example/x.png"' in shown  # its reader chooses whether to fetch it

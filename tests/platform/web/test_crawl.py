@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import html
 import re
 from collections import Counter, deque
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import parse_qs, urldefrag, urljoin, urlsplit
 
 import pytest
+from httpx2 import Response
 from sqlalchemy import select
 
 from anyshot_platform.accounts.service import create_user
@@ -46,8 +50,10 @@ def kind_of(address: str) -> str:
     return _ID.sub("*", parts.path) + "?" + ",".join(sorted(parse_qs(parts.query)))
 
 
-def crawl(visitor: Visitor, *starts: str, skipping: str) -> dict[str, str]:
-    """Addresses that answer with an error, and the page that shows them."""
+def crawl(
+    visitor: Visitor, *starts: str, skipping: str, look: Callable[[Response], None] = lambda _: None
+) -> dict[str, str]:
+    """Addresses that answer with an error, and the page that shows them; `look` is shown each page."""
     waiting = deque((start, "the start") for start in starts)
     known, kinds, broken = set(starts), Counter[str](), dict[str, str]()
     while waiting:
@@ -59,6 +65,7 @@ def crawl(visitor: Visitor, *starts: str, skipping: str) -> dict[str, str]:
         if answer.status_code >= 400:
             broken[address] = f"{answer.status_code} on {shown_by}"
         elif answer.headers.get("content-type", "").startswith("text/html"):
+            look(answer)
             for value in Addresses(answer.text).found:
                 target = urldefrag(urljoin(str(answer.url), value)).url
                 here = target.startswith(str(visitor.client.base_url))
@@ -90,6 +97,47 @@ def dressed(visitor: Visitor, scene: Scene, tmp_path: Path) -> Visitor:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     return visitor
+
+
+class Scales:
+    """What pages weigh for a browser that was never here: all that they load at once, as it is sent."""
+
+    def __init__(self, visitor: Visitor) -> None:
+        self.visitor = visitor
+        self.pages: dict[str, int] = {}
+        self._parts: dict[str, int] = {}
+
+    def weigh(self, page: Response) -> None:
+        """Note a page with its styles, scripts, icons, fonts and pictures; of charts the library too."""
+        text = re.sub(r'<img loading="lazy"[^>]*>', "", page.text)
+        loaded = re.findall(r'(?:src|data-library|data-style)="\s*(/[^"]+)"', text)
+        loaded += re.findall(r'<link rel="(?:stylesheet|preload|icon)"[^>]* href="([^"]+)"', page.text)
+        loaded += re.findall(r'<use href="([^"#]+)', page.text)
+        loaded += ["/static/js/site.js"]
+        if re.search(r"<(?:code|pre|kbd|textarea)\b|class=\"log", page.text):
+            loaded.append("/static/fonts/jetbrains-mono-latin-400.woff2")
+        parts = sum(self._part(html.unescape(address)) for address in set(loaded))
+        self.pages[page.url.path] = len(gzip.compress(page.content, 6)) + parts
+
+    def _part(self, address: str) -> int:
+        if address not in self._parts:
+            content = self.visitor.client.get(address).content
+            packed = urlsplit(address).path.endswith((".woff2", ".png", ".ico", ".webp"))
+            self._parts[address] = len(content) if packed else len(gzip.compress(content, 6))
+        return self._parts[address]
+
+
+@pytest.mark.rotating
+@pytest.mark.parametrize("name", ["", "ada", "olga"])
+def test_95_of_100_pages_weigh_less_than_100_kb_cold(dressed: Visitor, scene: Scene, name: str) -> None:
+    if name:
+        dressed.sign_in({"ada": scene.ada, "olga": scene.organizer}[name])
+    scales = Scales(dressed)
+    starts = ("/", "/competitions", f"/competitions/{scene.competition.slug}")
+    crawl(dressed, *starts, skipping="/docs/images", look=scales.weigh)
+    heavy = {path: size for path, size in scales.pages.items() if size >= 100_000}
+    assert len(scales.pages) > 20 and len(heavy) <= 0.05 * len(scales.pages), heavy
+    assert scales.pages["/"] > 30_000, "styles, script and font are weighed too"
 
 
 @pytest.mark.rotating
