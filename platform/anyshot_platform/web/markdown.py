@@ -97,7 +97,9 @@ def markdown(text: str | None, files: str = "", references: tuple[tuple[str, str
     )
     # Code scrolls sideways where it is wide: those without a mouse reach it by the keyboard.
     # Pictures are fetched when they come into view.
-    outlined = outline(cleaned).replace("<pre>", '<pre tabindex="0">').replace("<img ", '<img loading="lazy" ')
+    outlined = (
+        outline(cleaned).replace("<pre>", '<pre tabindex="0">').replace("<img ", '<img loading="lazy" ')
+    )
     return Markup(re.sub(f"{place}-([0-9]+)-", lambda found: formulas[int(found[1])], outlined))
 
 
