@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Message
+from jinja2 import nodes
 
 from anyshot_platform.kernel.language import FOLDER
+from anyshot_platform.web.rendering import TEMPLATE_FOLDER, environment
 from tests.architecture import catalogue
 
 LANGUAGES = sorted(FOLDER.glob("*.po"))
@@ -43,3 +47,81 @@ def _messages(path: Path) -> list[Message]:
 
 def _said(message: Message) -> list[str]:
     return [message.string] if isinstance(message.string, str) else list(message.string or ())
+
+
+# Templates that say English by themselves: pages of organizers and operators, the reference of the API, the page of
+# building blocks. Shorten the list; nothing may come onto it.
+UNMARKED = tuple(TEMPLATE_FOLDER / name for name in ("manage", "admin", "design.html", "reference.html"))
+TEMPLATES = sorted(
+    path
+    for path in TEMPLATE_FOLDER.rglob("*.html")
+    if not any(path.is_relative_to(unmarked) for unmarked in UNMARKED)
+)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(TEMPLATE_FOLDER)))
+def test_a_template_says_nothing_beside_the_catalogue(path: Path) -> None:
+    tree = environment().parse(path.read_text())
+    bare = _Bare()
+    bare.feed("".join(node.data for node in tree.find_all(nodes.TemplateData)))
+    bare.close()
+    assert bare.found + list(_strings(tree, marked=False)) == []
+
+
+def test_the_check_of_templates_sees_bare_words() -> None:
+    tree = environment().parse('<p title="Some words">{{ ui.card("A card") }}{{ _("marked") }}bare</p>')
+    bare = _Bare()
+    bare.feed("".join(node.data for node in tree.find_all(nodes.TemplateData)))
+    bare.close()
+    assert bare.found == ["Some words", "bare"] and list(_strings(tree, marked=False)) == ["A card"]
+
+
+class _Bare(HTMLParser):
+    """Words of a page that are written in its HTML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.inside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.inside += [tag] if tag in _NO_WORDS else []
+        said = [value or "" for name, value in attrs if name in ("title", "alt", "aria-label", "placeholder")]
+        self.found += [" ".join(text.split()) for text in said if _has_words(text)]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.inside:
+            self.inside.remove(tag)
+
+    def handle_data(self, data: str) -> None:
+        if not self.inside and _has_words(data) and "aria-" not in data:
+            self.found.append(" ".join(data.split()))
+
+
+_NO_WORDS = ("script", "style", "svg", "pre", "code")
+
+
+def _has_words(text: str) -> bool:
+    return re.search(r"[^\W\d_]{2}", text) is not None and text.strip() not in (
+        "https://",
+        "UTC",
+        "API",
+        "CSV",
+        ": , UTC",
+    )
+
+
+def _strings(node: nodes.Node, *, marked: bool) -> Iterator[str]:
+    """Sentences among the constants of expressions: with a capital, or of several words; no names of classes."""
+    if isinstance(node, nodes.Call) and getattr(node.node, "name", "") in ("_", "gettext", "ngettext"):
+        marked = True
+    if isinstance(node, nodes.Filter) and node.name == "count":
+        marked = True
+    text = node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) and not marked else ""
+    if re.match(r"[A-Z][a-z]*( |$|:)|[a-z]+ [a-z]+ ", text) and text not in _IS_CODE:
+        yield text
+    for child in node.iter_child_nodes():
+        yield from _strings(child, marked=marked)
+
+
+_IS_CODE = ("True", "anyshot data get ")

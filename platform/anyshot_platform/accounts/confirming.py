@@ -7,7 +7,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.accounts import service
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.errors import Conflict, NotFound, TooMany
-from anyshot_platform.notifications.letters import send_email
+from anyshot_platform.kernel.language import say
+from anyshot_platform.notifications.letters import reads, send_email
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
 
@@ -36,10 +37,16 @@ def ask_to_confirm(services: Services, session: Session, user: User) -> None:
     send_email(
         session,
         to=user.email,
-        subject=f"Confirm your address on {services.settings.site_name}",
-        body=f"Somebody, probably you, made the account {user.username} with this address.\n\n"
-        f"{services.settings.base_url}/confirm/{secret}\n\n"
-        "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
+        subject=reads(user, say("Confirm your address on %(site)s", site=services.settings.site_name)),
+        body=reads(
+            user,
+            say(
+                "Somebody, probably you, created the account %(name)s with this address.\n\n%(link)s\n\n"
+                "The link works once, for two days. If it was not you, ignore it: nothing more is sent here.\n",
+                name=user.username,
+                link=f"{services.settings.base_url}/confirm/{secret}",
+            ),
+        ),
     )
 
 
@@ -48,12 +55,21 @@ def _tell_owner(services: Services, session: Session, owner: User) -> None:
     send_email(
         session,
         to=owner.email,
-        subject=f"You have an account on {services.settings.site_name} already",
-        body=f"Somebody, perhaps you, made another account with this address. It belongs to your account "
-        f"{owner.username}; the other one cannot use it.\n\n"
-        f"Log in as {owner.username}: {services.settings.base_url}/login\n"
-        f"If you forgot the password: {services.settings.base_url}/reset\n\n"
-        "If it was not you, nothing has changed, and there is nothing to do.\n",
+        subject=reads(
+            owner, say("You have an account on %(site)s already", site=services.settings.site_name)
+        ),
+        body=reads(
+            owner,
+            say(
+                "Somebody, perhaps you, created another account with this address. It belongs to your account "
+                "%(name)s; the other one cannot use it.\n\n"
+                "Log in as %(name)s: %(address)s/login\n"
+                "If you forgot the password: %(address)s/reset\n\n"
+                "If it was not you, nothing has changed, and there is nothing to do.\n",
+                name=owner.username,
+                address=services.settings.base_url,
+            ),
+        ),
     )
 
 
@@ -66,7 +82,7 @@ def send_again(services: Services, user_id: str) -> None:
     with services.database.writing() as session:
         user = session.get_one(User, user_id)
         if user.email is None or user.email_verified_at is not None:
-            raise Conflict("There is no address to confirm.")
+            raise Conflict(say("There is no address to confirm."))
         if welcome:
             ask_to_confirm(services, session, user)
 
@@ -75,6 +91,6 @@ def confirm(session: Session, secret: str) -> User:
     """Mark the address as its owner's; raises `NotFound` for a link that does not work any more, or `NameTaken`."""
     user, address = service.redeem_one_time_token(session, secret, PURPOSE)
     if address != user.email:
-        raise NotFound("This link is for an address that the account has no longer.")
+        raise NotFound(say("This link is for an address that the account has no longer."))
     service.own_address(session, user)
     return user

@@ -16,6 +16,7 @@ from anyshot_platform.accounts.service import WrongPassword
 from anyshot_platform.budgets.service import spend
 from anyshot_platform.database import now
 from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 from anyshot_platform.users.viewer import Viewer
@@ -70,7 +71,7 @@ def _know(services: Services, viewer: Viewer, text: str) -> User:
         user = session.get_one(User, viewer.id)
     if user.second_factor_since is None:
         if user.password_hash is None:
-            raise WrongPassword("The password is wrong.")
+            raise WrongPassword(say("The password is wrong."))
         service.require_password(services.database, viewer.id, text)
     return user
 

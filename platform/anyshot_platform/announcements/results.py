@@ -11,6 +11,7 @@ from anyshot_platform.entries.service import list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.happenings import SubmissionEnded
 from anyshot_platform.kernel.filters import count, interval, score
+from anyshot_platform.kernel.language import Said, say, together
 from anyshot_platform.leaderboards.reading import find_place
 from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.phases.service import live_version
@@ -23,9 +24,14 @@ from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 
 _ENDED = {
-    SubmissionStatus.FINISHED: "is scored",
-    SubmissionStatus.FAILED: "failed",
-    SubmissionStatus.CANCELLED: "was cancelled",
+    SubmissionStatus.FINISHED: say("Submission %(name)s is scored"),
+    SubmissionStatus.FAILED: say("Submission %(name)s failed"),
+    SubmissionStatus.CANCELLED: say("Submission %(name)s was cancelled"),
+}
+_SMOKE_ENDED = {
+    SubmissionStatus.FINISHED: say("Smoke test %(name)s is through"),
+    SubmissionStatus.FAILED: say("Smoke test %(name)s failed"),
+    SubmissionStatus.CANCELLED: say("Smoke test %(name)s was cancelled"),
 }
 
 
@@ -39,28 +45,22 @@ def tell_result(session: Session, ended: SubmissionEnded) -> None:
     places = _places(session, submission) if finished else []
     change = _change(session, submission) if found else ""
     reason = fault_of(ended.failure, details=False).message if ended.failure else ""
-    head = f"{_name(submission)} {_ended(submission)}"
-    told = [found, *places[:1]]
+    head = _head(submission)
+    told = together((found, *places[:1]), by=", ")
     where = f"{submission.competition.title}, {submission.phase.name}"
     tell_team(
         session,
         submission.team_id,
         kind=f"submission.{submission.status}",
-        title=(head + (": " + ", ".join(part for part in told if part) if any(told) else ""))[:200],
-        body="\n".join(line for line in (where, *places, change, reason) if line),
+        title=together((head, told), by=": "),
+        body=together((where, *places, change, reason), by="\n"),
         url=f"/submissions/{submission.id}",
     )
 
 
-def _name(submission: Submission) -> str:
-    noun = "Smoke test" if submission.kind == SubmissionKind.SMOKE else "Submission"
-    return f"{noun} {submission.number} ({submission.filename[-60:]})"
-
-
-def _ended(submission: Submission) -> str:
-    if submission.kind == SubmissionKind.SMOKE and submission.status == SubmissionStatus.FINISHED:
-        return "is through"
-    return _ENDED[submission.status]
+def _head(submission: Submission) -> Said:
+    known = _SMOKE_ENDED if submission.kind == SubmissionKind.SMOKE else _ENDED
+    return say(known[submission.status], name=f"{submission.number} ({submission.filename[-60:]})")
 
 
 def _sight(submission: Submission) -> PhaseSight:
@@ -72,7 +72,11 @@ def _result(session: Session, submission: Submission) -> str:
     if submission.kind == SubmissionKind.SMOKE:
         query = select(RunScore).join(Run, Run.id == RunScore.run_id).order_by(Run.generation.desc())
         found = session.scalars(query.where(RunScore.submission_id == submission.id).limit(1)).first()
-        return f"{score(found.value)} on {count(found.tasks, 'public task')}" if found else ""
+        if found is None:
+            return ""
+        return say(
+            "%(value)s on %(tasks)s", value=score(found.value), tasks=count(found.tasks, "public task")
+        )
     if submission.score is None or not _sight(submission).scores:
         return ""
     return f"{score(submission.score)} {interval(submission.half_width)}".strip()
@@ -98,8 +102,12 @@ def _change(session: Session, submission: Submission) -> str:
     if best is None or best.score is None:
         return ""
     difference = submission.score - best.score
-    side = "above" if difference >= 0 else "below"
-    return f"{score(abs(difference))} {side} your best other submission, #{best.number}"
+    words = (
+        say("%(difference)s above your best other submission, #%(number)s")
+        if difference >= 0
+        else say("%(difference)s below your best other submission, #%(number)s")
+    )
+    return say(words, difference=score(abs(difference)), number=best.number)
 
 
 def _places(session: Session, submission: Submission) -> list[str]:
@@ -112,5 +120,12 @@ def _places(session: Session, submission: Submission) -> list[str]:
         if row.submission.id == submission.id and row.entry.state == EntryState.STANDING:
             place = find_place(session, version, row.league, submission.team_id)
             if place is not None:
-                places.append(f"rank {place[0]:,} of {place[1]:,} in {row.league.name}")
+                places.append(
+                    say(
+                        "rank %(rank)s of %(ranked)s in %(league)s",
+                        rank=f"{place[0]:,}",
+                        ranked=f"{place[1]:,}",
+                        league=row.league.name,
+                    )
+                )
     return places

@@ -13,6 +13,7 @@ from anyshot_platform.database import now
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.discussion.reading import find_post
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.texts import visible
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.sight.access import CompetitionAccess
@@ -31,7 +32,7 @@ def begin_thread(session: Session, access: CompetitionAccess, *, title: str, bod
     _require_open(access)
     title = visible(title)
     if not 3 <= len(title) <= 200:
-        raise Invalid("A title has 3 to 200 characters.", field="title")
+        raise Invalid(say("A title has 3 to 200 characters."), field="title")
     thread = Thread(competition_id=access.competition.id, title=title, author_id=access.viewer.id)
     session.add(thread)
     session.flush()
@@ -52,7 +53,9 @@ def reply(session: Session, access: CompetitionAccess, thread: Thread, body: str
         session,
         others,
         kind="discussion.reply",
-        title=f"{access.viewer.username} answered in “{thread.title}”",
+        title=say(
+            "%(username)s answered in “%(title)s”", username=access.viewer.username, title=thread.title
+        ),
         body=post.body[:500],
         url=f"/competitions/{access.competition.slug}/discussion/{thread.id}#post-{post.id}",
         about=access.competition.id,
@@ -65,9 +68,9 @@ def edit_post(session: Session, access: CompetitionAccess, thread: Thread, post_
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
-        raise Forbidden("Only its author can edit a post.")
+        raise Forbidden(say("Only its author can edit a post."))
     if post.deleted_at is not None:
-        raise Conflict("This post was removed, so it cannot be edited.")
+        raise Conflict(say("This post was removed, so it cannot be edited."))
     body = _check_body(body)
     if body != post.body:
         session.add(PostEdit(post_id=post.id, body=post.body))
@@ -80,12 +83,12 @@ def accept_answer(
 ) -> Post:
     """Mark a post as the answer to its thread, or take the mark back. Who asked may, and organizers."""
     if thread.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
-        raise Forbidden("Only who began the thread and the organizers can accept an answer.")
+        raise Forbidden(say("Only who began the thread and the organizers can accept an answer."))
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
     first = select(Post.id).where(Post.thread_id == thread.id).order_by(Post.created_at, Post.id).limit(1)
     if post.deleted_at is not None or post.id == session.scalar(first):
-        raise Conflict("Choose one of the answers that stand in the thread.")
+        raise Conflict(say("Choose one of the answers that stand in the thread."))
     session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
     post.accepted_at = now() if accepted else None
     return post
@@ -95,7 +98,7 @@ def remove_post(session: Session, access: CompetitionAccess, thread: Thread, pos
     """Remove a post: its author may, and organizers. Its place stays, and organizers can put it back."""
     post = find_post(session, thread, post_id)
     if post.author_id != access.viewer.id and not access.may(Role.ORGANIZER):
-        raise Forbidden("Only its author and the organizers may remove a post.")
+        raise Forbidden(say("Only its author and the organizers may remove a post."))
     if post.deleted_at is None:
         post.deleted_at = now()
         _record(session, access, "discussion.remove_post", "post", post.id)
@@ -104,7 +107,7 @@ def remove_post(session: Session, access: CompetitionAccess, thread: Thread, pos
 def restore_post(session: Session, access: CompetitionAccess, thread: Thread, post_id: str) -> None:
     """Undo the removal of a post."""
     if not access.may(Role.ORGANIZER):
-        raise Forbidden("Only organizers may put a post back.")
+        raise Forbidden(say("Only organizers may put a post back."))
     post = find_post(session, thread, post_id)
     post.deleted_at = None
     _record(session, access, "discussion.restore_post", "post", post.id)
@@ -115,20 +118,20 @@ def moderate(
 ) -> None:
     """Pin or close a thread."""
     if not access.may(Role.ORGANIZER):
-        raise Forbidden("Only organizers may do this.")
+        raise Forbidden(say("Only organizers may do this."))
     thread.pinned, thread.locked = pinned, locked
     _record(session, access, "discussion.moderate", "thread", thread.id)
 
 
 def _require_open(access: CompetitionAccess, thread: Thread | None = None) -> None:
     if not access.may(Role.PARTICIPANT):
-        raise Forbidden("Join the competition to take part in its discussion.")
+        raise Forbidden(say("Join the competition to take part in its discussion."))
     if access.may(Role.ORGANIZER):
         return
     if not access.competition.discussion_open:
-        raise DiscussionClosed("The organizers have closed the discussion.")
+        raise DiscussionClosed(say("The organizers have closed the discussion."))
     if thread is not None and thread.locked:
-        raise DiscussionClosed("The organizers have closed this thread.")
+        raise DiscussionClosed(say("The organizers have closed this thread."))
 
 
 def _add_post(session: Session, thread: Thread, author_id: str, body: str) -> Post:
@@ -142,9 +145,12 @@ def _add_post(session: Session, thread: Thread, author_id: str, body: str) -> Po
 def _check_body(body: str) -> str:
     body = body.strip()
     if not body:
-        raise Invalid("Please write something.", field="body")
+        raise Invalid(say("Please write something."), field="body")
     if len(body) > LONGEST_POST:
-        raise Invalid(f"A post has at most {LONGEST_POST:,} characters.", field="body")
+        raise Invalid(
+            say("A post has at most %(longest_post)s characters.", longest_post=f"{LONGEST_POST:,}"),
+            field="body",
+        )
     return body
 
 

@@ -12,6 +12,7 @@ from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import approves_teams, asks, eligibility_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.notifications.service import notify
@@ -41,7 +42,14 @@ def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) 
     known = ", ".join(league.slug for league in leagues)
     unknown = set(slugs) - {league.slug for league in leagues}
     if unknown:
-        raise Invalid(f"There is no league {', '.join(sorted(unknown))}. Leagues: {known}.", field="leagues")
+        raise Invalid(
+            say(
+                "There is no league %(join)s. Leagues: %(known)s.",
+                join=", ".join(sorted(unknown)),
+                known=known,
+            ),
+            field="leagues",
+        )
     if slugs:
         return [league for league in leagues if league.slug in slugs]
     return [league for league in leagues if league.admission == Admission.ALL]
@@ -50,17 +58,29 @@ def chosen_leagues(session: Session, competition_id: str, slugs: Sequence[str]) 
 def require_open_leagues(session: Session, leagues: Sequence[League], team: Team, phase_id: str) -> None:
     """Raise where there is no league, or one is not open yet, closed to newcomers, or its own quota is used up."""
     if not leagues:
-        raise Invalid("Choose a league that this submission enters.", field="leagues")
+        raise Invalid(say("Choose a league that this submission enters."), field="leagues")
     for league in leagues:
         if league.opens_at is not None and now() < league.opens_at:
-            raise Conflict(f"The league {league.name} opens at {league.opens_at:%Y-%m-%d %H:%M} UTC.")
+            raise Conflict(
+                say(
+                    "The league %(name)s opens at %(opens_at)s UTC.",
+                    name=league.name,
+                    opens_at=f"{league.opens_at:%Y-%m-%d %H:%M}",
+                )
+            )
         if league.closed_to_newcomers and not _has_entry(session, league, team):
-            raise Conflict(f"The league {league.name} is closed to teams that have no entry in it.")
+            raise Conflict(
+                say("The league %(name)s is closed to teams that have no entry in it.", name=league.name)
+            )
         day, phase = league_quota(session, league, team.id, phase_id)
-        for allowance, words in ((day, "of today"), (phase, "of this phase")):
+        for allowance, words in ((day, say("of today")), (phase, say("of this phase"))):
             if allowance.left == 0:
                 raise QuotaUsedUp(
-                    f"Your team has used its submissions {words} in the league {league.name}.",
+                    say(
+                        "Your team has used its submissions %(words)s in the league %(name)s.",
+                        words=words,
+                        name=league.name,
+                    ),
                     used=allowance.used,
                     limit=allowance.limit,
                 )
@@ -116,7 +136,11 @@ def tell_who_must_answer(session: Session, team: Team, league: League) -> None:
         session,
         waiting,
         kind="membership",
-        title=f"{team.name} is in the league {league.name}: please answer its questions",
-        body="The entry is held back until the members who must qualify have answered.",
+        title=say(
+            "%(name)s is in the league %(name_2)s: please answer its questions",
+            name=team.name,
+            name_2=league.name,
+        ),
+        body=say("The entry is held back until the members who must qualify have answered."),
         url=f"/competitions/{session.get_one(Competition, team.competition_id).slug}/leagues",
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.tables import counting_digests_of, read_all
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_scoring.intervals import t_interval
@@ -42,14 +43,24 @@ class Statement:
         """The statement as a sentence about two names."""
         better, size = first if self.difference > 0 else second, abs(self.difference)
         if self.verdict == "different":
-            return (
-                f"{better} is better by {size:.3f}, which is more than chance in the draw of tasks explains."
+            return say(
+                "%(better)s is better by %(size)s, which is more than chance in the draw of tasks explains.",
+                better=better,
+                size=f"{size:.3f}",
             )
         if self.verdict == "equivalent":
-            return f"For practical purposes {first} and {second} are equal: any difference is below {MARGIN:.2f}."
-        return (
-            f"It cannot be told which is better: {better} is ahead by {size:.3f}, but another draw of tasks "
-            "could turn the order round."
+            return say(
+                "For practical purposes %(first)s and %(second)s are equal: any difference is below "
+                "%(margin)s.",
+                first=first,
+                second=second,
+                margin=f"{MARGIN:.2f}",
+            )
+        return say(
+            "It cannot be told which is better: %(better)s is ahead by %(size)s, but another draw of "
+            "tasks could turn the order round.",
+            better=better,
+            size=f"{size:.3f}",
         )
 
 

@@ -8,7 +8,16 @@ from typing import Literal
 from babel.dates import format_datetime
 from markupsafe import Markup, escape
 
-from anyshot_platform.kernel.language import Amount, Said, here, say, say_count, translated
+from anyshot_platform.kernel.language import (
+    Amount,
+    Said,
+    all_said_here,
+    here,
+    said_here,
+    say,
+    say_count,
+    translated,
+)
 
 _MISSING = Markup('<span class="faint">–</span>')
 _UNITS = (say("B"), say("KiB"), say("MiB"), say("GiB"), say("TiB"))
@@ -109,6 +118,7 @@ def short_digest(digest: str | None, length: int = 12) -> str | Markup:
 
 def sentence(words: str) -> str:
     """Words that begin small, as a sentence; nothing stays nothing."""
+    words = said_here(words)
     return f"{words[0].upper()}{words[1:].rstrip('.')}." if words else ""
 
 
@@ -139,4 +149,5 @@ FILTERS = {
     "as_option": as_option,
     "codes": codes,
     "said": translated,
+    "said_here": all_said_here,
 }

@@ -75,6 +75,21 @@ def name_of(language: str) -> str:
 
 
 @cache
+def script_words(language: str) -> dict[str, str]:
+    """What scripts say, by its English."""
+    path = FOLDER / f"{language}.po"
+    if language == ENGLISH or not path.is_file():
+        return {}
+    with path.open("rb") as file:
+        found = read_po(file, locale=language)
+    return {
+        str(message.id): str(message.string)
+        for message in found
+        if any(place.startswith("static/js/") for place, _ in message.locations)
+    }
+
+
+@cache
 def translations(language: str) -> NullTranslations:
     """The catalogue of a language; English and languages without a file have an empty one."""
     path = FOLDER / f"{language}.po"
@@ -163,6 +178,22 @@ class Amount(float):
         return escape(self.in_language(here()))
 
 
+class _Joined(Said):
+    """Several texts, one after another."""
+
+    def in_language(self, language: str) -> str:
+        """Each text in that language."""
+        return self.message.join(str(said_in(part, language)) for part in self.values.values())
+
+
+def together(parts: Iterable[object], by: str = " ") -> Said:
+    """Sentences or words one after another, without those that are empty; each keeps its translation."""
+    kept = {str(place): part for place, part in enumerate(parts) if part}
+    made = _Joined(by.join(map(str, kept.values())))
+    made.message, made.many, made.number, made.values = by, "", 0, kept
+    return made
+
+
 def said_in(value: Any, language: str) -> Any:
     """A value in a language, where it knows how; itself where not."""
     return value.in_language(language) if isinstance(value, Said | Amount) else value
@@ -171,6 +202,15 @@ def said_in(value: Any, language: str) -> Any:
 def said_here(value: Any) -> Any:
     """A value in the language of the page."""
     return said_in(value, here())
+
+
+def all_said_here(data: Any) -> Any:
+    """Data for a script of the page, its sentences in the language of the page."""
+    if isinstance(data, dict):
+        return {key: all_said_here(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [all_said_here(value) for value in data]
+    return said_here(data)
 
 
 def translated(text: Any) -> Any:

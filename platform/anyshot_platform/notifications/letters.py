@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import ENGLISH, said_in, say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.outbox import mark_outbox
@@ -15,14 +16,19 @@ from anyshot_platform.users.models import MailRhythm, User
 
 HOUR = 8  # of the reader's day, at which a digest goes out
 _LONGEST = 50_000  # characters; what comes later stands on the page alone
-_FOOT = "-- \nChoose which e-mails you get:\n/account/notifications\n"
-_SUBJECTS = {MailRhythm.DAILY: "Your day", MailRhythm.WEEKLY: "Your week"}
+_FOOT = say("-- \nChoose which e-mails you get:\n/account/notifications\n")
+_SUBJECTS = {MailRhythm.DAILY: say("Your day"), MailRhythm.WEEKLY: say("Your week")}
+
+
+def reads(user: User, text: str) -> str:
+    """A text in the language that the account chose; in English where it chose none."""
+    return said_in(text, user.language or ENGLISH)
 
 
 def letter(user: User, *parts: str) -> str:
     """A message as an e-mail; lines that are addresses get the site's own in front when it goes out."""
-    greeting = f"Hello {user.display_name or user.username},"
-    return "\n\n".join(part for part in (greeting, *parts, _FOOT) if part)
+    greeting = say("Hello %(name)s,", name=user.display_name or user.username)
+    return "\n\n".join(reads(user, part) for part in (greeting, *parts, _FOOT) if part)
 
 
 def send_email(session: Session, *, to: str, subject: str, body: str) -> None:
@@ -41,14 +47,22 @@ def add_to_digest(session: Session, user: User, title: str, body: str, url: str)
         .with_for_update()
     ).first()
     item = "\n".join(
-        part for part in (f"* {title}", *(f"  {line}" for line in body.splitlines()), url) if part
+        part
+        for part in (
+            f"* {reads(user, title)}",
+            *(f"  {line}" for line in reads(user, body).splitlines()),
+            url,
+        )
+        if part
     )
+    foot = reads(user, _FOOT)
     if waiting is None:
-        subject, due = _SUBJECTS[user.mail_rhythm], next_digest(user.mail_rhythm, user.time_zone, now())
-        body = letter(user, "This is what happened:", item)
+        subject = reads(user, _SUBJECTS[user.mail_rhythm])
+        due = next_digest(user.mail_rhythm, user.time_zone, now())
+        body = letter(user, say("This is what happened:"), item)
         session.add(Email(to=user.email or "", subject=subject, body=body, next_at=due, digest_of=user.id))
     elif len(waiting.body) < _LONGEST:
-        waiting.body = f"{waiting.body.removesuffix(_FOOT)}{item}\n\n{_FOOT}"
+        waiting.body = f"{waiting.body.removesuffix(foot)}{item}\n\n{foot}"
     session.flush()
 
 

@@ -10,21 +10,22 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.notifications.letters import add_to_digest, letter, send_email
+from anyshot_platform.kernel.language import say
+from anyshot_platform.notifications.letters import add_to_digest, letter, reads, send_email
 from anyshot_platform.notifications.models import Mute, Notification, NotificationChoice
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import MailRhythm, User
 
 # Kinds of message, with the words of the page where a user chooses.
 KINDS = {
-    "submission.finished": "A submission of my team is scored",
-    "submission.failed": "A submission of my team failed",
-    "submission.cancelled": "A submission of my team was cancelled",
-    "announcement": "The organizers announce something",
-    "discussion.reply": "Somebody answers in a thread of mine",
-    "membership": "My registration or team changes",
-    "phase": "A phase opens or closes, results are published",
-    "report": "A report that I asked for as an organizer is ready",
+    "submission.finished": say("A submission of my team is scored"),
+    "submission.failed": say("A submission of my team failed"),
+    "submission.cancelled": say("A submission of my team was cancelled"),
+    "announcement": say("The organizers announce something"),
+    "discussion.reply": say("Somebody answers in a thread of mine"),
+    "membership": say("My registration or team changes"),
+    "phase": say("A phase opens or closes, results are published"),
+    "report": say("A report that I asked for as an organizer is ready"),
 }
 
 
@@ -57,10 +58,12 @@ def notify(
     for user in users:
         choice = choices.get(user.id)
         if choice is None or choice.page:
-            session.add(Notification(user_id=user.id, kind=kind, title=title[:200], body=body, url=url))
+            text = {"title": reads(user, title)[:200], "body": reads(user, body)}
+            session.add(Notification(user_id=user.id, kind=kind, url=url, **text))
         if user.email and user.email_verified_at and (choice is None or choice.email):
             if user.mail_rhythm == MailRhythm.AT_ONCE:
-                send_email(session, to=user.email, subject=title, body=letter(user, title + ".", body, url))
+                text = letter(user, reads(user, title) + ".", body, url)
+                send_email(session, to=user.email, subject=reads(user, title), body=text)
             else:
                 add_to_digest(session, user, title, body, url)
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import TooMany
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
@@ -82,14 +83,24 @@ def read_quota(session: Session, team: Team, phase: Phase, today: date | None = 
 def require_quota(quota: Quota, *, smoke: bool) -> None:
     """Raise `QuotaUsedUp` with words that say which quota, and when there is more."""
     checks = (
-        [(quota.smoke_day, "Your team has used its smoke tests of today. The next day begins at 00:00 UTC.")]
+        [
+            (
+                quota.smoke_day,
+                say("Your team has used its smoke tests of today. The next day begins at 00:00 UTC."),
+            )
+        ]
         if smoke
         else [
-            (quota.phase, "Your team has used all its submissions of this phase."),
-            (quota.day, "Your team has used its submissions of today. The next day begins at 00:00 UTC."),
+            (quota.phase, say("Your team has used all its submissions of this phase.")),
+            (
+                quota.day,
+                say("Your team has used its submissions of today. The next day begins at 00:00 UTC."),
+            ),
             (
                 quota.concurrent,
-                "Earlier submissions of your team are still being evaluated. Please wait for one to end.",
+                say(
+                    "Earlier submissions of your team are still being evaluated. Please wait for one to end."
+                ),
             ),
         ]
     )

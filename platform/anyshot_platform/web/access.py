@@ -20,6 +20,7 @@ from fastapi.routing import APIRoute
 
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import (
     CompetitionAccess,
     SubmissionAccess,
@@ -87,7 +88,7 @@ def signed_in_as(scope: Scope) -> Callable[..., Viewer]:
     @policy("signed_in")
     def signed_in(request: Request, viewer: ViewerDep) -> Viewer:
         if not viewer.is_signed_in:
-            raise NotSignedIn("Please sign in.")
+            raise NotSignedIn(say("Please sign in."))
         require_scope(request, viewer, scope)
         return viewer
 
@@ -100,7 +101,7 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
     found = signed_in_as(Scope.ORGANIZE)(request, viewer)
     granted = viewer.may_organize or viewer.is_site_admin
     if services.settings.organizers == "granted" and not granted:
-        raise Forbidden("Who may organize is decided by the site's administrators. Please ask them.")
+        raise Forbidden(say("Who may organize is decided by the site's administrators. Please ask them."))
     return found
 
 
@@ -108,9 +109,9 @@ def may_organize(request: Request, viewer: ViewerDep, services: ServicesDep) -> 
 def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: signed in with a browser, not with a token: for what a stolen token must not reach."""
     if not viewer.is_signed_in:
-        raise NotSignedIn("Please sign in.")
+        raise NotSignedIn(say("Please sign in."))
     if viewer.session_id is None:
-        raise Forbidden("This needs a log-in with the browser, an API token is not enough.")
+        raise Forbidden(say("This needs a log-in with the browser, an API token is not enough."))
     if Scope.READ not in viewer.scopes and not request.url.path.startswith(("/account", "/logout")):
         require_second_factor(viewer)
     return viewer
@@ -120,10 +121,10 @@ def browser_session(request: Request, viewer: ViewerDep) -> Viewer:
 def site_admin(request: Request, viewer: ViewerDep) -> Viewer:
     """Policy: site administrators."""
     if not viewer.is_signed_in:
-        raise NotSignedIn("Please sign in.")
+        raise NotSignedIn(say("Please sign in."))
     if not viewer.is_site_admin:
         require_second_factor(viewer)
-        raise Forbidden("Only site administrators may do this.")
+        raise Forbidden(say("Only site administrators may do this."))
     require_scope(request, viewer, Scope.ORGANIZE)
     return viewer
 
@@ -162,7 +163,7 @@ def submission_reader(
 ) -> SubmissionAccess:
     """Policy: the submission's team, and reviewers and above of its competition."""
     if not viewer.is_signed_in:
-        raise NotSignedIn("Please sign in.")
+        raise NotSignedIn(say("Please sign in."))
     require_scope(request, viewer, Scope.READ)
     return find_submission_access(session, viewer, submission_id)
 
@@ -174,11 +175,11 @@ def submission_owner(
     """Policy: the submission's team, and organizers of its competition: those who may change it."""
     found = submission_reader(request, submission_id, session, viewer)
     if not (found.is_own or found.access.may(Role.ORGANIZER)):
-        raise Forbidden("Reviewers look, they change nothing.")
+        raise Forbidden(say("Reviewers look, they change nothing."))
     membership = found.access.membership
     banned = membership is not None and membership.status == MemberStatus.BANNED
     if banned and not found.access.may(Role.ORGANIZER):
-        raise Forbidden("You are banned from this competition.")
+        raise Forbidden(say("You are banned from this competition."))
     require_scope(request, viewer, Scope.SUBMIT)
     return found
 
@@ -188,7 +189,7 @@ def worker_token(request: Request, services: ServicesDep) -> str:
     """Policy: a worker with a valid token; returns the token's id."""
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not secret.startswith(WORKER_PREFIX):
-        raise NotSignedIn("This needs a worker's token.")
+        raise NotSignedIn(say("This needs a worker's token."))
     return identify_worker(services, secret)
 
 

@@ -111,7 +111,7 @@ def test_before_an_upload_its_page_says_what_it_replaces(site: Site, shows: Boar
     assert "counts here now" not in page(ada, UPLOAD).text
     scored(worker, ada, 0.5)
     site.set_phase(board_shows=shows)
-    words = f"No. 1 counts here now with 0.500, rank 2. A new submission in this league {does}"
+    words = f"No. 1 counts here now, score 0.500, rank 2. A new submission in this league {does}"
     assert page(ada, UPLOAD).text.count(words) == 1  # in the one league that it entered
     site.set_phase(team_chooses=True)
     post(ada, f"{PAGE}/free/choose", phase="feedback", submission=first_id(ada))

@@ -12,6 +12,7 @@ from anyshot_platform.competitions.service import add_member, find_membership, m
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.users.models import User
@@ -29,7 +30,9 @@ def offer(session: Session, competition: Competition, user: User, role: Role) ->
     session.add(membership)
     session.flush()
     # Short name only: titles and texts of strangers are no mails of this site.
-    title = f"You are invited to the competition “{competition.slug}” as {role.value}"
+    title = say(
+        "You are invited to the competition “%(slug)s” as %(value)s", slug=competition.slug, value=role.value
+    )
     notify(session, [user.id], kind="membership", title=title, url="/account/teams")
     return membership
 
@@ -63,7 +66,7 @@ def answer_invitation(
         return competition
     require_reachable(user)
     if must_accept(competition, membership) and not accepts_terms:
-        raise Invalid("Please accept the terms of the competition.", field="accepts_terms")
+        raise Invalid(say("Please accept the terms of the competition."), field="accepts_terms")
     _take_in(session, competition, user, membership)
     membership.terms_version, membership.terms_accepted_at = competition.terms_version, now()
     people.record_member(session, membership, user.id, "member.accept", after={"role": membership.role.value})

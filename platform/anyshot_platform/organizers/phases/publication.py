@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import notify
@@ -59,7 +60,7 @@ def _tell_everybody(session: Session, competition: Competition, phase: Phase) ->
         )
     )
     url = f"/competitions/{competition.slug}/leaderboard?phase={phase.slug}"
-    title = f"{competition.title}: results of {phase.name}"
+    title = say("%(title)s: results of %(name)s", title=competition.title, name=phase.name)
     notify(session, members, kind="phase", title=title, url=url, about=competition.id)
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
 

@@ -19,6 +19,7 @@ from anyshot_platform.competitions.teams import (
 )
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Forbidden, Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
@@ -90,7 +91,7 @@ def rename(session: Session, team: Team, name: str) -> None:
             "A team that has submitted keeps its name; the organizers can change it.", field="name"
         )
     if name_key(name) != team.name_key and not name_is_free(session, team.competition_id, name):
-        raise Conflict("Another team has this name.", field="name")
+        raise Conflict(say("Another team has this name."), field="name")
     team.name, team.name_key = name, name_key(name)
     note_team(session, team.id)
 
@@ -98,18 +99,22 @@ def rename(session: Session, team: Team, name: str) -> None:
 def invite(session: Session, competition: Competition, team: Team, by: str, name: str) -> None:
     """Ask a participant to join the team."""
     if team.captain_id != by:
-        raise Forbidden("Only the captain invites.")
+        raise Forbidden(say("Only the captain invites."))
     user = find_by_name(session, name)  # an address would tell whose it is
     membership = _participant(session, competition, user.id) if user else None
     if user is None or membership is None:
         raise Invalid(
-            "No participant of this competition has that name. Ask them to join it first.", field="username"
+            say("No participant of this competition has that name. Ask them to join it first."),
+            field="username",
         )
     if membership.team_id == team.id:
-        raise Conflict(f"{user.username} is in the team already.", field="username")
+        raise Conflict(say("%(username)s is in the team already.", username=user.username), field="username")
     if membership.team_id and has_submitted(session, membership.team_id):
         raise TeamSettled(
-            f"{user.username} has submitted already and cannot change teams. The organizers can move them.",
+            say(
+                "%(username)s has submitted already and cannot change teams. The organizers can move them.",
+                username=user.username,
+            ),
             field="username",
         )
     _require_room(session, competition, team)
@@ -125,7 +130,9 @@ def invite(session: Session, competition: Competition, team: Team, by: str, name
         session,
         [user.id],
         kind="membership",
-        title=f"“{team.name}” invites you to their team in {competition.title}",
+        title=say(
+            "“%(name)s” invites you to their team in %(title)s", name=team.name, title=competition.title
+        ),
         url=f"/competitions/{competition.slug}/team",
     )
 
@@ -139,14 +146,14 @@ def answer(
     team = session.get(Team, invitation.team_id, with_for_update=True) if invitation else None
     ours = invitation is not None and invitation.user_id == user_id and invitation.answered_at is None
     if invitation is None or team is None or not ours or team.competition_id != competition.id:
-        raise NotFound("There is no such invitation.")
+        raise NotFound(say("There is no such invitation."))
     if accept:
         membership = _participant(session, competition, user_id)
         if membership is None:
-            raise Forbidden("Join the competition first.")
+            raise Forbidden(say("Join the competition first."))
         _require_room(session, competition, team)
         if membership.role != Role.PARTICIPANT and not team.out_of_ranking:
-            raise Forbidden("Organizers do not compete: with you the team would be out of the ranking.")
+            raise Forbidden(say("Organizers do not compete: with you the team would be out of the ranking."))
         _require_unsettled(session, membership)
         go(session, membership, team)
         ask_again(session, team.id)
@@ -155,7 +162,7 @@ def answer(
                 session,
                 [team.captain_id],
                 kind="membership",
-                title=f"Your invitation to “{team.name}” was accepted",
+                title=say("Your invitation to “%(name)s” was accepted", name=team.name),
                 url=f"/competitions/{competition.slug}/team",
             )
     invitation.answered_at, invitation.accepted = now(), accept
@@ -166,7 +173,7 @@ def withdraw_invitation(session: Session, team: Team, by: str, invitation_id: st
     """Take an invitation back."""
     invitation = session.get(TeamInvitation, invitation_id)
     if invitation is None or invitation.team_id != team.id or team.captain_id != by:
-        raise NotFound("There is no such invitation.")
+        raise NotFound(say("There is no such invitation."))
     session.delete(invitation)
 
 
@@ -175,10 +182,13 @@ def leave(session: Session, competition: Competition, user: User) -> None:
     membership = _participant(session, competition, user.id)
     team = session.get(Team, membership.team_id) if membership and membership.team_id else None
     if membership is None or team is None or len(list_members(session, team)) < 2:
-        raise Conflict("You are the only member of your team.")
+        raise Conflict(say("You are the only member of your team."))
     if has_submitted(session, team.id):
         raise TeamSettled(
-            "Your team has submitted. Leaving now would give you a second quota: ask the organizers to move you."
+            say(
+                "Your team has submitted. Leaving now would give you a second quota: ask the organizers "
+                "to move you."
+            )
         )
     go(session, membership, None)
     ask_again(session, team.id)
@@ -186,7 +196,7 @@ def leave(session: Session, competition: Competition, user: User) -> None:
 
 def _require_unsettled(session: Session, membership: Membership) -> None:
     if membership.team_id and has_submitted(session, membership.team_id):
-        raise TeamSettled("You have submitted in your present team. Ask the organizers to move you.")
+        raise TeamSettled(say("You have submitted in your present team. Ask the organizers to move you."))
 
 
 def go(session: Session, membership: Membership, team: Team | None) -> Team:
@@ -231,4 +241,7 @@ def is_full(session: Session, competition: Competition, team: Team) -> bool:
 
 def _require_room(session: Session, competition: Competition, team: Team) -> None:
     if is_full(session, competition, team):
-        raise Conflict(f"Teams have at most {competition.team_size} members.", field="username")
+        raise Conflict(
+            say("Teams have at most %(team_size)s members.", team_size=competition.team_size),
+            field="username",
+        )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.sight.smoke import smoke_pool
@@ -48,14 +49,16 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
     token = session.scalar(select(ApiToken.id).where(ApiToken.user_id == membership.user_id).limit(1))
     guide = "/docs/participants/first-submission/"
     steps = [
-        FirstStep("Join the competition", True, f"/competitions/{access.competition.slug}/join"),
-        FirstStep("Install the starting kit and log in", token is not None, guide, "anyshot login"),
-        FirstStep("Start from the template and try it at home", bool(own), guide, "anyshot init my-method"),
+        FirstStep(say("Join the competition"), True, f"/competitions/{access.competition.slug}/join"),
+        FirstStep(say("Install the starting kit and log in"), token is not None, guide, "anyshot login"),
+        FirstStep(
+            say("Start from the template and try it at home"), bool(own), guide, "anyshot init my-method"
+        ),
     ]
     if smoke_pool(session, phase) is not None:
         through = (SubmissionKind.SMOKE, SubmissionStatus.FINISHED) in {tuple(row) for row in own}
         command = f"anyshot submit my-method --to {target} --smoke --follow"
-        steps.append(FirstStep("Pass a smoke test", through, submit, command))
+        steps.append(FirstStep(say("Pass a smoke test"), through, submit, command))
     entered = any(row.kind == SubmissionKind.ENTRY for row in own)
     command = f"anyshot submit my-method --to {target} --follow"
-    return [*steps, FirstStep("Submit for scoring", entered, submit, command)]
+    return [*steps, FirstStep(say("Submit for scoring"), entered, submit, command)]

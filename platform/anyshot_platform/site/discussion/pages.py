@@ -11,6 +11,7 @@ from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion import reading, service
 from anyshot_platform.discussion.models import Thread
 from anyshot_platform.errors import Forbidden, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.discussion.references import read_references
@@ -149,7 +150,7 @@ def show_edit(
     thread = reading.find_thread(session, access.competition, thread_id)
     post = reading.find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
-        raise Forbidden("Only its author can edit a post.")
+        raise Forbidden(say("Only its author can edit a post."))
     return _show_edit(request, access, session, thread, post_id, post.body, None)
 
 
@@ -202,7 +203,7 @@ def remove(access: Participant, session: SessionDep, thread_id: Id, post_id: Id)
     """Remove a post."""
     thread = reading.find_thread(session, access.competition, thread_id)
     service.remove_post(session, access, thread, post_id)
-    return redirect(_address(access, thread_id), flash="Removed. The organizers can put it back.")
+    return redirect(_address(access, thread_id), flash=say("Removed. The organizers can put it back."))
 
 
 @router.post("/{thread_id}/posts/{post_id}/restore")
@@ -210,7 +211,7 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
     """Put a post back."""
     thread = reading.find_thread(session, access.competition, thread_id)
     service.restore_post(session, access, thread, post_id)
-    return redirect(_address(access, thread_id), flash="The post is back.")
+    return redirect(_address(access, thread_id), flash=say("The post is back."))
 
 
 @router.post("/{thread_id}/moderate")

@@ -11,6 +11,7 @@ from anyshot_platform.competitions.models import Membership
 from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leaderboards.reading import read_rank
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -19,10 +20,10 @@ from anyshot_platform.sight.phases import PhaseSight
 from anyshot_platform.teams.models import Team
 
 _UPLOAD_WORDS = {
-    BoardShows.LAST: "A new submission in this league replaces it as soon as it is scored.",
-    BoardShows.BEST: "A new submission in this league replaces it if it scores better.",
-    BoardShows.LAST_ABOVE_GATE: "A new submission in this league replaces it if it beats the gate.",
-    BoardShows.LADDER: "A new submission in this league replaces it if it gains a step of the Ladder.",
+    BoardShows.LAST: say("A new submission in this league replaces it as soon as it is scored."),
+    BoardShows.BEST: say("A new submission in this league replaces it if it scores better."),
+    BoardShows.LAST_ABOVE_GATE: say("A new submission in this league replaces it if it beats the gate."),
+    BoardShows.LADDER: say("A new submission in this league replaces it if it gains a step of the Ladder."),
 }
 
 _REPLACEABLE = (EntryState.STANDING, EntryState.HELD_BACK)
@@ -76,14 +77,18 @@ class EntryOut(BaseModel):
     @property
     def words(self) -> str:
         """What counts now and what an upload does to it, in one line for the upload page."""
-        score = "" if self.score is None else f" with {self.score:.3f}"
-        rank = "" if self.rank is None else f", rank {self.rank}"
-        counts = (
-            "counts here now"
-            if self.state == EntryState.STANDING
-            else f"is your entry here, {self.state_words}"
+        standing = self.state == EntryState.STANDING
+        now = (
+            say("No. %(number)s counts here now", number=self.number)
+            if standing
+            else say(
+                "No. %(number)s is your entry here, %(state)s", number=self.number, state=self.state_words
+            )
         )
-        return f"No. {self.number} {counts}{score}{rank}. {self.next_upload}".strip()
+        score = "" if self.score is None else say("score %(score)s", score=f"{self.score:.3f}")
+        rank = "" if self.rank is None else say("rank %(rank)s", rank=self.rank)
+        known = together((now, score, rank), by=", ")
+        return together((say("%(words)s.", words=known), self.next_upload))
 
 
 def show_entries(session: Session, phase: Phase, membership: Membership, sight: PhaseSight) -> list[EntryOut]:
@@ -126,7 +131,7 @@ def _what_an_upload_does(phase: Phase, choice: Choice) -> str:
     if not phase.accepts_uploads or status_of(phase) == PhaseStatus.CLOSED:
         return ""
     if choice == Choice.BY_HAND:
-        return "Your team chose it: a new submission does not replace it until you choose again."
+        return say("Your team chose it: a new submission does not replace it until you choose again.")
     return _UPLOAD_WORDS[phase.board_shows]
 
 

@@ -57,7 +57,7 @@ def read_board_view(
     ).all()
     league = next((one for one in leagues if one.slug == league_slug), leagues[0] if leagues else None)
     if league is None or (league_slug and league.slug != league_slug):
-        raise NotFound("There is no such league.")
+        raise NotFound(say("There is no such league."))
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
     sight = access.sight_of(phase)
@@ -79,8 +79,14 @@ def read_board_view(
     history = None if hidden or not at_front else _history(session, version, league, state, places, team_id)
     chosen = (("phase", phase.slug), ("league", league.slug))
     return BoardView(
-        subtitle=f"{phase.name}, {league.name} league"
-        + (f": {page.total} ranked" if sort == "rank" and not text else ""),
+        subtitle=say(
+            "%(phase)s, %(league)s league: %(total)s ranked",
+            phase=phase.name,
+            league=league.name,
+            total=page.total,
+        )
+        if sort == "rank" and not text
+        else say("%(phase)s, %(league)s league", phase=phase.name, league=league.name),
         phases=_phase_choices(phases, phase, league, base),
         leagues=tuple(
             Tab(one.slug, one.name, f"{base}?{urlencode({'phase': phase.slug, 'league': one.slug})}", "")
@@ -120,10 +126,13 @@ def read_board_view(
         if rank and sight.scores
         else (),
         updated_at=state.at if not hidden else None,
-        score_title="Score",
-        bracket_words="paired on the tasks that both met: another draw of tasks could turn the order round, or the "
-        f"difference is below {MARGIN:.2f}",
-        rule_words=f"Ranking rule: {version.rule.words(version.seeded_runs)}",
+        score_title=say("Score"),
+        bracket_words=say(
+            "paired on the tasks that both met: another draw of tasks could turn the order round, or "
+            "the difference is below %(margin)s",
+            margin=f"{MARGIN:.2f}",
+        ),
+        rule_words=say("Ranking rule: %(rule)s", rule=version.rule.words(version.seeded_runs)),
         history=history,
         exports=(),
     )
@@ -188,7 +197,7 @@ def _read(
 
 def _own_words(session: Session, version: PhaseVersion, league: League, state: BoardState, rank: int) -> str:
     ranked = read_board(session, version, league, limit=PAGE_SIZE, state=state).total
-    return f"Your team is on rank {rank:,} of {ranked:,}."
+    return say("Your team is on rank %(rank)s of %(ranked)s.", rank=f"{rank:,}", ranked=f"{ranked:,}")
 
 
 def _neighbours(

@@ -65,7 +65,7 @@ def open_notification(
     """Mark one as read and go where it leads."""
     note = session.get(Notification, notification_id)
     if note is None or note.user_id != viewer.id:
-        raise NotFound("There is no such message.")
+        raise NotFound(say("There is no such message."))
     mark_read(session, viewer.id, note.id)
     return redirect(safe_next(note.url) if note.url else "/notifications")
 

@@ -12,6 +12,7 @@ from anyshot_core.weights import list_weights
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import count, duration, size
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseStatus
@@ -27,9 +28,9 @@ from anyshot_platform.web.services import ServicesDep, SessionDep
 
 router = APIRouter(include_in_schema=False)
 _LOG_WORDS = {
-    LogPolicy.EVERYTHING: "all output of your code",
-    LogPolicy.META_TRAIN: "output of meta-training; of meta-testing only exception type, file and line",
-    LogPolicy.NOTHING: "no output",
+    LogPolicy.EVERYTHING: say("all output of your code"),
+    LogPolicy.META_TRAIN: say("output of meta-training; of meta-testing only exception type, file and line"),
+    LogPolicy.NOTHING: say("no output"),
 }
 
 
@@ -79,30 +80,38 @@ def show_phase(
 
 def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
     if version is None:
-        return [("Settings", "The organizers have not set this phase up yet.")]
+        return [(say("Settings"), say("The organizers have not set this phase up yet."))]
     rows: list[tuple[str, Any]] = [
-        ("Tasks", f"{count(version.tasks, 'hidden task')}, the same for everybody")
+        (say("Tasks"), say("%(tasks)s, the same for everybody", tasks=count(version.tasks, "hidden task")))
     ]
     protocol = protocol_words(version.protocol)
     if protocol:
-        rows.append(("Protocol", protocol))
-    for label, named in (("Training", version.train_protocol), ("Validation", version.validation_protocol)):
+        rows.append((say("Protocol"), protocol))
+    for label, named in (
+        (say("Training tasks"), version.train_protocol),
+        (say("Validation tasks"), version.validation_protocol),
+    ):
         if named:
-            rows.append((f"{label} tasks", f"{protocol_words(named)}; code sees no other images"))
+            words = say("%(protocol)s; code sees no other images", protocol=protocol_words(named))
+            rows.append((label, words))
     if version.each_dataset:
         rows.append(
-            ("Meta-training", "dataset by dataset: a fresh learner for each, trained on its other classes")
+            (
+                say("Meta-training"),
+                say("dataset by dataset: a fresh learner for each, trained on its other classes"),
+            )
         )
     if version.seeded_runs > 1:
-        rows.append(("Seeded runs", version.seeded_runs))
-    rows.append(("Ranking", version.rule.words(version.seeded_runs)))
-    chooses = "; a team may choose another" if phase.team_chooses else ""
-    rows.append(("What counts", f"{BOARD_WORDS[phase.board_shows]} of each team in each league{chooses}"))
+        rows.append((say("Seeded runs"), version.seeded_runs))
+    rows.append((say("Ranking"), version.rule.words(version.seeded_runs)))
+    counts = say("%(which)s of each team in each league", which=BOARD_WORDS[phase.board_shows])
+    chooses = say("a team may choose another") if phase.team_chooses else ""
+    rows.append((say("What counts"), together((counts, chooses), by="; ")))
     if phase.board_shows == BoardShows.LADDER:
-        rows.append(("Step of the Ladder", f"{phase.ladder_step:g}"))
+        rows.append((say("Step of the Ladder"), f"{phase.ladder_step:g}"))
     if any(True for _ in weaknesses(version)):
-        rows.append(("Secrecy", "tasks follow from small numbers: for comparison, not for prizes"))
-    rows.append(("Dataset names", "shown" if look_at_phase(phase, None).names else "hidden"))
+        rows.append((say("Secrecy"), say("tasks follow from small numbers: for comparison, not for prizes")))
+    rows.append((say("Dataset names"), say("shown") if look_at_phase(phase, None).names else say("hidden")))
     return rows
 
 
@@ -123,17 +132,20 @@ def _committed(phase: Phase, version: PhaseVersion | None, status: PhaseStatus) 
 def protocol_words(protocol: dict[str, Any]) -> str:
     """The protocol in a few words, from what its dictionary says."""
     names = {
-        "any_way_any_shot": "any-way any-shot, cross-domain",
-        "within_domain": "within-domain",
-        "legacy": "any-way any-shot, as drawn in 2022",
+        "any_way_any_shot": say("any-way any-shot, cross-domain"),
+        "within_domain": say("within-domain"),
+        "legacy": say("any-way any-shot, as drawn in 2022"),
     }
     name = str(protocol.get("name", ""))
-    words = names.get(name, name.replace("_", " "))
-    for low, high, noun in (("min_ways", "max_ways", "ways"), ("min_shots", "max_shots", "shots")):
+    words = [names.get(name, name.replace("_", " "))]
+    for low, high, one, several in (
+        ("min_ways", "max_ways", say("%(number)s ways"), say("%(least)s to %(most)s ways")),
+        ("min_shots", "max_shots", say("%(number)s shots"), say("%(least)s to %(most)s shots")),
+    ):
         if low in protocol and high in protocol:
             least, most = protocol[low], protocol[high]
-            words += f", {least} {noun}" if least == most else f", {least} to {most} {noun}"
-    return words
+            words.append(say(one, number=least) if least == most else say(several, least=least, most=most))
+    return together(words, by=", ")
 
 
 def _weights(folder: Path | None) -> list[tuple[str, str]]:
@@ -145,38 +157,39 @@ def _weights(folder: Path | None) -> list[tuple[str, str]]:
 def image_words(version: PhaseVersion) -> str:
     """Which sandbox image the runs of a version use."""
     if version.image_digest is not None:
-        return f"{version.image_digest}, and no other"
-    return f"{version.image or 'the usual one'}; the page of a run says which it was"
+        return say("%(image)s, and no other", image=version.image_digest)
+    return say("%(image)s; the page of a run says which it was", image=version.image or say("the usual one"))
 
 
 def _limits(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
     if phase.accepts_uploads:
         parts = [
-            f"{limit} {word}"
-            for limit, word in (
-                (phase.quota_day, "a day (UTC)"),
-                (phase.quota_phase, "in all"),
-                (phase.quota_concurrent, "at a time"),
+            say(words, limit=limit)
+            for limit, words in (
+                (phase.quota_day, say("%(limit)s a day (UTC)")),
+                (phase.quota_phase, say("%(limit)s in all")),
+                (phase.quota_concurrent, say("%(limit)s at a time")),
             )
             if limit is not None
         ]
-        rows.append(("Submissions", ", ".join(parts) or "no limit"))
+        rows.append((say("Submissions"), together(parts, by=", ") or say("no limit")))
     else:
-        rows.append(("Submissions", "none are taken in this phase"))
+        rows.append((say("Submissions"), say("none are taken in this phase")))
     if version is not None:
-        noun = "dataset" if version.each_dataset and version.budget_each_dataset else "run"
-        shared = ", in equal parts for its datasets" if version.each_dataset and noun == "run" else ""
-        rows.append((f"Time of a {noun}", duration(version.run_seconds) + shared))
+        each = version.each_dataset and version.budget_each_dataset
+        shared = say("in equal parts for its datasets") if version.each_dataset and not each else ""
+        label = say("Time of a dataset") if each else say("Time of a run")
+        rows.append((label, together((duration(version.run_seconds), shared), by=", ")))
         if version.meta_train_seconds:
-            rows.append(("of which meta-training", duration(version.meta_train_seconds)))
+            rows.append((say("of which meta-training"), duration(version.meta_train_seconds)))
         if version.task_seconds:
-            rows.append(("Time of a task", f"{duration(version.task_seconds)} for fit and predict"))
-        machine = f"{count(version.cpus, 'core')}, {size(version.memory_bytes)} memory"
-        rows.append(
-            ("Machine", machine + (f", {count(version.gpus, 'GPU')}" if version.gpus else ", no GPU"))
-        )
-        rows.append(("Scratch space", size(version.scratch_bytes)))
-        rows.append(("Image", image_words(version)))
-    rows.append(("You see", _LOG_WORDS[shown_logs(phase)]))
+            each_task = say("%(time)s for fit and predict", time=duration(version.task_seconds))
+            rows.append((say("Time of a task"), each_task))
+        memory = say("%(size)s memory", size=size(version.memory_bytes))
+        gpus = count(version.gpus, "GPU") if version.gpus else say("no GPU")
+        rows.append((say("Machine"), together((count(version.cpus, "core"), memory, gpus), by=", ")))
+        rows.append((say("Scratch space"), size(version.scratch_bytes)))
+        rows.append((say("Image"), image_words(version)))
+    rows.append((say("You see"), _LOG_WORDS[shown_logs(phase)]))
     return rows

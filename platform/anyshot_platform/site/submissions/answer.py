@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
-from anyshot_platform.entries.states import STATE_WORDS, EntryState
+from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement, read_statements
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import read_board, read_rank
 from anyshot_platform.phases.models import PhaseVersion
@@ -95,15 +96,36 @@ def _place(
     return EntryPlace(row.league.slug, row.league.name, counts, rank, ranked, words)
 
 
+_STANDS = {
+    EntryState.STANDING: say("Stands on the leaderboard."),
+    EntryState.HELD_BACK: say("Held back."),
+    EntryState.REFUSED: say("Refused."),
+    EntryState.WITHDRAWN: say("Withdrawn by the team."),
+    EntryState.DISQUALIFIED: say("Disqualified."),
+    EntryState.GONE: say("No longer in the league."),
+}
+
+
 def _own_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
     if row.entry.state != EntryState.STANDING:
-        return f"{STATE_WORDS[row.entry.state].capitalize()}. {row.entry.reason}".strip()
-    return f"Rank {rank:,} of {ranked:,}." if rank else "This is your team's entry."
+        return together((_STANDS[row.entry.state], row.entry.reason))
+    return (
+        say("Rank %(rank)s of %(ranked)s.", rank=f"{rank:,}", ranked=f"{ranked:,}")
+        if rank
+        else say("This is your team's entry.")
+    )
 
 
 def _other_words(row: TeamEntry, rank: int | None, ranked: int) -> str:
-    place = f", rank {rank:,} of {ranked:,}" if rank else ""
-    return f"Not this one: #{row.submission.number} is your team's entry{place}."
+    number = row.submission.number
+    if not rank:
+        return say("Not this one: #%(number)s is your team's entry.", number=number)
+    return say(
+        "Not this one: #%(number)s is your team's entry, rank %(rank)s of %(ranked)s.",
+        number=number,
+        rank=f"{rank:,}",
+        ranked=f"{ranked:,}",
+    )
 
 
 def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) -> list[_Other]:
@@ -112,10 +134,10 @@ def _others(session: Session, found: SubmissionAccess, version: PhaseVersion) ->
     own = (Submission.team_id == submission.team_id, Submission.id != submission.id)
     others = []
     if best := _best(session, version, COMPETES, *own):
-        others.append(_Other(best, f"your best other submission, #{best.number}", True))
+        others.append(_Other(best, say("your best other submission, #%(number)s", number=best.number), True))
     if not sight.phase.board_hidden and (best := _best(session, version, (SubmissionKind.BASELINE,))):
         name = best.comment or best.filename
-        others.append(_Other(best, f"the best baseline, “{name}”", sight.everything))
+        others.append(_Other(best, say("the best baseline, “%(name)s”", name=name), sight.everything))
     return others
 
 
@@ -157,9 +179,12 @@ def _changes(
 def _change(submission: Submission, other: _Other, statement: Statement | None) -> ScoreChange:
     difference = (submission.score or 0.0) - (other.submission.score or 0.0)
     words = (
-        statement.words("this submission", other.name)
+        statement.words(say("this submission"), other.name)
         if statement
-        else "How sure this is cannot be told: the two did not meet the same tasks, or results are no longer kept."
+        else say(
+            "How sure this is cannot be told: the two did not meet the same tasks, or results are no "
+            "longer kept."
+        )
     )
     return ScoreChange(
         against=other.name,

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from anyshot_platform.kernel.filters import interval, score
+from anyshot_platform.kernel.language import say, together
 from anyshot_scoring.pooling import pool_groups
 from anyshot_scoring.summary import Group
 
-SCORE = "Normalized accuracy"
+SCORE = say("Normalized accuracy")
 MOST_DOTS = 80  # of one dataset: more would be one blot
 _TABLE_ROWS = 40
 Row = tuple[Any, ...]
@@ -65,14 +66,16 @@ def of_groups(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     """A dot with its 95 % interval for each group; no interval where it is undefined."""
     names = [str(group.key) for group in groups]
     data = chart_data(range(len(groups)), [_series(groups)], x=key, y=SCORE, x_kind="names", names=names)
-    return ChartView(title, data, (key, SCORE, "95 %", "Tasks"), group_rows(groups))
+    return ChartView(title, data, (key, SCORE, "95 %", say("Tasks")), group_rows(groups))
 
 
 def over_numbers(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     """A line over ways or shots; groups of fewer than five tasks are joined with their neighbours."""
     pooled = pool_groups(groups)
     note = (
-        "Points of fewer than 5 tasks are joined with their neighbours." if len(pooled) < len(groups) else ""
+        say("Points of fewer than 5 tasks are joined with their neighbours.")
+        if len(pooled) < len(groups)
+        else ""
     )
     data = chart_data(
         [float(group.key) for group in pooled],
@@ -80,7 +83,7 @@ def over_numbers(title: str, key: str, groups: Sequence[Group]) -> ChartView:
         x=key.capitalize(),
         y=SCORE,
     )
-    return ChartView(title, data, (key.capitalize(), SCORE, "95 %", "Tasks"), group_rows(groups), note)
+    return ChartView(title, data, (key.capitalize(), SCORE, "95 %", say("Tasks")), group_rows(groups), note)
 
 
 def of_tasks(title: str, values: Mapping[str, np.ndarray]) -> ChartView:
@@ -100,7 +103,7 @@ def of_tasks(title: str, values: Mapping[str, np.ndarray]) -> ChartView:
     data = chart_data(
         [round(x, 3) for x, _ in dots],
         [{"label": SCORE, "values": [round(y, 4) for _, y in dots]}],
-        x="Dataset",
+        x=say("Dataset"),
         y=SCORE,
         x_kind="names",
         names=list(values),
@@ -110,12 +113,29 @@ def of_tasks(title: str, values: Mapping[str, np.ndarray]) -> ChartView:
         for name, found in values.items()
         if len(found)
     )
-    note = "One dot a task." + (
-        f" Of datasets with more than {MOST_DOTS} tasks, {MOST_DOTS} are drawn, evenly by rank."
-        if left_out
-        else ""
+    note = together(
+        (
+            say("One dot a task."),
+            (
+                say(
+                    "Of datasets with more than %(most_dots)s tasks, %(most_dots)s are drawn, evenly by "
+                    "rank.",
+                    most_dots=MOST_DOTS,
+                )
+                if left_out
+                else ""
+            ),
+        )
     )
-    columns = ("Dataset", "Lowest", "Quarter", "Median", "Three quarters", "Highest", "Tasks")
+    columns = (
+        say("Dataset"),
+        say("Lowest"),
+        say("Quarter"),
+        say("Median"),
+        say("Three quarters"),
+        say("Highest"),
+        say("Tasks"),
+    )
     return ChartView(title, data, columns, rows, note)
 
 

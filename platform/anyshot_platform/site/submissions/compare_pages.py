@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from anyshot_platform.errors import Conflict, PlatformError
 from anyshot_platform.judging.tables import counting_tables
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.sight.access import SubmissionAccess, find_submission_access
 from anyshot_platform.sight.names import hide_names, name_datasets
@@ -92,10 +93,10 @@ def _compare(
 ) -> tuple[MatrixView | None, list[PairView]]:
     if len({one.submission.phase_id for one in found}) > 1:
         raise CannotCompare(
-            "Only submissions to the same phase met the same tasks. Choose submissions of one phase."
+            say("Only submissions to the same phase met the same tasks. Choose submissions of one phase.")
         )
     if not all(one.sight.phase.scores for one in found):
-        raise CannotCompare("This phase shows no scores yet.")
+        raise CannotCompare(say("This phase shows no scores yet."))
     tables = [_tables(session, storage, one) for one in found]
     titles = [submission_title(one.submission) for one in found]
     try:
@@ -104,7 +105,7 @@ def _compare(
             compare_pair(titles[a], titles[b], (tables[a], tables[b])) for a, b in pairwise(range(len(found)))
         ]
     except NotComparable as error:
-        raise CannotCompare(f"These submissions cannot be compared: {error}") from error
+        raise CannotCompare(say("These submissions cannot be compared: %(error)s", error=error)) from error
     return matrix, pairs
 
 
@@ -113,9 +114,14 @@ def _tables(session: Session, storage: Storage, one: SubmissionAccess) -> list[T
     submission = one.submission
     version = find_version(session, submission)
     if version is None or not one.sight.scored:
-        raise CannotCompare(f"{submission_title(submission)} has no score.")
+        raise CannotCompare(say("%(submission)s has no score.", submission=submission_title(submission)))
     tables = counting_tables(session, storage, submission, version)
     if tables is None:
-        raise CannotCompare(f"The results of each task of {submission_title(submission)} are no longer kept.")
+        raise CannotCompare(
+            say(
+                "The results of each task of %(submission)s are no longer kept.",
+                submission=submission_title(submission),
+            )
+        )
     names = name_datasets(session, one.sight.phase, version)
     return [hide_names(table, names) for table in tables]

@@ -65,14 +65,21 @@ def compare_pair(
         difference=said.difference,
         half_width=said.half_width,
         stats=[
-            ("Tasks in common", f"{len(difference):,}", "the same support and query images for both"),
-            (f"{first} is ahead", f"{100 * wins:.0f} %", "of the tasks"),
-            (*_other_datasets(matrix, rows), "what other datasets could show"),
+            (
+                say("Tasks in common"),
+                f"{len(difference):,}",
+                say("the same support and query images for both"),
+            ),
+            (say("%(first)s is ahead", first=first), f"{100 * wins:.0f} %", say("of the tasks")),
+            (*_other_datasets(matrix, rows), say("what other datasets could show")),
         ],
         chart=_draw(rows, first, second),
         rows=rows,
-        population="The interval of the difference is about other tasks of these datasets. Whether the order would "
-        "hold on other datasets is a harder question, answered by the figure above from the datasets' means alone.",
+        population=say(
+            "The interval of the difference is about other tasks of these datasets. Whether the order "
+            "would hold on other datasets is a harder question, answered by the figure above from the "
+            "datasets' means alone."
+        ),
     )
 
 
@@ -113,9 +120,14 @@ def compare_all(titles: Sequence[str], tables: Sequence[Sequence[TaskTable]]) ->
         titles=list(titles),
         scores=[float(column.mean()) for column in columns],
         cells=cells,
-        words=f"Rows minus columns, paired over {len(columns[0]):,} tasks. The {pairs} intervals hold together at "
-        f"95 % (each at {100 * (1 - 0.05 / pairs):.1f} %): with many pairs some differ by chance alone. "
-        "So a pair may be undecided here that differs where only its two are compared.",
+        words=say(
+            "Rows minus columns, paired over %(len)s tasks. The %(pairs)s intervals hold together at 95 "
+            "%% (each at %(value)s %%): with many pairs some differ by chance alone. So a pair may be "
+            "undecided here that differs where only its two are compared.",
+            len=f"{len(columns[0]):,}",
+            pairs=pairs,
+            value=f"{100 * (1 - 0.05 / pairs):.1f}",
+        ),
     )
 
 
@@ -125,7 +137,7 @@ def _cell(difference: NDArray[np.float64], pairs: int) -> ComparisonCell:
     words = {
         "different": ("better", "good") if ahead else ("worse", "bad"),
         "equivalent": ("equal", "info"),
-        "undecided": ("cannot be told", "warn"),
+        "undecided": (say("cannot be told"), "warn"),
     }
     return ComparisonCell(said.difference, said.half_width, *words[said.verdict])
 
@@ -135,8 +147,8 @@ def _by_dataset(matrix: ScoreMatrix, difference: NDArray[np.float64]) -> list[Da
     for place, name in enumerate(matrix.datasets):
         here = matrix.dataset == place
         said = make_statement(difference[here])
-        words = {"equivalent": "equal", "undecided": "cannot be told"}.get(
-            said.verdict, "first is better" if said.difference > 0 else "second is better"
+        words = {"equivalent": "equal", "undecided": say("cannot be told")}.get(
+            said.verdict, say("first is better") if said.difference > 0 else say("second is better")
         )
         lines.append(
             DatasetLine(
@@ -156,8 +168,8 @@ def _other_datasets(matrix: ScoreMatrix, rows: Sequence[DatasetLine]) -> tuple[s
     del matrix
     mean, half = t_interval(np.array([row.difference for row in rows]))
     if half is None:
-        return "Over datasets", "undefined"
-    return "Over datasets", f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
+        return say("Over datasets"), "undefined"
+    return say("Over datasets"), f"{mean:+.3f} ± {half:.3f}".replace("-", "−")
 
 
 def _draw(rows: Sequence[DatasetLine], first: str, second: str) -> ChartView:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from anyshot_core.charts import draw_heat_map
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.tables import find_predictions, read_confusion
+from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
 from anyshot_platform.site.submissions.rows import submission_title
@@ -27,7 +28,7 @@ from anyshot_scoring.confusion import Confusion
 router = APIRouter(include_in_schema=False)
 MOST_DRAWN = 24  # classes in the picture
 MOST_LISTED = 20  # mistakes in the table
-MEANING = (
+MEANING = say(
     "of the images of the class of the row, in tasks that the class of the column was in too, "
     "the share that was taken for the column's"
 )
@@ -84,10 +85,10 @@ def show_confusion(
     submission = found.submission
     version = find_version(session, submission)
     if version is None or not found.sight.confusion:
-        raise NotFound("This phase does not show which classes are mixed up.")
+        raise NotFound(say("This phase does not show which classes are mixed up."))
     known = read_confusion(services.storage, find_predictions(session, submission, version))
     if not known:
-        raise NotFound("The predictions are no longer kept.")
+        raise NotFound(say("The predictions are no longer kept."))
     names = name_datasets(session, found.sight.phase, version)
     shown = sorted(((_place(names, one.dataset), one) for one in known), key=lambda pair: pair[0])
     chosen = shown[min(dataset, len(shown)) - 1][1]
@@ -121,7 +122,11 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
         ""
         if len(drawn) == len(confusion.classes)
         else (
-            f"The picture holds the {len(drawn)} of {len(confusion.classes)} classes that are mixed up most."
+            say(
+                "The picture holds the %(drawn)s of %(classes)s classes that are mixed up most.",
+                drawn=len(drawn),
+                classes=len(confusion.classes),
+            )
         )
     )
     return ConfusionView(
@@ -144,7 +149,7 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
 
 def class_label(confusion: Confusion, place: int) -> str:
     """`Class 7`: the number that the dataset's pack gives it, from 1."""
-    return f"Class {int(confusion.classes[place]) + 1}"
+    return say("Class %(value)s", value=int(confusion.classes[place]) + 1)
 
 
 def _drawn(confusion: Confusion, mistakes: list[tuple[int, int]]) -> tuple[int, ...]:
@@ -177,4 +182,8 @@ def _draw(held: _Held, label: str, drawn: tuple[int, ...]) -> Markup:
     confusion = held.confusion
     labels = [class_label(confusion, place) for place in drawn]
     rates = confusion.rates()[np.ix_(drawn, drawn)]
-    return Markup(draw_heat_map(rates, labels, f"Confusion on {label}", MEANING, low=0.0, high=1.0).svg)
+    return Markup(
+        draw_heat_map(
+            rates, labels, say("Confusion on %(label)s", label=label), MEANING, low=0.0, high=1.0
+        ).svg
+    )

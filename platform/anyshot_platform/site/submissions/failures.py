@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.filters import duration, size
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -106,21 +107,37 @@ def _facts(submission: Submission, run: Run, budget: float) -> list[tuple[str, A
     facts: list[tuple[str, Any]] = []
     stage = last_stage(run)
     if stage is not None:
-        facts.append(("Stage", STAGE_WORDS[stage]))
+        facts.append((say("Stage"), STAGE_WORDS[stage]))
     if run.task_index is not None:
-        shape = [
-            f"{number} {noun}"
-            for number, noun in ((run.task_ways, "ways"), (run.task_shots, "shots"))
-            if number is not None
-        ]
-        facts.append(("Task", f"number {run.task_index + 1}" + (f", {', '.join(shape)}" if shape else "")))
-    facts.append(("Time used", f"{duration(run.seconds_used)} of {duration(budget)}"))
+        facts.append((say("Task"), _task_words(run)))
+    facts.append(
+        (
+            say("Time used"),
+            say(
+                "%(seconds_used)s of %(budget)s",
+                seconds_used=duration(run.seconds_used),
+                budget=duration(budget),
+            ),
+        )
+    )
     if memory := run.used.memory_peak_bytes:
-        facts.append(("Peak memory", size(memory)))
+        facts.append((say("Peak memory"), size(memory)))
     if run.attempt > 1:
-        facts.append(("Attempts", run.attempt))
-    facts.append(("Quota", quota_words(submission)))
+        facts.append((say("Attempts"), run.attempt))
+    facts.append((say("Quota"), quota_words(submission)))
     return facts
+
+
+def _task_words(run: Run) -> str:
+    number = (run.task_index or 0) + 1
+    if run.task_ways is None or run.task_shots is None:
+        return say("number %(number)s", number=number)
+    return say(
+        "number %(number)s, %(ways)s ways, %(shots)s shots",
+        number=number,
+        ways=run.task_ways,
+        shots=run.task_shots,
+    )
 
 
 def quota_words(submission: Submission) -> str:
@@ -128,11 +145,11 @@ def quota_words(submission: Submission) -> str:
     if submission.quota_reason:
         return submission.quota_reason
     if submission.kind == "smoke":
-        return "A smoke test costs nothing."
+        return say("A smoke test costs nothing.")
     if not submission.counts_quota:
-        return "It cost nothing of your quota."
+        return say("It cost nothing of your quota.")
     if submission.cause == Cause.USER:
-        return "It counts: in this phase a cancelled submission costs one of the quota."
+        return say("It counts: in this phase a cancelled submission costs one of the quota.")
     if submission.cause == Cause.INFRASTRUCTURE:
-        return "It cost nothing: failures of the platform never count."
-    return "Counts toward your quota, because the error was in your code."
+        return say("It cost nothing: failures of the platform never count.")
+    return say("Counts toward your quota, because the error was in your code.")

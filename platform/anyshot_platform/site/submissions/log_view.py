@@ -12,6 +12,7 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.failures import place_in_code
@@ -19,12 +20,14 @@ from anyshot_platform.site.submissions.progress import is_live, run_title
 
 SHOWN_LINES = 1000
 _POLICY_WORDS = {
-    LogPolicy.META_TRAIN: "This phase shows the output of meta-training. Of meta-testing only the exception type, "
-    "file and line of a failure are shown, because output could carry hidden images out.",
-    LogPolicy.NOTHING: "This phase shows no output of submissions.",
+    LogPolicy.META_TRAIN: say(
+        "This phase shows the output of meta-training. Of meta-testing only the exception type, "
+        "file and line of a failure are shown, because output could carry hidden images out."
+    ),
+    LogPolicy.NOTHING: say("This phase shows no output of submissions."),
 }
-_LOST = {"lease_lost": "the worker was lost", "released": "the worker was stopped"}
-_ENDED = "it ended without a result"
+_LOST = {"lease_lost": say("the worker was lost"), "released": say("the worker was stopped")}
+_ENDED = say("it ended without a result")
 
 
 @dataclass(frozen=True)
@@ -68,16 +71,20 @@ def read_log(session: Session, found: SubmissionAccess, runs: list[Run]) -> LogV
         live=waiting,
         missing=missing_words(dropped or 0),
         policy_words=_POLICY_WORDS.get(policy, ""),
-        empty_words="Lines appear here as soon as the code prints them."
+        empty_words=say("Lines appear here as soon as the code prints them.")
         if waiting
-        else "Nothing was printed.",
+        else say("Nothing was printed."),
         href=f"/submissions/{found.submission.id}/log.txt" if lines else "",
     )
 
 
 def missing_words(dropped: int) -> str:
     """What is said of lines that the platform did not keep."""
-    return f"{count(dropped, 'line')} more came than the platform keeps of one log." if dropped else ""
+    return (
+        say("%(dropped)s more came than the platform keeps of one log.", dropped=count(dropped, "line"))
+        if dropped
+        else ""
+    )
 
 
 def part_key(line: RunEvent) -> str:
@@ -95,7 +102,7 @@ def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _title(run: Run, attempt: Attempt) -> str:
-    title = f"Attempt {attempt.number}"
+    title = say("Attempt %(number)s", number=attempt.number)
     if attempt.ended_at is not None and attempt.epoch < run.epoch:
         title += f": {_LOST.get(attempt.outcome, _ENDED)}"
     name = run_title(run)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake import withdrawing
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
@@ -155,11 +156,11 @@ def ask_cancel(request: Request, found: Owner, session: SessionDep) -> Response:
     return _ask(
         request,
         found,
-        "Cancel this submission?",
+        say("Cancel this submission?"),
         "cancel",
-        "Cancel the submission",
+        say("Cancel the submission"),
         [
-            "It stops within seconds and frees its slot. It will have no score.",
+            say("It stops within seconds and frees its slot. It will have no score."),
             view.cancel_words,
         ],
     )
@@ -173,7 +174,7 @@ def cancel(found: Owner, session: SessionDep) -> Response:
         withdrawing.cancel(session, found.submission, by=found.viewer.id)
     except PlatformError as error:
         return redirect(target, flash=error.message, tone="warn")
-    return redirect(target, flash="Cancelled. What was running stops within seconds.")
+    return redirect(target, flash=say("Cancelled. What was running stops within seconds."))
 
 
 @router.get("/submissions/{submission_id}/withdraw")
@@ -182,9 +183,9 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
     return _ask(
         request,
         found,
-        "Withdraw this submission?",
+        say("Withdraw this submission?"),
         "withdraw",
-        "Withdraw",
+        say("Withdraw"),
         [withdrawing.withdrawing_means(found.submission)],
     )
 
@@ -193,14 +194,14 @@ def ask_withdraw(request: Request, found: Owner) -> Response:
 def withdraw(found: Owner, session: SessionDep) -> Response:
     """Take the submission off the boards."""
     withdrawing.withdraw(session, found.submission)
-    return redirect(f"/submissions/{found.submission.id}", flash="Withdrawn from the leaderboard.")
+    return redirect(f"/submissions/{found.submission.id}", flash=say("Withdrawn from the leaderboard."))
 
 
 @router.post("/submissions/{submission_id}/restore")
 def restore(found: Owner, session: SessionDep) -> Response:
     """Undo a withdrawal."""
     withdrawing.reinstate(session, found.submission)
-    return redirect(f"/submissions/{found.submission.id}", flash="It is back on the leaderboard.")
+    return redirect(f"/submissions/{found.submission.id}", flash=say("It is back on the leaderboard."))
 
 
 def _ask(

@@ -10,6 +10,7 @@ from typing import Any
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import duration, in_utc
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -95,8 +96,12 @@ def run_title(run: Run) -> str:
     kind = kind_of(run)
     if run.shard_count == 1:
         return kind.called(run, "")
-    part = f"part {run.shard_index + 1 if run.shard_index else 1} of {run.shard_count}"
-    return kind.called(run, part + (", a dataset each" if kind.by_dataset(run) else ""))
+    part = say(
+        "part %(value)s of %(shard_count)s",
+        value=run.shard_index + 1 if run.shard_index else 1,
+        shard_count=run.shard_count,
+    )
+    return kind.called(run, say("%(part)s, a dataset each", part=part) if kind.by_dataset(run) else part)
 
 
 def last_stage(run: Run) -> RunState | None:
@@ -131,25 +136,31 @@ def _stages(run: Run) -> tuple[StageView, ...]:
 def run_words(run: Run, place: QueueForecast | None, progress: str) -> str:
     """What the run is doing, in one sentence; `progress` is what its worker says."""
     if run.cancel_requested_at is not None and run.state not in ENDED:
-        return "Cancelling: the worker stops it within seconds."
-    again = f" (attempt {run.attempt + 1})" if run.state == RunState.QUEUED and run.attempt else ""
+        return say("Cancelling: the worker stops it within seconds.")
     if run.state == RunState.QUEUED:
-        return _queue_words(place) + again
-    words = {
-        RunState.WAITING: "Waiting for the part that meta-trains.",
-        RunState.CLAIMED: "A worker has taken it.",
-        RunState.PREPARING: "Data are fetched, and the sandbox starts.",
-        RunState.META_TRAINING: "Meta-training: your code learns on the public pool.",
-        RunState.SCORING: "All predictions are there; the scores are computed.",
-        RunState.FINISHED: "Finished.",
-        RunState.CANCELLED: "Cancelled.",
-        RunState.TIMED_OUT: "The time budget was used up.",
-        RunState.FAILED: "Failed.",
+        words = _queue_words(place)
+        return (
+            say("%(words)s (attempt %(number)s)", words=words, number=run.attempt + 1)
+            if run.attempt
+            else words
+        )
+    known = {
+        RunState.WAITING: say("Waiting for the part that meta-trains."),
+        RunState.CLAIMED: say("A worker has taken it."),
+        RunState.PREPARING: say("Data are fetched, and the sandbox starts."),
+        RunState.META_TRAINING: say("Meta-training: your code learns on the public pool."),
+        RunState.SCORING: say("All predictions are there; the scores are computed."),
+        RunState.FINISHED: say("Finished."),
+        RunState.CANCELLED: say("Cancelled."),
+        RunState.TIMED_OUT: say("The time budget was used up."),
+        RunState.FAILED: say("Failed."),
     }
     if run.state == RunState.META_TESTING:
         current = min(run.tasks_done + 1, run.tasks_total)
-        return f"Meta-testing: task {current} of {run.tasks_total}."
-    return progress if run.state == RunState.PREPARING and progress else words[run.state]
+        return say(
+            "Meta-testing: task %(current)s of %(tasks_total)s.", current=current, tasks_total=run.tasks_total
+        )
+    return progress if run.state == RunState.PREPARING and progress else known[run.state]
 
 
 def forecast_words(run: Run, budget: float) -> str:
@@ -159,25 +170,26 @@ def forecast_words(run: Run, budget: float) -> str:
         return ""
     each = max((now() - in_utc(began)).total_seconds(), 0.0) / run.tasks_done
     rest, left = each * (run.tasks_total - run.tasks_done), budget - run.seconds_used
-    words = f"At this pace it ends in about {duration(rest)}"
-    return (
-        f"{words}: more than the {duration(max(left, 0.0))} left of the budget."
-        if rest > left
-        else f"{words}."
+    if rest <= left:
+        return say("At this pace it ends in about %(rest)s.", rest=duration(rest))
+    return say(
+        "At this pace it ends in about %(rest)s: more than the %(left)s left of the budget.",
+        rest=duration(rest),
+        left=duration(max(left, 0.0)),
     )
 
 
 def _queue_words(place: QueueForecast | None) -> str:
     if place is None:
-        return "In the queue."
-    ahead = {0: "Next in the queue", 1: "One run is ahead in the queue"}
-    words = ahead.get(place.ahead, f"{place.ahead} runs are ahead in the queue")
+        return say("In the queue.")
+    ahead = {0: say("Next in the queue"), 1: say("One run is ahead in the queue")}
+    words = ahead.get(place.ahead, say("%(number)s runs are ahead in the queue", number=place.ahead))
     if place.expected_start is None:
-        return f"{words}."
+        return say("%(words)s.", words=words)
     seconds = (in_utc(place.expected_start) - now()).total_seconds()
-    return f"{words}; it should start " + (
-        "any moment." if seconds < 20 else f"in about {duration(seconds)}."
-    )
+    if seconds < 20:
+        return say("%(words)s; it should start any moment.", words=words)
+    return say("%(words)s; it should start in about %(time)s.", words=words, time=duration(seconds))
 
 
 def is_live(runs: Sequence[Run]) -> bool:

@@ -10,6 +10,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
@@ -57,20 +58,20 @@ def provenance_rows(run: Run) -> list[tuple[str, Any]]:
     """Terms and values: what tells whether two runs are comparable."""
     known, version = shown_provenance(run) or Provenance(), run.phase_version
     rows: list[tuple[str, Any]] = [
-        ("Code digest", short_digest(run.submission.digest, 19) if run.submission else None),
-        ("Training seed", train_seed_of(run)),
-        ("Test seed", "kept secret, the same for everybody" if run.state in ENDED else None),
-        ("Image", known.image),
-        ("Image digest", _digest(known.image_digest, 19)),
-        ("Sandbox", known.sandbox),
-        ("Hardware", known.hardware),
-        ("Granted", _granted(version)),
-        ("Starting kit", known.kit_version),
-        ("Phase version", version.number),
-        ("Protocol digest", _digest(known.protocol_digest)),
-        ("Meta-train data", _data(version, version.meta_train)),
-        ("Meta-test data", _data(version, version.meta_test)),
-        ("Attempts", run.attempt if run.attempt > 1 else None),
+        (say("Code digest"), short_digest(run.submission.digest, 19) if run.submission else None),
+        (say("Training seed"), train_seed_of(run)),
+        (say("Test seed"), say("kept secret, the same for everybody") if run.state in ENDED else None),
+        (say("Image"), known.image),
+        (say("Image digest"), _digest(known.image_digest, 19)),
+        (say("Sandbox"), known.sandbox),
+        (say("Hardware"), known.hardware),
+        (say("Granted"), _granted(version)),
+        (say("Starting kit"), known.kit_version),
+        (say("Phase version"), version.number),
+        (say("Protocol digest"), _digest(known.protocol_digest)),
+        (say("Meta-train data"), _data(version, version.meta_train)),
+        (say("Meta-test data"), _data(version, version.meta_test)),
+        (say("Attempts"), run.attempt if run.attempt > 1 else None),
     ]
     return [(term, value) for term, value in rows if value is not None and value != ""]
 
@@ -95,7 +96,7 @@ def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
 def _granted(version: PhaseVersion) -> str:
     parts = [
         count(version.cpus, "core"),
-        f"{size(version.memory_bytes)} memory",
+        say("%(memory_bytes)s memory", memory_bytes=size(version.memory_bytes)),
     ]
     if version.gpus:
         parts.append(str(count(version.gpus, "GPU")))

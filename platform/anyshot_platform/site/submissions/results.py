@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.kernel.filters import duration, size
+from anyshot_platform.kernel.filters import count, duration, size
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
@@ -90,7 +91,9 @@ def read_results_view(
     return ResultsView(
         score=total.value if total is not None else result.score,
         half_width=result.half_width,
-        population=f"over {summary.tasks:,} tasks" + (f"; {score_words}" if score_words else ""),
+        population=together(
+            (say("over %(tasks)s", tasks=count(summary.tasks, "task")), score_words), by="; "
+        ),
         explanation=_explain(version.rule, len(scores)),
         stats=_stats(summary, runs),
         runs=tuple(
@@ -114,29 +117,30 @@ def read_results_view(
 
 
 def _explain(rule: Rule, runs: int) -> str:
-    words = (
-        "0 is chance and 1 is perfect, whatever the number of ways. The interval is the 95 % t-interval over tasks: "
+    words = say(
+        "0 is chance and 1 is perfect, whatever the number of ways. The interval is the 95 % t-interval "
+        "over tasks: "
         "what another draw of tasks from these datasets would change, not other datasets or seeds."
     )
-    chosen = " The charts show the run whose score is nearest to that." if runs > 1 else ""
-    return f"{rule.words(runs)}{chosen} {words}"
+    chosen = say("The charts show the run whose score is nearest to that.") if runs > 1 else ""
+    return together((rule.words(runs), chosen, words))
 
 
 def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
     stats = []
     for group in summary.metrics:
         if str(group.key) == "accuracy":
-            stats.append(StatView("Accuracy", f"{100 * group.mean:.1f} %", "mean over tasks"))
+            stats.append(StatView(say("Accuracy"), f"{100 * group.mean:.1f} %", say("mean over tasks")))
     used = sum(run.seconds_used for run in runs)
     stats.append(
         StatView(
-            "Time used",
-            str(duration(used)),
-            "your code's own, all runs" if len(runs) > 1 else "your code's own",
+            say("Time used"),
+            duration(used),
+            say("your code's own, all runs") if len(runs) > 1 else say("your code's own"),
         )
     )
     per_task = (summary.fit_seconds + summary.predict_seconds) / max(summary.tasks, 1)
-    stats.append(StatView("Time per task", str(duration(per_task)), "fit and predict, on average"))
+    stats.append(StatView(say("Time per task"), duration(per_task), say("fit and predict, on average")))
     return (*stats, *_memory(runs))
 
 
@@ -145,19 +149,23 @@ def _memory(runs: Sequence[Run]) -> tuple[StatView, ...]:
     training = max((run.used.meta_train_memory_peak_bytes for run in runs), default=0)
     if not peak:
         return ()
-    note = f"up to {size(training)} in meta-training" if training else "over the whole run"
-    return (StatView("Peak memory", str(size(peak)), note),)
+    note = (
+        say("up to %(training)s in meta-training", training=size(training))
+        if training
+        else say("over the whole run")
+    )
+    return (StatView(say("Peak memory"), size(peak), note),)
 
 
 def _charts(summary: RunSummary, table: TaskTable | None) -> tuple[ChartView, ...]:
-    made = [of_groups("By dataset", "Dataset", summary.by_dataset)]
+    made = [of_groups(say("By dataset"), say("Dataset"), summary.by_dataset)]
     if len(summary.by_domain) > 1:
-        made.append(of_groups("By domain", "Domain", summary.by_domain))
-    made.append(over_numbers("By number of ways", "ways", summary.by_ways))
-    made.append(over_numbers("By number of shots", "shots", summary.by_shots))
+        made.append(of_groups(say("By domain"), say("Domain"), summary.by_domain))
+    made.append(over_numbers(say("By number of ways"), "ways", summary.by_ways))
+    made.append(over_numbers(say("By number of shots"), "shots", summary.by_shots))
     if table is not None:
         rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
-        made.append(of_tasks("Distribution over tasks", rows))
+        made.append(of_tasks(say("Distribution over tasks"), rows))
     return tuple(made)
 
 

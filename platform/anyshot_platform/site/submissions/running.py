@@ -12,6 +12,7 @@ from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.models import RunMeasure
 from anyshot_platform.kernel.filters import count, duration, score, size
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.chart_data import ChartView, chart_data, thinned
@@ -47,62 +48,62 @@ def _accuracy(one: RunMeasure) -> float | None:
 
 
 _TRAIN, _VALID, _USED = Series.TRAINING, Series.VALIDATION, Series.RESOURCES
-_LOGGED = "Means of what your code logged in each stretch of time."
+_LOGGED = say("Means of what your code logged in each stretch of time.")
 KINDS = (
     _Kind(
         "loss",
-        "Loss",
-        "Loss",
+        say("Loss"),
+        say("Loss"),
         "number",
         (
-            _Line("Training", _TRAIN, lambda one: one.loss),
-            _Line("Validation", _VALID, lambda one: one.loss),
+            _Line(say("Training"), _TRAIN, lambda one: one.loss),
+            _Line(say("Validation"), _VALID, lambda one: one.loss),
         ),
         lambda value: f"{value:.4g}",
         note=_LOGGED,
     ),
     _Kind(
         "accuracy",
-        "Accuracy while training",
-        "Accuracy",
+        say("Accuracy while training"),
+        say("Accuracy"),
         "score",
-        (_Line("Training", _TRAIN, _accuracy), _Line("Validation", _VALID, _accuracy)),
+        (_Line(say("Training"), _TRAIN, _accuracy), _Line(say("Validation"), _VALID, _accuracy)),
         score,
-        note=f"{_LOGGED} Normalized accuracy of tasks, plain accuracy of batches.",
+        note=say("%(logged)s Normalized accuracy of tasks, plain accuracy of batches.", logged=_LOGGED),
     ),
     _Kind(
         "cpu",
-        "Processor",
-        "Cores in use",
+        say("Processor"),
+        say("Cores in use"),
         "number",
-        (_Line("Cores in use", _USED, lambda one: one.cpu_cores),),
+        (_Line(say("Cores in use"), _USED, lambda one: one.cpu_cores),),
         lambda value: f"{value:.2f}",
         lambda run: run.phase_version.cpus,
     ),
     _Kind(
         "memory",
-        "Memory",
-        "Memory",
+        say("Memory"),
+        say("Memory"),
         "bytes",
-        (_Line("Memory", _USED, lambda one: one.memory_bytes),),
+        (_Line(say("Memory"), _USED, lambda one: one.memory_bytes),),
         lambda value: size(round(value)),
         lambda run: run.phase_version.memory_bytes,
-        "The highest reading of each stretch of time, files in the scratch space included.",
+        say("The highest reading of each stretch of time, files in the scratch space included."),
     ),
     _Kind(
         "gpu",
         "GPU",
-        "Busy",
+        say("Busy"),
         "share",
-        (_Line("Busy", _USED, lambda one: one.gpu_share),),
+        (_Line(say("Busy"), _USED, lambda one: one.gpu_share),),
         lambda value: f"{100 * value:.0f} %",
     ),
     _Kind(
         "gpu-memory",
-        "GPU memory",
-        "GPU memory",
+        say("GPU memory"),
+        say("GPU memory"),
         "bytes",
-        (_Line("GPU memory", _USED, lambda one: one.gpu_memory_bytes),),
+        (_Line(say("GPU memory"), _USED, lambda one: one.gpu_memory_bytes),),
         lambda value: size(round(value)),
     ),
 )
@@ -136,8 +137,10 @@ class RunningView:
 
 
 _HIDDEN = {
-    LogPolicy.META_TRAIN: "Shown up to the end of meta-training: what code uses of the machine afterwards could tell "
-    "of hidden images.",
+    LogPolicy.META_TRAIN: say(
+        "Shown up to the end of meta-training: what code uses of the machine afterwards could tell "
+        "of hidden images."
+    ),
     LogPolicy.NOTHING: "",
 }
 
@@ -177,7 +180,7 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
             {"label": line.label, "values": [values[place] for _, *values in points], "line": True}
             for place, line in enumerate(kind.lines)
         ],
-        x="Time",
+        x=say("Time"),
         y=kind.y,
         x_kind="seconds",
         y_kind=kind.y_kind,
@@ -187,14 +190,14 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
         (duration(at), *("" if value is None else kind.cell(value) for value in values))
         for at, *values in thinned(points)
     )
-    columns = ("Time", *(line.label for line in kind.lines))
+    columns = (say("Time"), *(line.label for line in kind.lines))
     note = kind.note + (f" {_limit_words(kind, limit)}" if limit else "")
     return ChartView(kind.title, data, columns, rows, note.strip(), f"{kind.key}.{run.id}")
 
 
 def _limit_words(kind: _Kind, limit: float) -> str:
     what = count(limit, "core") if kind.key == "cpu" else size(round(limit))
-    return f"The line across is the limit: {what}."
+    return say("The line across is the limit: %(what)s.", what=what)
 
 
 def _points(kind: _Kind, measures: Sequence[RunMeasure]) -> list[tuple[Any, ...]]:

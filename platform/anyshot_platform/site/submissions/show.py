@@ -15,6 +15,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.judging.service import list_runs, newest_runs
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.phases.models import PhaseVersion
@@ -33,9 +34,9 @@ from anyshot_platform.submissions.states import SubmissionKind
 from anyshot_platform.workers.places import find_place
 
 EXPORTS = {
-    SNAPSHOTS: "Snapshots of training",
-    LAYERS: "Features",
-    ESTIMATES: "Estimates from support sets",
+    SNAPSHOTS: say("Snapshots of training"),
+    LAYERS: say("Features"),
+    ESTIMATES: say("Estimates from support sets"),
 }  # the files by what pages call them
 
 
@@ -146,7 +147,6 @@ def read_submission(
     submission, phase = found.submission, found.submission.phase
     slug = submission.competition.slug
     live = is_live(runs)
-    counts = "counts towards" if phase.cancelled_counts else "does not count towards"
     smoke = submission.kind == SubmissionKind.SMOKE
     on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
     sight, standing = found.sight, found.sight.standing
@@ -175,9 +175,13 @@ def read_submission(
         withdrawing_means=withdrawing_means(submission),
         can_reinstate=found.is_own and can_reinstate(submission),
         can_compare=sight.scored,
-        cancel_words="A smoke test costs no quota anyway."
+        cancel_words=say("A smoke test costs no quota anyway.")
         if smoke
-        else f"In this phase a cancelled submission {counts} your quota.",
+        else (
+            say("In this phase a cancelled submission counts towards your quota.")
+            if phase.cancelled_counts
+            else say("In this phase a cancelled submission does not count towards your quota.")
+        ),
         board_href=f"/competitions/{slug}/leaderboard?phase={phase.slug}"
         if sight.scored and on_board
         else None,
@@ -190,12 +194,9 @@ def read_submission(
 
 
 def _log_words(submission: Submission) -> str:
-    closed = (
-        ""
-        if can_cancel(submission)
-        else " The phase has closed: this upload counts, and cannot be cancelled."
-    )
-    return f"You can close this page: the run goes on, and nothing is lost.{closed}"
+    goes_on = say("You can close this page: the run goes on, and nothing is lost.")
+    closed = say("The phase has closed: this upload counts, and cannot be cancelled.")
+    return together((goes_on, "" if can_cancel(submission) else closed))
 
 
 def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge]:
@@ -206,10 +207,13 @@ def _league_badges(session: Session, submission: Submission) -> list[LeagueBadge
         .order_by(League.position)
     )
     tones = {EntryStatus.ADMITTED: "accent", EntryStatus.DECLARED: "warn", EntryStatus.REFUSED: "bad"}
-    words = {EntryStatus.ADMITTED: "stands in this league", EntryStatus.DECLARED: "waits for admission"}
+    words = {
+        EntryStatus.ADMITTED: say("stands in this league"),
+        EntryStatus.DECLARED: say("waits for admission"),
+    }
     return [
         LeagueBadge(
-            name if status != EntryStatus.REFUSED else f"{name}: refused",
+            name if status != EntryStatus.REFUSED else say("%(name)s: refused", name=name),
             tones[status],
             words.get(status, f"Refused: {reason}"),
         )
@@ -221,27 +225,33 @@ def _downloads(session: Session, sight: Sight, runs: list[Run]) -> list[Download
     submission = sight.submission
     base = f"/submissions/{submission.id}"
     files = [
-        Download("Submission", f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename)
+        Download(
+            say("Submission"), f"/api/v1{base}/archive", submission.size, "file-archive", submission.filename
+        )
     ]
     if sight.scored:
         files.append(
-            Download("Figures", f"{base}/figures.csv", None, "table", "CSV: by dataset, ways, shots")
+            Download(
+                say("Figures"), f"{base}/figures.csv", None, "table", say("CSV: by dataset, ways, shots")
+            )
         )
         if sight.phase.tasks:
-            files.append(Download("Results of each task", f"{base}/tasks.csv", None, "table", "CSV"))
-        files.append(Download("Report", f"{base}/report.html", None, "file-text", "one HTML file"))
+            files.append(Download(say("Results of each task"), f"{base}/tasks.csv", None, "table", "CSV"))
+        files.append(Download(say("Report"), f"{base}/report.html", None, "file-text", say("one HTML file")))
     kept = _kept_files(session, sight, runs[0]) if runs else {}
     if (size := kept.get("logger.zip")) is not None:
         files.append(
-            Download("Tables of the logger", f"{base}/logger.zip", size, "chart-line", "CSV, zipped")
+            Download(
+                say("Tables of the logger"), f"{base}/logger.zip", size, "chart-line", say("CSV, zipped")
+            )
         )
     for name, title in EXPORTS.items():
         if name in kept:
             href = f"/api/v1{base}/runs/{runs[0].id}/artifacts/{name}"
-            files.append(Download(title, href, kept[name], "chart-line", "for `anyshot analyse`"))
+            files.append(Download(title, href, kept[name], "chart-line", say("for `anyshot analyse`")))
     if runs:
-        files.append(Download("Log", f"{base}/log.txt", None, "terminal", "text"))
-    files.append(Download("Everything", f"{base}/everything.zip", None, "download", "one zip"))
+        files.append(Download(say("Log"), f"{base}/log.txt", None, "terminal", "text"))
+    files.append(Download(say("Everything"), f"{base}/everything.zip", None, "download", say("one zip")))
     return files
 
 

@@ -13,6 +13,7 @@ from fastapi.responses import StreamingResponse
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.events.service import read_events
 from anyshot_platform.events.watching import changes, watching_of
+from anyshot_platform.kernel.language import all_said_here, here
 from anyshot_platform.kernel.numbers import line_id
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_submission_access
@@ -80,7 +81,7 @@ async def follow(
 
 
 def _event(name: str, data: object, identity: int) -> str:
-    return f"event: {name}\nid: {identity}\ndata: {json.dumps(data)}\n\n"
+    return f"event: {name}\nid: {identity}\ndata: {json.dumps(all_said_here(data))}\n\n"
 
 
 def _look(
@@ -98,7 +99,7 @@ def _look(
         version = find_version(session, found.submission)
         runs = read_runs(session, found.submission, version)
         state = stream_state(session, found.sight, runs)
-        state["badge"] = _badge(state["state"])
+        state["badge"] = _badge(state["state"], here())
         events = read_events(
             session, [run.id for run in runs], policy=found.sight.logs, after=after, limit=BATCH
         )
@@ -108,6 +109,6 @@ def _look(
 
 
 @lru_cache(maxsize=32)
-def _badge(state: str) -> str:
-    """The badge as HTML, by the same macro as the page's."""
+def _badge(state: str, language: str) -> str:
+    """The badge as HTML in that language, the page's, by the same macro."""
     return str(environment().get_template("components/ui.html").make_module().state_badge(state))  # pyright: ignore[reportAttributeAccessIssue]

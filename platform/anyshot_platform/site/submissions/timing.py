@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from anyshot_core.wire.worker_api import Usage
 from anyshot_platform.kernel.filters import duration
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.models import Run
 
 _PLATFORM_WORDS = {
-    "prepare": "Fetching data",
-    "sandbox_start": "Start of the sandbox",
-    "imports": "Imports of the platform",
-    "transport": "Transport of images and predictions",
-    "scoring": "Scoring",
-    "upload": "Storing results",
+    "prepare": say("Fetching data"),
+    "sandbox_start": say("Start of the sandbox"),
+    "imports": say("Imports of the platform"),
+    "transport": say("Transport of images and predictions"),
+    "scoring": say("Scoring"),
+    "upload": say("Storing results"),
 }
 
 
@@ -31,14 +32,14 @@ class TimingStep:
 def time_steps(runs: Sequence[Run]) -> tuple[TimingStep, ...]:
     """All steps of the runs together, the participant's first."""
     steps = [
-        TimingStep("Meta-training", _sum(runs, lambda used: used.meta_train_seconds), False),
-        TimingStep("Meta-testing", _sum(runs, lambda used: used.meta_test_seconds), False),
-        TimingStep("Waiting in the queue", sum(queue_seconds(run) for run in runs), True),
+        TimingStep(say("Meta-training"), _sum(runs, lambda used: used.meta_train_seconds), False),
+        TimingStep(say("Meta-testing"), _sum(runs, lambda used: used.meta_test_seconds), False),
+        TimingStep(say("Waiting in the queue"), sum(queue_seconds(run) for run in runs), True),
     ]
     for key in sorted({key for run in runs for key in _platform(run)}, key=_place):
         label = _PLATFORM_WORDS.get(key, key.replace("_", " ").capitalize())
         steps.append(TimingStep(label, sum(_platform(run).get(key, 0.0) for run in runs), True))
-    steps.append(TimingStep("Bookkeeping", sum(bookkeeping_seconds(run) for run in runs), True))
+    steps.append(TimingStep(say("Bookkeeping"), sum(bookkeeping_seconds(run) for run in runs), True))
     return tuple(steps)
 
 
@@ -66,9 +67,13 @@ def overhead_words(runs: Sequence[Run]) -> str:
     if own <= 0:
         return ""
     share = 100 * ours / own
-    return (
-        f"Beside your code's {duration(own)} the platform needed {duration(ours)} ({share:.1f} %), "
-        f"and {duration(waited)} were spent in the queue. None of it counts towards your budget."
+    return say(
+        "Beside your code's %(own)s the platform needed %(ours)s (%(share)s %%), and %(waited)s were "
+        "spent in the queue. None of it counts towards your budget.",
+        own=duration(own),
+        ours=duration(ours),
+        share=f"{share:.1f}",
+        waited=duration(waited),
     )
 
 

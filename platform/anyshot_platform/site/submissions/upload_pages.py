@@ -16,6 +16,7 @@ from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake.again import find_uses
 from anyshot_platform.intake.handing_in import Door, Source, hand_in, look_in
 from anyshot_platform.intake.service import Wishes
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
@@ -39,10 +40,10 @@ router = APIRouter(include_in_schema=False)
 Participant = Annotated[CompetitionAccess, Depends(competition_role(Role.PARTICIPANT))]
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 _LEAGUE_HINTS = {
-    Admission.ALL: "Open to all: a submission that names no league enters this one.",
-    Admission.DECLARED: "Tick if this submission belongs here.",
-    Admission.APPROVAL: "The organizers look at it before it appears.",
-    Admission.FROM_SCRATCH: "No pretrained weights of any kind. The run is checked for them.",
+    Admission.ALL: say("Open to all: a submission that names no league enters this one."),
+    Admission.DECLARED: say("Tick if this submission belongs here."),
+    Admission.APPROVAL: say("The organizers look at it before it appears."),
+    Admission.FROM_SCRATCH: say("No pretrained weights of any kind. The run is checked for them."),
 }
 
 
@@ -87,7 +88,7 @@ def _show_form(
             "slug": phase.slug,
             "name": phase.name,
             "address": f"{competition.slug}/{phase.slug}",
-            "cost_words": "Costs one submission of the quota once it is queued.",
+            "cost_words": say("Costs one submission of the quota once it is queued."),
         },
         refusal=_refusal(phase, access),
         problem=problem.message if problem else "",
@@ -225,7 +226,7 @@ def send_submission(
 def _keep_file(services: Services, user_id: str, file: object) -> str:
     """The file of a plain form, which came in one piece, as a complete upload."""
     if not isinstance(file, UploadFile) or not file.filename:
-        raise Invalid("Please choose a zip.", field="file")
+        raise Invalid(say("Please choose a zip."), field="file")
     with services.database.writing() as session:
         upload = begin_upload(services, session, user_id, filename=file.filename, size=file.size or 0)
     with upload_path(services, upload).open("wb") as target:
@@ -239,7 +240,7 @@ def _wishes(sent: FormData, *, smoke: bool, questions: list[Any]) -> Wishes:
     answers = {str(q["key"]): str(sent.get(f"fact_{q['key']}", ""))[:10_000] for q in questions}
     leagues = tuple(str(value)[:64] for value in sent.getlist("league")[:50])
     if sent.get("leagues_shown") and not leagues and not smoke:
-        raise Invalid("Tick at least one league that this submission enters.", field="leagues")
+        raise Invalid(say("Tick at least one league that this submission enters."), field="leagues")
     return Wishes(
         comment=str(sent.get("comment", "")).strip()[:500],
         leagues=leagues,

@@ -5,33 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from anyshot_core.wire.verdicts import Cause, Verdict
+from anyshot_platform.kernel.language import say
 from anyshot_platform.runs.states import RunState
 from anyshot_platform.submissions.states import SubmissionKind
 
 KIND_WORDS = {
-    SubmissionKind.ENTRY: "entry",
-    SubmissionKind.SMOKE: "smoke test",
-    SubmissionKind.FINAL: "final entry",
-    SubmissionKind.BASELINE: "baseline",
+    SubmissionKind.ENTRY: say("entry"),
+    SubmissionKind.SMOKE: say("smoke test"),
+    SubmissionKind.FINAL: say("final entry"),
+    SubmissionKind.BASELINE: say("baseline"),
 }
 VERDICT_WORDS = {
     Verdict.OK: "",
-    Verdict.RUNTIME_ERROR: "error in the code",
-    Verdict.TIME_LIMIT: "out of time",
-    Verdict.MEMORY_LIMIT: "out of memory",
-    Verdict.OUTPUT_LIMIT: "too much output",
-    Verdict.PROTOCOL_ERROR: "broke the protocol",
-    Verdict.BAD_PREDICTION: "invalid prediction",
-    Verdict.BAD_ARCHIVE: "bad zip",
-    Verdict.CANCELLED: "cancelled",
-    Verdict.KILLED: "killed",
+    Verdict.RUNTIME_ERROR: say("error in the code"),
+    Verdict.TIME_LIMIT: say("out of time"),
+    Verdict.MEMORY_LIMIT: say("out of memory"),
+    Verdict.OUTPUT_LIMIT: say("too much output"),
+    Verdict.PROTOCOL_ERROR: say("broke the protocol"),
+    Verdict.BAD_PREDICTION: say("invalid prediction"),
+    Verdict.BAD_ARCHIVE: say("bad zip"),
+    Verdict.CANCELLED: say("cancelled"),
+    Verdict.KILLED: say("killed"),
 }
 STAGE_WORDS = {
-    RunState.QUEUED: "Queued",
-    RunState.PREPARING: "Preparing",
-    RunState.META_TRAINING: "Meta-training",
-    RunState.META_TESTING: "Meta-testing",
-    RunState.SCORING: "Scoring",
+    RunState.QUEUED: say("Queued"),
+    RunState.PREPARING: say("Preparing"),
+    RunState.META_TRAINING: say("Meta-training"),
+    RunState.META_TESTING: say("Meta-testing"),
+    RunState.SCORING: say("Scoring"),
 }
 
 
@@ -46,55 +47,68 @@ class Blame:
 
 _PARTICIPANT = {
     Verdict.RUNTIME_ERROR: Blame(
-        "Your code raised an error.",
-        "The traceback below leads to the line. Fix it, check with a dry run, and submit again.",
+        say("Your code raised an error."),
+        say("The traceback below leads to the line. Fix it, check with a dry run, and submit again."),
         "code",
     ),
     Verdict.TIME_LIMIT: Blame(
-        "Your code used up its time budget.",
-        "Train less or predict faster; the report of a dry run shows where the time goes.",
+        say("Your code used up its time budget."),
+        say("Train less or predict faster; the report of a dry run shows where the time goes."),
         "timer",
     ),
     Verdict.MEMORY_LIMIT: Blame(
-        "Your code used more memory than the phase allows.",
-        "Use smaller batches or a smaller model; free what a task has left behind.",
+        say("Your code used more memory than the phase allows."),
+        say("Use smaller batches or a smaller model; free what a task has left behind."),
         "memory-stick",
     ),
     Verdict.OUTPUT_LIMIT: Blame(
-        "Your code printed or wrote more than the phase allows.",
-        "Print less: a progress bar that prints each step is the usual reason.",
+        say("Your code printed or wrote more than the phase allows."),
+        say("Print less: a progress bar that prints each step is the usual reason."),
         "terminal",
     ),
     Verdict.PROTOCOL_ERROR: Blame(
-        "Your code did not keep to the protocol.",
-        "It ended early or wrote where the platform listens. Do not close or replace standard input and output.",
+        say("Your code did not keep to the protocol."),
+        say(
+            "It ended early or wrote where the platform listens. Do not close or replace standard input "
+            "and output."
+        ),
         "circle-alert",
     ),
     Verdict.BAD_PREDICTION: Blame(
-        "Your predictor returned an invalid prediction.",
-        "The message below says what is wrong with it.",
+        say("Your predictor returned an invalid prediction."),
+        say("The message below says what is wrong with it."),
         "circle-alert",
     ),
     Verdict.BAD_ARCHIVE: Blame(
-        "The zip cannot be used.", "The list of checks says what is wrong with it.", "file-archive"
+        say("The zip cannot be used."), say("The list of checks says what is wrong with it."), "file-archive"
     ),
 }
 _BY_CAUSE = {
-    Cause.PARTICIPANT: Blame("Your submission failed.", "The message below says why.", "circle-alert"),
+    Cause.PARTICIPANT: Blame(
+        say("Your submission failed."), say("The message below says why."), "circle-alert"
+    ),
     Cause.INFRASTRUCTURE: Blame(
-        "This was our fault, not yours.",
-        "The platform tried again on other workers without success. The operators know; nothing for you to do.",
+        say("This was our fault, not yours."),
+        say(
+            "The platform tried again on other workers without success. The operators know; nothing for "
+            "you "
+            "to do."
+        ),
         "server",
     ),
     Cause.ORGANIZER: Blame(
-        "The organizers' settings prevented this run.",
-        "It runs again as soon as they have corrected them. Nothing for you to do.",
+        say("The organizers' settings prevented this run."),
+        say("It runs again as soon as they have corrected them. Nothing for you to do."),
         "settings",
     ),
-    Cause.USER: Blame("This submission was cancelled.", "Upload it again to have it scored.", "ban"),
+    Cause.USER: Blame(
+        say("This submission was cancelled."), say("Upload it again to have it scored."), "ban"
+    ),
     Cause.UNCLEAR: Blame(
-        "The process was killed, and we cannot tell by whom.",
-        "It was tried twice. Most often memory outside Python is the reason; the counters below may help.",
+        say("The process was killed, and we cannot tell by whom."),
+        say(
+            "It was tried twice. Most often memory outside Python is the reason; the counters below may help."
+        ),
         "circle-help",
     ),
 }

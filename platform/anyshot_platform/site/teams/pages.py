@@ -11,6 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, Forbidden, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.teams import joining
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.page_header import read_header
@@ -75,7 +76,7 @@ def rename(request: Request, access: Participant, session: SessionDep, form: For
         joining.rename(session, team, form.text("name", 200))
     except PlatformError as error:
         return _show(request, access, session, error)
-    return _back(access, "The leaderboard will show the new name.")
+    return _back(access, say("The leaderboard will show the new name."))
 
 
 @router.post("/invite")
@@ -86,7 +87,7 @@ def invite(request: Request, access: Participant, session: SessionDep, form: For
         joining.invite(session, access.competition, team, access.viewer.id, form.text("username", 320))
     except PlatformError as error:
         return _show(request, access, session, error)
-    return _back(access, "Invited. They get a message.")
+    return _back(access, say("Invited. They get a message."))
 
 
 @router.post("/invitations/{invitation_id}/{act}")
@@ -96,13 +97,13 @@ def answer_invitation(
     """Accept, decline or take back an invitation."""
     if act == "withdraw":
         joining.withdraw_invitation(session, _own_team(session, access), access.viewer.id, invitation_id)
-        return _back(access, "The invitation is taken back.")
+        return _back(access, say("The invitation is taken back."))
     accept = act == "accept"
     try:
         joining.answer(session, access.competition, access.viewer.id, invitation_id, accept=accept)
     except (Conflict, Forbidden) as error:
         return _show(request, access, session, error)
-    return _back(access, "You are in the team now." if accept else "Declined.")
+    return _back(access, say("You are in the team now.") if accept else "Declined.")
 
 
 @router.post("/leave")
@@ -112,4 +113,4 @@ def leave(request: Request, access: Participant, session: SessionDep) -> Respons
         joining.leave(session, access.competition, session.get_one(User, access.viewer.id))
     except PlatformError as error:
         return _show(request, access, session, error)
-    return _back(access, "You have left, and stand for yourself now.")
+    return _back(access, say("You have left, and stand for yourself now."))

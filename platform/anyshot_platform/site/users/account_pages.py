@@ -34,19 +34,19 @@ from anyshot_platform.web.viewer import SESSION_COOKIE
 router = APIRouter(prefix="/account", include_in_schema=False)
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 SECTIONS = (
-    {"key": "profile", "label": "Profile", "href": "/account", "icon": "user"},
-    {"key": "teams", "label": "Competitions and teams", "href": "/account/teams", "icon": "users"},
-    {"key": "places", "label": "Your places", "href": "/account/places", "icon": "flag"},
-    {"key": "tokens", "label": "API tokens", "href": "/account/tokens", "icon": "key"},
-    {"key": "notifications", "label": "Notifications", "href": "/account/notifications", "icon": "bell"},
-    {"key": "security", "label": "Password and sessions", "href": "/account/security", "icon": "lock"},
-    {"key": "delete", "label": "Delete account", "href": "/account/delete", "icon": "trash-2"},
+    {"key": "profile", "label": say("Profile"), "href": "/account", "icon": "user"},
+    {"key": "teams", "label": say("Competitions and teams"), "href": "/account/teams", "icon": "users"},
+    {"key": "places", "label": say("Your places"), "href": "/account/places", "icon": "flag"},
+    {"key": "tokens", "label": say("API tokens"), "href": "/account/tokens", "icon": "key"},
+    {"key": "notifications", "label": say("Notifications"), "href": "/account/notifications", "icon": "bell"},
+    {"key": "security", "label": say("Password and sessions"), "href": "/account/security", "icon": "lock"},
+    {"key": "delete", "label": say("Delete account"), "href": "/account/delete", "icon": "trash-2"},
 )
 SCOPE_WORDS = (
-    (Scope.READ, "Read", "everything that you can see"),
-    (Scope.SUBMIT, "Submit", "upload, cancel and withdraw submissions"),
-    (Scope.ACCOUNT, "Account", "change profile, teams and memberships"),
-    (Scope.ORGANIZE, "Organize", "act as organizer where you are one"),
+    (Scope.READ, say("Read"), say("everything that you can see")),
+    (Scope.SUBMIT, say("Submit"), say("upload, cancel and withdraw submissions")),
+    (Scope.ACCOUNT, say("Account"), say("change profile, teams and memberships")),
+    (Scope.ORGANIZE, say("Organize"), say("act as organizer where you are one")),
 )
 _PROFILE_FIELDS = ("display_name", "affiliation", "country", "homepage", "about", "time_zone", "language")
 
@@ -154,8 +154,8 @@ def reply_to_invitation(
     except PlatformError as error:
         return redirect("/account/teams", flash=error.message, tone="bad")
     if not accept:
-        return redirect("/account/teams", flash="The invitation is declined.")
-    return redirect(f"/competitions/{slug}", flash="You are in.")
+        return redirect("/account/teams", flash=say("The invitation is declined."))
+    return redirect(f"/competitions/{slug}", flash=say("You are in."))
 
 
 @router.get("/tokens")
@@ -208,7 +208,9 @@ def revoke_token(
 ) -> Response:
     """Make a token worthless."""
     service.revoke_token(session, viewer.id, token_id)
-    return redirect("/account/tokens", flash="The token is revoked. Whatever used it is refused from now on.")
+    return redirect(
+        "/account/tokens", flash=say("The token is revoked. Whatever used it is refused from now on.")
+    )
 
 
 @router.get("/security")
@@ -258,7 +260,7 @@ def end_session(
 ) -> Response:
     """Sign one browser out."""
     service.end_session(session, viewer.id, session_id)
-    return redirect("/account/security", flash="That browser is signed out.")
+    return redirect("/account/security", flash=say("That browser is signed out."))
 
 
 @router.get("/delete")
@@ -274,7 +276,7 @@ def delete_account(
     """Erase personal data; a pseudonym stays where others' records refer to it."""
     try:
         if form.text("confirm_name", 64) != viewer.username:
-            raise Invalid("Type your user name exactly.", field="confirm_name")
+            raise Invalid(say("Type your user name exactly."), field="confirm_name")
         known = service.require_password(services.database, viewer.id, form.text("password", 320))
     except service.WrongPassword as problem:
         return account_page(
@@ -283,6 +285,6 @@ def delete_account(
     except Invalid as problem:
         return account_page(request, "delete", problem, username=viewer.username)
     service.erase_user(session, service.as_then(session, known))
-    response = redirect("/", flash="Your account is deleted.")
+    response = redirect("/", flash=say("Your account is deleted."))
     response.delete_cookie(SESSION_COOKIE, path="/")
     return response

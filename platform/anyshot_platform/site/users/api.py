@@ -118,7 +118,7 @@ def revoke_token(token_id: str, viewer: AccountViewer, session: SessionDep) -> N
 def check_time_zone(name: str) -> None:
     """Raise `Invalid` unless the IANA database knows the zone."""
     if find_zone(name) is None:
-        raise Invalid(f"There is no time zone “{name}”.", field="time_zone")
+        raise Invalid(say("There is no time zone “%(name)s”.", name=name), field="time_zone")
 
 
 def check_language(code: str, offered: tuple[str, ...]) -> None:
@@ -137,5 +137,5 @@ def check_language(code: str, offered: tuple[str, ...]) -> None:
 def _own_user(session: SessionDep, viewer: Viewer) -> User:
     user = session.get(User, viewer.id)
     if user is None:
-        raise NotFound("There is no such account.")
+        raise NotFound(say("There is no such account."))
     return user

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from anyshot_platform.accounts.confirming import confirm, send_again
 from anyshot_platform.errors import PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, public
 from anyshot_platform.web.rendering import redirect, render
@@ -33,7 +34,7 @@ def confirm_address(request: Request, services: ServicesDep, secret: Secret) -> 
             confirm(session, secret)
     except PlatformError as error:
         return render(request, "users/confirm.html", status_code=error.status, problem=error.message)
-    return redirect("/", flash="Your e-mail address is confirmed.")
+    return redirect("/", flash=say("Your e-mail address is confirmed."))
 
 
 @router.post("/account/confirm")
@@ -43,4 +44,4 @@ def ask_again(viewer: Annotated[Viewer, Depends(browser_session)], services: Ser
         send_again(services, viewer.id)
     except PlatformError as error:
         return redirect("/account/security", flash=error.message, tone="bad")
-    return redirect("/account/security", flash="The link is on its way.")
+    return redirect("/account/security", flash=say("The link is on its way."))

@@ -2,6 +2,7 @@
 // The stream resumes by itself (Last-Event-ID), so a lost connection or a sleeping laptop loses no line.
 import { grow } from "./charts.js";
 import { toast } from "./site.js";
+import { _, number } from "./words.js";
 
 const KEEP_LINES = 5000; // in the page; the whole log can be downloaded
 const live = document.getElementById("live");
@@ -10,14 +11,14 @@ const follow = document.getElementById("log-follow");
 const counter = document.getElementById("log-count");
 
 const units = [
-  ["d", 86400],
-  ["h", 3600],
-  ["min", 60],
-  ["s", 1],
+  [_("d"), 86400],
+  [_("h"), 3600],
+  [_("min"), 60],
+  [_("s"), 1],
 ];
 /** Seconds in the two largest units, as the server writes them. */
 export function duration(seconds) {
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  if (seconds < 9.95) return `${number(seconds, 1)} ${_("s")}`;
   let rest = Math.round(seconds);
   const parts = [];
   for (const [name, size] of units) {
@@ -26,7 +27,7 @@ export function duration(seconds) {
       rest %= size;
     } else if (parts.length) break;
   }
-  return parts.join(" ") || "0 s";
+  return parts.join(" ") || `0 ${_("s")}`;
 }
 
 function setBar(block, value, max, text) {
@@ -40,7 +41,7 @@ const clocks = new Map(); // run id -> what lets its time bar move between two m
 
 function showTime(block, used, budget) {
   block.querySelector("progress").classList.toggle("warn", used > 0.8 * budget);
-  setBar(block, used, budget, `${duration(used)} of ${duration(budget)}`);
+  setBar(block, used, budget, _("%(done)s of %(all)s", { done: duration(used), all: duration(budget) }));
 }
 
 const ICONS = { "is-done": "check", "is-now": "loader-circle", "is-bad": "x", "": "circle" };
@@ -63,7 +64,7 @@ function showRun(run) {
     card.querySelector("[data-tasks]"),
     run.tasks_done,
     run.tasks_total,
-    `${run.tasks_done} of ${run.tasks_total}`,
+    _("%(done)s of %(all)s", { done: run.tasks_done, all: run.tasks_total }),
   );
   showTime(card.querySelector("[data-time]"), run.seconds_used, run.budget_seconds);
   clocks.set(run.id, { card, run, since: performance.now() });
@@ -75,7 +76,7 @@ let shown = log ? log.querySelectorAll(".log__line").length : 0;
 let total = Number(log?.dataset.total ?? 0);
 
 const showCount = () => {
-  counter.textContent = total === 1 ? "1 line" : `${total.toLocaleString()} lines`;
+  counter.textContent = total === 1 ? _("1 line") : _("%(number)s lines", { number: number(total) });
 };
 
 /** The part of the log that an attempt writes; a new attempt folds the ones before it. */
@@ -90,7 +91,7 @@ function partOf(key) {
   part.dataset.part = key;
   part.dataset.run = run;
   part.append(
-    Object.assign(document.createElement("summary"), { textContent: titles[key] ?? "Next attempt" }),
+    Object.assign(document.createElement("summary"), { textContent: titles[key] ?? _("Next attempt") }),
   );
   log.append(part);
   log.classList.toggle("log--single", log.childElementCount < 2);
@@ -193,5 +194,5 @@ if (log) {
 if (live?.dataset.live) listen();
 else if (live && sessionStorage.getItem("ended") === live.dataset.stream) {
   sessionStorage.removeItem("ended");
-  toast("The submission has ended.", "info");
+  toast(_("The submission has ended."), "info");
 }

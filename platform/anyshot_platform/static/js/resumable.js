@@ -1,20 +1,24 @@
 // Sends a file in parts, and goes on where a broken connection stopped, also after the page was loaded again.
 import { csrfToken } from "./site.js";
+import { _, number } from "./words.js";
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export const headers = () => ({ "X-CSRF-Token": csrfToken(), Accept: "application/json" });
 export const size = (bytes) =>
-  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1048576).toFixed(1)} MiB`;
+  bytes < 1048576 ? `${Math.ceil(bytes / 1024)} ${_("KiB")}` : `${number(bytes / 1048576, 1)} ${_("MiB")}`;
 
 /** The JSON of an answer; throws an error with the platform's words, `status` and `body` for a refusal. */
 export async function answer(response) {
   const body = await response.json().catch(() => ({}));
   if (response.ok) return body;
-  throw Object.assign(new Error(body.message ?? `The platform answered ${response.status}.`), {
-    status: response.status,
-    body,
-  });
+  throw Object.assign(
+    new Error(body.message ?? _("The platform answered %(status)s.", { status: response.status })),
+    {
+      status: response.status,
+      body,
+    },
+  );
 }
 
 /** Where an earlier, broken upload of the same file stopped. */
@@ -76,14 +80,15 @@ export async function sendParts(file, upload, how) {
       failures += 1;
       if (failures > 8)
         throw new Error(
-          "The connection keeps breaking. Choose the same file again to go on where it stopped.",
+          _("The connection keeps breaking. Choose the same file again to go on where it stopped."),
         );
-      how.showProgress(offset, `connection lost, trying again in ${2 ** Math.min(failures, 5) / 2} s`);
+      const seconds = 2 ** Math.min(failures, 5) / 2;
+      how.showProgress(offset, _("connection lost, trying again in %(seconds)s s", { seconds }));
       await wait(500 * 2 ** Math.min(failures, 5));
       const now = await fetch(`${how.parts}/${upload.id}`, { headers: headers() }).catch(() => null);
       if (now?.ok) offset = (await now.json()).received;
     }
   }
-  how.showProgress(file.size, `${size(file.size)}, complete`);
+  how.showProgress(file.size, _("%(size)s, complete", { size: size(file.size) }));
   return true;
 }

@@ -1,6 +1,7 @@
 // Upload in parts that resume, with the checks shown before anything is queued.
 // Without this script the same form sends the file in one piece.
 import { answer, beginOrResume, forget, headers, sendParts, size } from "./resumable.js";
+import { _ } from "./words.js";
 
 const form = document.getElementById("upload-form");
 const input = document.getElementById("file");
@@ -28,12 +29,13 @@ function showProblem(text) {
 function showProgress(sent, total, text) {
   panel.hidden = false;
   const done = sent === total;
-  panel.querySelector("[data-progress-label]").textContent = done ? "Uploaded" : "Uploading";
+  panel.querySelector("[data-progress-label]").textContent = done ? _("Uploaded") : _("Uploading");
   panel.querySelector("[data-upload-pause]").hidden = done;
   const bar = panel.querySelector("progress");
   bar.max = total || 1;
   bar.value = sent;
-  panel.querySelector("[data-progress-text]").textContent = text ?? `${size(sent)} of ${size(total)}`;
+  panel.querySelector("[data-progress-text]").textContent =
+    text ?? _("%(done)s of %(all)s", { done: size(sent), all: size(total) });
 }
 
 function icon(name) {
@@ -68,9 +70,9 @@ function showChecks(list) {
         line.append(...withCode(text));
         body.append(line);
       };
-      add("strong", tone === "bad" ? `Failed: ${check.title}` : check.title);
+      add("strong", tone === "bad" ? `${_("Failed:")} ${check.title}` : check.title);
       if (check.found) add("small muted break", check.found);
-      if (check.remedy && tone !== "good") add("small break", `What to do: ${check.remedy}`);
+      if (check.remedy && tone !== "good") add("small break", `${_("What to do:")} ${check.remedy}`);
       item.append(icon({ good: "circle-check", bad: "circle-x", warn: "triangle-alert" }[tone]), body);
       return item;
     }),
@@ -87,11 +89,17 @@ async function take(file) {
   allowSending(false);
   zone.querySelector("[data-dropzone-title]").textContent = file.name;
   if (file.size === 0) {
-    showProblem(`${file.name} is empty (0 bytes). Choose the zip of your submission.`);
+    showProblem(_("%(name)s is empty (0 bytes). Choose the zip of your submission.", { name: file.name }));
     return;
   }
   if (file.size > maxBytes) {
-    showProblem(`${file.name} has ${size(file.size)}; a submission has at most ${size(maxBytes)}.`);
+    showProblem(
+      _("%(name)s has %(size)s; a submission has at most %(most)s.", {
+        name: file.name,
+        size: size(file.size),
+        most: size(maxBytes),
+      }),
+    );
     return;
   }
   try {
@@ -117,7 +125,7 @@ async function take(file) {
       form.elements.upload_id.value = upload.id;
       input.disabled = true; // the bytes are there already: the form must not send them again
       allowSending(true);
-    } else showProblem("This zip would be refused. Nothing was queued, and no quota was used.");
+    } else showProblem(_("This zip would be refused. Nothing was queued, and no quota was used."));
   } catch (error) {
     if (mine === current) showProblem(error.message);
   }
@@ -132,7 +140,7 @@ function again() {
   form.elements.upload_id.value = "";
   showChecks([]);
   showProblem("");
-  zone.querySelector("[data-dropzone-title]").textContent = "Choose a zip, or drop it here";
+  zone.querySelector("[data-dropzone-title]").textContent = _("Choose a zip, or drop it here");
   allowSending(false);
   input.focus();
 }
@@ -158,7 +166,7 @@ zone.addEventListener("drop", (event) => {
 });
 panel.querySelector("[data-upload-pause]").addEventListener("click", (event) => {
   paused = !paused;
-  event.currentTarget.querySelector("span").textContent = paused ? "Go on" : "Pause";
+  event.currentTarget.querySelector("span").textContent = paused ? _("Go on") : _("Pause");
   if (paused) controller?.abort();
 });
 panel.querySelector("[data-upload-abort]").addEventListener("click", again);
