@@ -102,13 +102,7 @@ _NO_WORDS = ("script", "style", "svg", "pre", "code")
 
 
 def _has_words(text: str) -> bool:
-    return re.search(r"[^\W\d_]{2}", text) is not None and text.strip() not in (
-        "https://",
-        "UTC",
-        "API",
-        "CSV",
-        ": , UTC",
-    )
+    return re.search(r"[^\W\d_]{2}", re.sub(r"https://|\b(UTC|API|CSV)\b", "", text)) is not None
 
 
 def _strings(node: nodes.Node, *, marked: bool) -> Iterator[str]:
