@@ -94,7 +94,7 @@ def _data(version: PhaseVersion, pool: PoolVersion | None) -> Any:
 
 
 def _granted(version: PhaseVersion) -> str:
-    parts = [
+    parts: list[str] = [
         count(version.cpus, "core"),
         say("%(memory_bytes)s memory", memory_bytes=size(version.memory_bytes)),
     ]
