@@ -123,8 +123,8 @@ migration: $(READY)  ## Write a database revision from the models: NAME="Add wha
 image: $(READY)  ## Build the sandbox image unless it is there
 	@$(BIN)/anyshot worker image build
 
-reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, not possible here; NAME=... runs a study anew (docs/science/reproductions.md)
-	@if [ -n "$(NAME)" ]; then $(BIN)/python -m anyshot_analysis.studies.reproduce $(NAME) --out benchmarks/results/science $(ARGS); else $(BIN)/anyshot reproduce $(ARGS); fi
+reproduce: $(READY)  ## List the papers' tables and figures: done, stands in, not possible here; NAME=... runs a study anew (docs/reproductions/index.md)
+	@if [ -n "$(NAME)" ]; then $(BIN)/python -m anyshot_analysis.studies.reproduce $(NAME) --out docs/reproductions $(ARGS); else $(BIN)/anyshot reproduce $(ARGS); fi
 
 clean:  ## Remove .venv and what was built
 	rm -rf .venv site .pytest_cache .ruff_cache

@@ -22,6 +22,7 @@ from anyshot_scoring.undefined import Undefined
 from benchmarks.calibration.boards import FAMILIES, SimulatedBoard, simulate
 
 RESULTS = Path(__file__).parent.parent / "results"
+FIGURES = Path(__file__).parents[2] / "docs" / "reproductions" / "calibration" / "figures.json"
 SIZES = ((5, 6), (20, 10), (30, 10))  # submissions, datasets
 BINS = 10
 FEWEST_BOARDS = 10  # in a bin; with fewer, its error is unknown
@@ -129,11 +130,9 @@ def main() -> None:
             print(family, question, "true", found["true"], told, flush=True)
     record = {"population": POPULATIONS[Population.DATASETS], "rows": rows}
     (RESULTS / "calibration.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    for question in QUESTIONS:
-        for source in SOURCES:
-            path = RESULTS / "calibration" / f"{question}-{source.replace(' ', '-')}.svg"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(draw(rows, question, source).file(), encoding="utf-8")
+    charts = [draw(rows, question, source).data for question in QUESTIONS for source in SOURCES]
+    FIGURES.parent.mkdir(exist_ok=True)
+    FIGURES.write_text(json.dumps({"charts": charts, "tables": []}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

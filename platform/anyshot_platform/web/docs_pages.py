@@ -8,8 +8,10 @@ from pathlib import Path
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import FileResponse
+from markupsafe import Markup
 from starlette.responses import Response
 
+from anyshot_core.report.documentation import DATA, SECTION, draw_page, drawn_below, reproductions
 from anyshot_platform.errors import NotFound
 from anyshot_platform.web.access import public
 from anyshot_platform.web.markdown import markdown
@@ -22,6 +24,7 @@ SECTIONS = (
     ("organizers", "For organizers"),
     ("operators", "For operators"),
     ("science", "The science"),
+    (SECTION, "Reproductions"),
 )
 _LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"\]\((?:\.\./)?images/([a-z0-9-]+\.png)\)")
@@ -45,17 +48,29 @@ def show_image(name: str) -> Response:
 
 @router.get("/docs/{path:path}", dependencies=[Depends(public)])
 def show_docs(request: Request, path: str) -> Response:
-    """`/docs/SECTION/` and `/docs/SECTION/PAGE/`, as on the built site."""
+    """`/docs/SECTION/` and `/docs/SECTION/PAGE/`, as on the built site, and the data of a page beside it."""
     parts = [part for part in path.split("/") if part]
     if not parts:
         return redirect("/docs")
+    if parts[0] == SECTION and parts[-1] in DATA:
+        return _send_data(parts[1:])
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
         raise NotFound("The documentation has no such page.")
     return _show(request, parts[0], parts[1] if len(parts) == 2 else "index")
 
 
+def _send_data(parts: list[str]) -> Response:
+    file = DOCS.joinpath(SECTION, *parts)
+    if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts[:-1]) or not file.is_file():
+        raise NotFound("The documentation has no such file.")
+    return FileResponse(file, filename=f"{'-'.join(parts)}")
+
+
 def _show(request: Request, section: str, name: str) -> Response:
     file = DOCS / section / f"{name}.md"
+    if section == SECTION and not file.is_file() and name in reproductions(DOCS):
+        page = draw_page(DOCS, name)
+        return _render(request, section, name, page.title, page.body)
     if not file.is_file():
         raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
     text = file.read_text().replace(
@@ -65,14 +80,14 @@ def _show(request: Request, section: str, name: str) -> Response:
     body = _LINK.sub(
         lambda found: f"]({_address(section, found[1])}{found[2] or ''})", text.partition("\n")[2]
     )
+    written = markdown(_IMAGE.sub(r"](/docs/images/\1)", body))
+    return _render(request, section, name, title, written + drawn_below(DOCS, section, name))
+
+
+def _render(request: Request, section: str, name: str, title: str, body: Markup) -> Response:
+    current = f"{section}/{name}"
     return render(
-        request,
-        "docs.html",
-        section="docs",
-        title=title,
-        body=markdown(_IMAGE.sub(r"](/docs/images/\1)", body)),
-        entries=_entries(),
-        current=f"{section}/{name}",
+        request, "docs.html", section="docs", title=title, body=body, entries=_entries(), current=current
     )
 
 
@@ -97,4 +112,6 @@ def _entries() -> list[dict[str, str]]:
             page = "" if file.stem == "index" else f"{file.stem}/"
             label = "Overview" if file.stem == "index" else title
             entries.append({"key": f"{folder}/{file.stem}", "label": label, "href": f"/docs/{folder}/{page}"})
+    for name, title in reproductions(DOCS).items():
+        entries.append({"key": f"{SECTION}/{name}", "label": title, "href": f"/docs/{SECTION}/{name}/"})
     return entries

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from anyshot_analysis.pages import plain
 from anyshot_analysis.studies.experiment.carry_out import Done, comparable
 from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
 from anyshot_analysis.studies.experiment.figures import draw_figures
@@ -13,8 +15,10 @@ from anyshot_analysis.studies.experiment.further import further_scores, gaps, wr
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
+from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import Range
+from anyshot_core.report.stored import FIGURES
 
 GO_ON = "run the same command to go on"
 
@@ -22,7 +26,9 @@ GO_ON = "run the same command to go on"
 def write_report(
     experiment: Experiment, done: Sequence[Done], notes: Sequence[str] = (), command: str = ""
 ) -> tuple[str, ...] | None:
-    """Tables, figures, `index.html` and `findings.md` in the output folder; returns the notes that the page has.
+    """Tables, figures as pictures and as data, `index.html` and `findings.md` in the output folder.
+
+    Returns the notes that the page has.
 
     `done` are all runs so far; where none of them finished nothing is written, and None returned.
     """
@@ -35,6 +41,7 @@ def write_report(
     figures = draw_figures(entries)
     for name, figure in figures.items():
         (folder / f"{name}.svg").write_text(figure.chart.file(), encoding="utf-8")
+    store_figures([figure.chart for figure in figures.values()], folder)
     matrix = make_matrix(runs)
     said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
     said += [*capped(experiment, entries), *notes]
@@ -53,6 +60,12 @@ def write_report(
     (folder / "findings.md").write_text(make_markdown(content), encoding="utf-8")
     (folder / "index.html").write_text(make_html(content, figures), encoding="utf-8")
     return tuple(said)
+
+
+def store_figures(charts: Sequence[Chart], folder: Path) -> None:
+    """`figures.json`: what the charts were drawn from, for the documentation."""
+    data = {"charts": [plain(chart.data) for chart in charts], "tables": []}
+    (folder / FIGURES).write_text(json.dumps(data, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def capped(experiment: Experiment, entries: Sequence[BaselineTasks]) -> list[str]:

@@ -50,7 +50,6 @@ def main(name: str, out: Path, data: Path | None, cache: Path | None) -> None:
     start, manifest = time.process_time(), manifest_of(name)  # of the code that is loaded now
     folder = cache or default_cache() / "reproductions"
     summary = write_report(module.make(Material(data, folder)), out / name, manifest)
-    (out / name / "page.html").unlink()  # a page follows from the data: docs and site draw it
     click.echo(summary["finding"])
     click.echo(
         json.dumps({"name": name, "cpu_seconds": round(time.process_time() - start), "cores": os.cpu_count()})

@@ -1,0 +1,80 @@
+"""Pages of the documentation that follow from stored data, for the built documentation and the site's `/docs` alike.
+
+A folder below `docs/reproductions/` with `result.json` is a page of its own; one with `figures.json` alone holds the
+charts below the page of its name. `published.toml` holds what the papers printed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+
+from anyshot_core.charts import redraw
+from anyshot_core.report.pages import figure
+from anyshot_core.report.published import Verdict, published_table, read_published, verdicts_of
+from anyshot_core.report.stored import FIGURES, RESULT, read_report, render_stored, table_markup
+
+SECTION = "reproductions"
+DATA = (RESULT, FIGURES, "table.parquet", "scores.csv", "published.toml")
+
+
+@dataclass(frozen=True)
+class DrawnPage:
+    """A page without its heading; `body` has headings from level 2."""
+
+    title: str
+    body: Markup
+
+
+def reproductions(docs: Path) -> dict[str, str]:
+    """Titles of the stored reproductions by name, in alphabetical order."""
+    folders = sorted(path.parent for path in (docs / SECTION).glob(f"*/{RESULT}"))
+    return {folder.name: read_report(folder)[0]["title"] for folder in folders}
+
+
+@cache
+def draw_page(docs: Path, name: str) -> DrawnPage:
+    """The page of a stored reproduction, found beside published, with links to its data."""
+    folder = docs / SECTION / name
+    summary, figures = read_report(folder)
+    links = [Markup('<a href="{}">{}</a>').format(file, file) for file in DATA if (folder / file).is_file()]
+    body = render_stored(summary, figures, published=verdicts(docs, name))
+    return DrawnPage(summary["title"], body + Markup("<p>Data: {}</p>").format(Markup(", ").join(links)))
+
+
+def verdicts(docs: Path, name: str) -> list[Verdict]:
+    """What a paper printed beside what one reproduction found."""
+    rows = read_published(docs / SECTION / "published.toml")
+    return verdicts_of(name, read_report(docs / SECTION / name)[0], rows)
+
+
+@cache
+def drawn_below(docs: Path, section: str, name: str) -> Markup:
+    """What follows the text of a page: the overview of all verdicts, or the charts stored for it; else nothing."""
+    if section != SECTION:
+        return Markup()
+    if name == "index":
+        return overview(docs)
+    stored = docs / SECTION / name / FIGURES
+    if not stored.is_file():
+        return Markup()
+    charts = json.loads(stored.read_text(encoding="utf-8"))["charts"]
+    return Markup("\n").join([Markup("<h2>Figures</h2>"), *(figure(redraw(data)) for data in charts)])
+
+
+def overview(docs: Path) -> Markup:
+    """How many printed numbers were reproduced, and each beside what was found."""
+    found = {name: verdicts(docs, name) for name in reproductions(docs)}
+    rows = [one for own in found.values() for one in own]
+    counts = Counter(one.verdict.value for one in rows)
+    words = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    parts = [Markup("<h2>All printed numbers</h2><p>Of {} rows: {}.</p>").format(len(rows), words)]
+    for name, own in found.items():
+        if own:
+            parts.append(table_markup(published_table(own) | {"title": name}))
+    return Markup("\n").join(parts)

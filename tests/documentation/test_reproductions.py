@@ -1,0 +1,58 @@
+"""Reproductions are stored as data, their pages drawn from it; no stored result is older than its code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from anyshot_analysis.studies.reproduce.__main__ import NAMES
+from anyshot_analysis.studies.reproduce.sources import changed, code_of
+from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
+from anyshot_core.report.published import read_published
+from anyshot_core.report.stored import read_report
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+
+
+STORED = sorted(reproductions(DOCS))
+EARLIER = ROOT / "benchmarks" / "results" / "science"  # results from before estimates were stored: to be made anew
+
+
+def test_all_thirteen_are_kept_and_set_something_beside_what_was_printed() -> None:
+    earlier = {path.parent.name for path in EARLIER.glob("*/result.json")}
+    assert {*STORED, *earlier} == set(NAMES) and not earlier & set(STORED)
+    assert {row.reproduction for row in read_published(DOCS / "reproductions" / "published.toml")} == set(NAMES)
+    text = (DOCS / "reproductions" / "index.md").read_text()
+    assert all((f"]({name}.md)" in text) == (name in STORED) for name in NAMES)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_result_is_as_new_as_its_code(name: str) -> None:
+    stored = read_report(DOCS / "reproductions" / name)[0]["manifest"]["code"]
+    assert not changed(stored, code_of(name)), (
+        f"make reproduce NAME={name}: these modules changed since it was run"
+    )
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None:
+    body = " ".join(draw_page(DOCS, name).body.split())
+    assert body.index("Published and found") < body.index("<svg") < body.index("Estimates")
+    for one in verdicts(DOCS, name):
+        assert one.published.words in body and f"<td>{one.verdict.value}</td>" in body
+
+
+def test_no_generated_page_or_picture_is_in_the_repository() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    pages = [line for line in listed.splitlines() if re.search(r"\.(html|svg)$", line)]
+    assert [p for p in pages if p.startswith(("docs/", "benchmarks/"))] == []
+
+
+def test_charts_below_a_page_are_drawn_from_data() -> None:
+    assert drawn_below(DOCS, "reproductions", "calibration").count("<svg") == 4
+    assert drawn_below(DOCS, "reproductions", "baselines-across").count("<svg") == 4
+    assert not drawn_below(DOCS, "participants", "index")
