@@ -26,7 +26,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Tested:
+class TestedLearner:
     """One learner: its scores on base, validation and novel classes by name, and along lambda."""
 
     name: str
@@ -34,7 +34,7 @@ class Tested:
     curve: tuple[PointScore, ...]
 
 
-def read_tested(path: Path) -> Tested:
+def read_tested(path: Path) -> TestedLearner:
     """An `evaluations.json` of a dry run, or the list that a site answers. Raises `BadAnalysis`."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -47,7 +47,7 @@ def read_tested(path: Path) -> Tested:
     curve = tuple(s for s in known if s.evaluation == Mixtures.name and s.at is not None)
     if not {BaseClasses.name, NovelClasses.name} <= set(sides):
         raise BadAnalysis(f"{path}: no scores on base and on novel classes; {HOW}")
-    return Tested(path.parent.name or path.stem, sides, curve)
+    return TestedLearner(path.parent.name or path.stem, sides, curve)
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:
@@ -56,11 +56,11 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     progress("Reading", 1, 1)
     names = [one.name for one in tested]
     if len(set(names)) != len(names):
-        tested = [Tested(f"{t.name} ({place})", t.sides, t.curve) for place, t in enumerate(tested, 1)]
+        tested = [TestedLearner(f"{t.name} ({place})", t.sides, t.curve) for place, t in enumerate(tested, 1)]
     return describe(tested)
 
 
-def lost(one: Tested) -> tuple[float, float | None]:
+def lost(one: TestedLearner) -> tuple[float, float | None]:
     """BaseGen minus NovelGen with half the width of its interval; the tasks are different ones, so errors add up."""
     base, novel = one.sides[BaseClasses.name], one.sides[NovelClasses.name]
     assert base.mean is not None and novel.mean is not None  # only known scores are read
@@ -69,7 +69,7 @@ def lost(one: Tested) -> tuple[float, float | None]:
     return base.mean - novel.mean, math.hypot(base.half_width, novel.half_width)
 
 
-def estimates_of(one: Tested) -> list[Estimate]:
+def estimates_of(one: TestedLearner) -> list[Estimate]:
     """The sides, and what is lost between base and novel classes."""
     made = [
         around(f"{SIDES[key]} of {one.name}", *_scaled(score.mean, score.half_width), "points", OVER)
@@ -83,7 +83,7 @@ def _scaled(value: float | None, half: float | None) -> tuple[float, float | Non
     return 100 * (value or 0.0), None if half is None else 100 * half
 
 
-def words_of(one: Tested) -> str:
+def words_of(one: TestedLearner) -> str:
     """Whether a gap is settled."""
     gap, half = lost(one)
     if half is None:
@@ -92,7 +92,7 @@ def words_of(one: Tested) -> str:
     return f"{one.name} loses {points(gap)} ± {points(half)} points on novel classes{settled}"
 
 
-def cells_of(one: Tested) -> list[Cell]:
+def cells_of(one: TestedLearner) -> list[Cell]:
     """A row of the page."""
     gap, half = lost(one)
     row: list[Cell] = [one.name]
@@ -102,7 +102,7 @@ def cells_of(one: Tested) -> list[Cell]:
     return [*row, points(gap), Undefined("a single task") if half is None else points(half)]
 
 
-def describe(tested: list[Tested]) -> ReportPage:
+def describe(tested: list[TestedLearner]) -> ReportPage:
     """The page."""
     bars = [
         Bar(f"{one.name}, {SIDES[key]}", score.mean or 0.0, score.half_width)

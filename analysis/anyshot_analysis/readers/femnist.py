@@ -15,14 +15,14 @@ WRITERS = {"train": 2509, "val": 538, "test": 538}
 
 
 @dataclass(frozen=True)
-class Writers:
+class WrittenImages:
     """Records, and who wrote each image: tasks are a writer's own classes."""
 
     records: Records
     writers: tuple[str, ...]
 
 
-def read_femnist(folder: Path, shares: dict[str, int] = WRITERS, seed: int = 0) -> Writers:
+def read_femnist(folder: Path, shares: dict[str, int] = WRITERS, seed: int = 0) -> WrittenImages:
     """All `*.json` of `folder`; writers are dealt to train, val and test in the proportion of `shares`.
 
     With the full dataset and the default shares these are the 2,509 / 538 / 538 writers of the paper.
@@ -50,4 +50,4 @@ def read_femnist(folder: Path, shares: dict[str, int] = WRITERS, seed: int = 0) 
         writers += [name] * len(labels)
     shape = (SIZE, SIZE)
     records = Records(tuple(classes), tuple(splits), lambda i: as_image(np.asarray(pixels[i]).reshape(shape)))
-    return Writers(records, tuple(writers))
+    return WrittenImages(records, tuple(writers))

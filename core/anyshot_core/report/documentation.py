@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from anyshot_core.charts import redraw
 from anyshot_core.report.pages import figure
-from anyshot_core.report.published import Verdict, published_table, read_published, verdicts_of
+from anyshot_core.report.published import BesidePublished, published_table, read_published, verdicts_of
 from anyshot_core.report.stored import FIGURES, RESULT, read_report, render_stored, table_markup
 
 SECTION = "reproductions"
@@ -47,7 +47,7 @@ def draw_page(docs: Path, name: str) -> DrawnPage:
     return DrawnPage(summary["title"], body + Markup("<p>Data: {}</p>").format(Markup(", ").join(links)))
 
 
-def verdicts(docs: Path, name: str) -> list[Verdict]:
+def verdicts(docs: Path, name: str) -> list[BesidePublished]:
     """What a paper printed beside what one reproduction found."""
     rows = read_published(docs / SECTION / "published.toml")
     return verdicts_of(name, read_report(docs / SECTION / name)[0], rows)

@@ -73,7 +73,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BesidePublished:
     """A printed row, the estimate that stands for it, and what the rule says."""
 
     published: Published
@@ -127,7 +127,7 @@ def read_published(path: Path) -> list[Published]:
         raise BadPublished(f"{path}: {error}") from error
 
 
-def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]) -> list[Verdict]:
+def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]) -> list[BesidePublished]:
     """The rows of one reproduction beside its estimates. Raises `BadPublished` for one that it does not have."""
     estimates = {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]}
     found = []
@@ -138,11 +138,11 @@ def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]
             raise BadPublished(
                 f"{name} has no estimate {row.estimate!r}; it has {', '.join(map(repr, estimates))}"
             )
-        found.append(Verdict(row, estimates[row.estimate], decide(row, estimates[row.estimate])))
+        found.append(BesidePublished(row, estimates[row.estimate], decide(row, estimates[row.estimate])))
     return found
 
 
-def published_table(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
     """A table of plain cells: found beside published."""
     rows = []
     for one in verdicts:

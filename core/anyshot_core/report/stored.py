@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from anyshot_core.charts import redraw
 from anyshot_core.report.pages import figure
-from anyshot_core.report.published import Verdict, published_table
+from anyshot_core.report.published import BesidePublished, published_table
 
 RESULT, FIGURES = "result.json", "figures.json"
 ESTIMATES = ("what", "estimate", "95 % interval", "unit", "population", "selected")
@@ -27,7 +27,7 @@ def render_stored(
     summary: Mapping[str, Any],
     figures: Mapping[str, Any],
     extra: Markup = Markup(),  # noqa: B008
-    published: Sequence[Verdict] = (),
+    published: Sequence[BesidePublished] = (),
 ) -> Markup:
     """The report below a heading with its title: no style, no script, headings from level 2.
 
