@@ -19,13 +19,17 @@ DOCS = ROOT / "docs"
 
 
 STORED = sorted(reproductions(DOCS))
-EARLIER = ROOT / "benchmarks" / "results" / "science"  # results from before estimates were stored: to be made anew
+EARLIER = (
+    ROOT / "benchmarks" / "results" / "science"
+)  # results from before estimates were stored: to be made anew
 
 
 def test_all_thirteen_are_kept_and_set_something_beside_what_was_printed() -> None:
     earlier = {path.parent.name for path in EARLIER.glob("*/result.json")}
     assert {*STORED, *earlier} == set(NAMES) and not earlier & set(STORED)
-    assert {row.reproduction for row in read_published(DOCS / "reproductions" / "published.toml")} == set(NAMES)
+    assert {row.reproduction for row in read_published(DOCS / "reproductions" / "published.toml")} == set(
+        NAMES
+    )
     text = (DOCS / "reproductions" / "index.md").read_text()
     assert all((f"]({name}.md)" in text) == (name in STORED) for name in NAMES)
 
