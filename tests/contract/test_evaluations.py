@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import zipfile
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from anyshot_core.wire.jobs import JobKind, MetaTest
+from anyshot_platform.database import now
+from anyshot_platform.organizers.phases import leaks, readiness
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.models import Pool
 from anyshot_platform.teams.models import Team
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
@@ -57,6 +63,10 @@ def test_one_training_many_tests(stage: Stage) -> None:
     page = text_of(stage.page(f"/submissions/{entry}", alice))
     assert "Number of shots" in page and shown_score(found["shots", "1"]["mean"]) in page.replace("-", "−")
     assert not any(name in page for name in TEST)
+    answer = alice.call("GET", f"/api/v1/submissions/{entry}/everything")
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        kept = json.loads(archive.read("evaluations.json"))
+    assert [row["mean"] for row in kept] == [row["mean"] for row in found.values()]
     board = stage.page("/competitions/small/leaderboard")
     assert "Number of shots" in board and "evaluations.csv" in board
     shots = next(job for job in worker.wire.jobs if isinstance(job, MetaTest))
@@ -138,3 +148,28 @@ def test_what_cannot_be_made_is_refused_when_it_is_saved(
         "PUT", "/api/v1/competitions/small/manage/phases/feedback", json=settings
     )
     assert answer.status_code == 422 and words in answer.text
+
+
+def test_a_phase_tells_of_evaluations_whose_pool_is_public_or_gone(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each dataset is opened once for all evaluations; a public pool is worth a warning, a deleted one is a problem."""
+    stage.make_pool("elsewhere", TEST[:1])
+    change(stage, evaluations="pool pool=elsewhere tasks=4\nshots numbers=2 tasks=4\ndomains tasks=4")
+    read, real = list[str](), leaks.opened
+
+    def counted(storage: Any, digest: str) -> Any:
+        read.append(digest)
+        return real(storage, digest)
+
+    monkeypatch.setattr(leaks, "opened", counted)
+    with stage.site.services.database.writing() as session:
+        phase = session.scalars(select(Phase).where(Phase.slug == "feedback")).one()
+        assert list(leaks.problems_of_evaluations(session, phase.live)) == []
+        assert len(read) == len(set(read)) > 2
+        assert "is public" not in " ".join(readiness.odd_in(session, phase))
+        pool = session.scalars(select(Pool).where(Pool.slug == "elsewhere")).one()
+        pool.published_at = now()
+        assert "Evaluation pool: the pool elsewhere is public" in " ".join(readiness.odd_in(session, phase))
+        pool.deleted_at = now()
+        assert "Evaluation pool: There is no pool elsewhere" in " ".join(readiness.missing_in(session, phase))

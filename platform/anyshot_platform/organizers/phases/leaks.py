@@ -20,6 +20,7 @@ from anyshot_platform.organizers.pools.overlaps import describe, find_shared, pa
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.images import fingerprints_of, opened, overlap_of
 from anyshot_platform.pools.models import Pack, PoolVersion
+from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.secrets import roles_of
 
 
@@ -53,28 +54,50 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
     """Why a further evaluation cannot be made, or would test what was trained on: by their very images."""
     trained = packs_of(session, version.meta_train_pool_version_id)
     tested = packs_of(session, version.meta_test_pool_version_id)
-    slug = _slug(session, version.meta_train_pool_version_id)
+    slug, evaluations = _slug(session, version.meta_train_pool_version_id), list_evaluations(version)
+    if not evaluations or not trained:
+        return  # without data: said elsewhere
+    with ExitStack() as files:
+        known: dict[str, packs.Pack] = {}  # each file is opened once, however many evaluations there are
+
+        def opened_pool(rows: Sequence[Pack]) -> packs.Pool:
+            for row in rows:
+                if row.digest not in known:
+                    known[row.digest] = files.enter_context(opened(session.info[STORAGE_KEY], row.digest))
+            return packs.Pool([known[row.digest] for row in rows])
+
+        for evaluation in evaluations:
+            try:
+                pool, roles = pool_of(session, version, evaluation), roles_of(version)
+                if pool is None or roles is None:
+                    continue  # said elsewhere: the phase lacks data
+                others = packs_of(session, pool.id)
+                evaluation.check(roles, opened_pool(trained), opened_pool(tested), opened_pool(others))
+            except DataError as problem:
+                yield f"Evaluation {evaluation.short_name}: {problem}"
+                continue
+            if evaluation.pool:
+                yield from (
+                    f"Evaluation {evaluation.short_name}: {shared.words}"
+                    for shared in find_shared(session, others, [(pack, slug) for pack in trained])
+                    if shared.equal
+                )
+
+
+def public_evaluations(session: Session, version: PhaseVersion) -> Iterator[str]:
+    """Further evaluations on pools whose labels everybody has, for people to decide about: such a score proves less.
+
+    That a pool is gone is a problem: see `problems_of_evaluations`.
+    """
     for evaluation in list_evaluations(version):
         try:
-            pool, roles = pool_of(session, version, evaluation), roles_of(version)
-            if pool is None or roles is None or not trained:
-                continue  # said elsewhere: the phase lacks data
-            others = packs_of(session, pool.id)
-            with ExitStack() as files:
-
-                def opened_pool(rows: Sequence[Pack], files: ExitStack = files) -> packs.Pool:
-                    storage = session.info[STORAGE_KEY]
-                    return packs.Pool([files.enter_context(opened(storage, row.digest)) for row in rows])
-
-                evaluation.check(roles, opened_pool(trained), opened_pool(tested), opened_pool(others))
-        except DataError as problem:
-            yield f"Evaluation {evaluation.short_name}: {problem}"
+            pool = pool_of(session, version, evaluation) if evaluation.pool else None
+        except DataError:
             continue
-        if evaluation.pool:
-            yield from (
-                f"Evaluation {evaluation.short_name}: {shared.words}"
-                for shared in find_shared(session, others, [(pack, slug) for pack in trained])
-                if shared.equal
+        if pool is not None and is_public(pool):
+            yield (
+                f"Evaluation {evaluation.short_name}: the pool {evaluation.pool} is public, so that its labels may"
+                " have been trained on."
             )
 
 

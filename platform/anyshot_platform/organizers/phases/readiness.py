@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.sense import judge_phase
-from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike
+from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
 from anyshot_platform.phases.service import live_version
@@ -46,7 +46,7 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
     odd = [found.words for found in judged if not found.error]
     if version.meta_test is not None:
         odd += _too_small(version.meta_test, version.protocol)
-    odd += looks_alike(session, version)
+    odd += [*looks_alike(session, version), *public_evaluations(session, version)]
     offered = set(session.scalars(select(Worker.hardware_class).distinct()))
     if version.hardware_class not in offered:
         known = ", ".join(sorted(offered)) or "none is connected"

@@ -27,6 +27,7 @@ from anyshot_platform.services import Services
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, hide_names, hide_summary, name_datasets
 from anyshot_platform.sight.submissions import TasksNotShown
+from anyshot_platform.site.evaluations.shown import of_submission
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.site.submissions.log_view import missing_words, part_key, part_titles
@@ -46,6 +47,7 @@ log.txt               what the code printed, as far as the phase shows it
 figures.csv           one line a run and dataset, number of ways, number of shots (once it is scored)
 tasks.csv             one line a run and task (where the phase shows single tasks)
 report.html           the same report as a dry run's (once it is scored)
+evaluations.json      its further evaluations (where the phase shows them)
 runs/                 the other files that each run left, such as the tables of the logger
 """
 
@@ -139,6 +141,9 @@ def write_everything(session: Session, services: Services, found: SubmissionAcce
         with archive.open("log.txt", "w") as log:
             for piece in log_text(services, found, [run.id for run in runs]):
                 log.write(piece.encode())
+        if scores := of_submission(session, found.sight, find_version(session, submission)):
+            rows = [score.to_dict() for score in scores]
+            archive.writestr("evaluations.json", json.dumps(rows, indent=1))
         for name, make in (
             ("figures.csv", lambda: figures_csv(session, found)),
             ("tasks.csv", lambda: tasks_csv(session, services, found)),
