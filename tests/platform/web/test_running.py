@@ -315,6 +315,7 @@ def test_the_boards_history_is_drawn_with_the_first_teams_and_ones_own(
     (spec,) = (json.loads(html.unescape(text)) for text in re.findall(r'data-chart="([^"]+)"', page))
     lines = {line["label"]: line["values"] for line in spec["series"]}
     assert "Best so far" in lines and len(lines) > 2 and spec["x"]["kind"] == "date"
+    assert all(line["steps"] for line in spec["series"])  # a score stands until the next one
     own = lines[scene.team.name]
     assert own[0] == 0.1 and 0.2 in own and own[-1] == last and len(own) == len(spec["at"])
     assert spec["at"] == sorted(spec["at"])

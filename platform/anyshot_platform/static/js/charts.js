@@ -59,7 +59,9 @@ const formats = {
       minute: "2-digit",
     }),
 };
-const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(2)))) };
+const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(3)))) };
+const day = (value) =>
+  new Date(1000 * value).toLocaleDateString(undefined, { day: "numeric", month: "short" });
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
@@ -72,6 +74,7 @@ function xAxis(spec, text, grid, width) {
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: font() };
   if (spec.x.kind !== "names") {
     const format = ticks[spec.x.kind];
+    const words = (found) => (spec.x.kind === "date" && found[1] - found[0] >= 86400 ? day : format);
     return {
       ...axis,
       space: spec.x.kind === "date" ? 110 : 70,
@@ -79,7 +82,7 @@ function xAxis(spec, text, grid, width) {
       labelFont: font(),
       labelSize: 20,
       incrs: steps[spec.x.kind],
-      values: (_, found) => found.map(format),
+      values: (_, found) => found.map(words(found)),
     };
   }
   const names = spec.x.names;
@@ -201,7 +204,7 @@ function options(spec, box) {
         width: 2,
         dash: place ? [6, 4] : undefined,
         spanGaps: true,
-        paths: series.line ? undefined : () => null,
+        paths: pathOf(series),
         points: {
           show: few || !series.line,
           size: series.low || series.line ? 6 : 5,
@@ -214,6 +217,12 @@ function options(spec, box) {
     legend: { show: true },
     hooks: { draw: [whiskers(spec, colours)] },
   };
+}
+
+/** Values that stand until the next one are steps; what lies between measured ones is a line. */
+function pathOf(series) {
+  if (series.steps) return globalThis.uPlot.paths.stepped({ align: 1 });
+  return series.line ? undefined : () => null;
 }
 
 function shown(spec, series, value, index) {
