@@ -115,6 +115,8 @@ def test_a_file_can_be_dropped(live: LiveSite, browser: webdriver.Chrome, tmp_pa
             until(browser, lambda b: b.find_elements(By.CSS_SELECTOR, "#dropzone.is-over"))
     until(browser, can_send)
     assert "dropped.zip" in text_of(browser)
+    raw = "return getComputedStyle(document.querySelector('.dropzone__input')).opacity"
+    assert browser.execute_script(raw) == "0", "the browser's own control shows through the box"
     send(browser)
     assert "dropped.zip" in text_of(browser)
 

@@ -20,7 +20,8 @@ def draw_lines(title: str, lines: Sequence[Line], score_title: str) -> ChartView
     moments = sorted({value.at for _, values in known for value in values})
     if len(moments) < 2:
         return None
-    series = [{"label": label, "values": _steps(values, moments), "line": True, "steps": True} for label, values in known]
+    drawn = {"line": True, "steps": True}
+    series = [{"label": label, "values": _steps(values, moments), **drawn} for label, values in known]
     data = chart_data(
         [in_utc(moment).timestamp() for moment in moments],
         series,
