@@ -24,6 +24,7 @@ from anyshot_platform.pools.models import Pack
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.users.models import User
 from tests.core.tinydata import write_pack
+from tests.platform.core.test_access import ROUTES
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import PASSWORD, Scene
 
@@ -51,9 +52,16 @@ def kind_of(address: str) -> str:
 
 
 def crawl(
-    visitor: Visitor, *starts: str, skipping: str, look: Callable[[Response], None] = lambda _: None
+    visitor: Visitor,
+    *starts: str,
+    skipping: str,
+    look: Callable[[Response], None] = lambda _: None,
+    opened: set[str] | None = None,
 ) -> dict[str, str]:
-    """Addresses that answer with an error, and the page that shows them; `look` is shown each page."""
+    """Addresses that answer with an error, and the page that shows them.
+
+    `look` is shown each page; the paths that were asked go into `opened`.
+    """
     waiting = deque((start, "the start") for start in starts)
     known, kinds, broken = set(starts), Counter[str](), dict[str, str]()
     while waiting:
@@ -61,6 +69,8 @@ def crawl(
         kinds[kind_of(address)] += 1
         if kinds[kind_of(address)] > (1 if urlsplit(address).query else ALIKE):
             continue
+        if opened is not None:
+            opened.add(urlsplit(address).path)
         answer = visitor.client.get(address, headers={"accept": "text/html"}, follow_redirects=True)
         if answer.status_code >= 400:
             broken[address] = f"{answer.status_code} on {shown_by}"
@@ -150,6 +160,62 @@ def test_every_address_on_every_page_answers(dressed: Visitor, scene: Scene, nam
     starts = ("/", "/competitions", f"/competitions/{slug}", "/favicon.ico")
     broken = crawl(dressed, *starts, skipping="/docs" if name else "//")
     assert not broken, "\n".join(f"{address}: {why}" for address, why in broken.items())
+
+
+TESTS = Path(__file__).parents[2]
+# Pages that no page links to for these people in this scene, and the test that opens each.
+NOT_LINKED = {
+    "/account/prove": "asked for where it is needed: core/test_second_factor.py",
+    "/login/code": "the second step of a log-in: core/test_second_factor.py",
+    "/confirm/{secret}": "in a mail: core/test_people.py",
+    "/reset/{secret}": "in a mail: web/test_pages.py",
+    "/oauth/{provider}/start": "nothing is set up here: admin/test_oauth.py",
+    "/oauth/{provider}/callback": "nothing is set up here: admin/test_oauth.py",
+    "/apple-touch-icon.png": "asked for by browsers: web/test_answers.py",
+    "/design": "for who works on the site: web/test_axe.py",
+    "/metrics": "for machines: core/test_operations.py",
+    "/docs/{path:path}": "left out of the walk: the crawl of a visitor has them",
+    "/docs/images/{name}.png": "left out of the walk: the crawl of a visitor has them",
+    "/kit/simple/": "asked for by pip: core/test_kit.py",
+    "/kit/simple/{project}/": "asked for by pip: core/test_kit.py",
+    "/kit/files/{digest}/{filename}": "asked for by pip: core/test_kit.py",
+    "/submissions/{submission_id}/stream": "asked for by a script: web/test_running.py",
+    "/submissions/{submission_id}/withdraw": "of what has ended in an open phase: entries/test_withdrawing.py",
+    "/submissions/{submission_id}/confusion": "where the phase allows it: web/test_pages.py",
+    "/submissions/{submission_id}/logger.zip": "where code wrote one: web/test_sight.py",
+    "/competitions/{slug}/code": "once winners' code is public: admin/test_published_code.py",
+    "/competitions/{slug}/code/{submission_id}.zip": "once it is public: admin/test_published_code.py",
+    "/competitions/{slug}/results": "once results are public: entries/test_results.py",
+    "/competitions/{slug}/results/{phase_slug}/{league_slug}.csv": "as above",
+    "/competitions/{slug}/results/{phase_slug}/{league_slug}.tex": "as above",
+    "/competitions/{slug}/results/{phase_slug}/{league_slug}/certificates/{team_id}.pdf": "as above",
+    "/competitions/{slug}/data/{digest}/sheet.png": "no pool is public here: starting_kit/cli/test_data_get.py",
+    "/competitions/{slug}/files/{name}": "no page holds a file here: admin/test_page_files.py",
+    "/competitions/{slug}/manage/import": "of an imported one: admin/test_codabench.py",
+    "/competitions/{slug}/manage/phases/{phase_slug}/example.png": "asked for by a script: admin/test_phase_editor.py",
+    "/competitions/{slug}/manage/reports/{report_id}": "no report is there: admin/test_reports.py",
+    "/competitions/{slug}/manage/reports/{report_id}/files/{name}": "as above",
+}
+
+
+@pytest.mark.rotating
+def test_the_walks_reach_every_page(dressed: Visitor, scene: Scene) -> None:
+    """A page that no walk reaches is not held by the test above."""
+    opened: set[str] = set()
+    starts = ("/", "/competitions", f"/competitions/{scene.competition.slug}", "/robots.txt", "/favicon.ico")
+    crawl(dressed, *starts, skipping="/docs/", opened=opened)
+    for name in ("ada", "olga", "root-admin"):
+        with dressed.services.database.reading() as session:
+            dressed.sign_in(session.query(User).filter_by(username=name).one())
+        crawl(dressed, *starts, skipping="/docs/", opened=opened)
+    pages = [r for r in ROUTES if "GET" in (r.methods or ()) and not r.include_in_schema]
+    missed = {r.path for r in pages if not any(r.path_regex.match(path) for path in opened)}
+    assert missed - NOT_LINKED.keys() == set(), "no walk reaches these"
+    assert NOT_LINKED.keys() - missed == set(), "a walk reaches these: take them out of NOT_LINKED"
+    for where in {words.partition(": ")[2] for words in NOT_LINKED.values()}:
+        assert not where.endswith(".py") or any((TESTS / top / where).exists() for top in ("", "platform")), (
+            where
+        )
 
 
 def test_a_logo_is_shown_and_runs_nothing(dressed: Visitor, scene: Scene) -> None:
