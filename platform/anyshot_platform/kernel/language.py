@@ -110,7 +110,14 @@ def gettext(message: str) -> str:
 
 def ngettext(one: str, many: str, number: float) -> str:
     """The message for that number in the language of the page."""
-    return translations(here()).ngettext(one, many, number if number == 1 else number or 0)  # pyright: ignore[reportArgumentType]
+    return plural(one, many, number, here())
+
+
+def plural(one: str, many: str, number: float, language: str) -> str:
+    """The form of a message for a number: in English one is singular and half a one plural; else as its whole part."""
+    if language == ENGLISH:
+        return one if number == 1 else many
+    return translations(language).ngettext(one, many, int(number))
 
 
 class Said(str):
@@ -123,12 +130,10 @@ class Said(str):
 
     def in_language(self, language: str) -> str:
         """The sentence in a language; sentences within it too."""
-        found = translations(language)
-        said = (
-            found.ngettext(self.message, self.many, self.number)  # pyright: ignore[reportArgumentType]
-            if self.many
-            else found.gettext(self.message)
-        )
+        if self.many:
+            said = plural(self.message, self.many, self.number, language)
+        else:
+            said = translations(language).gettext(self.message)
         values = {name: said_in(value, language) for name, value in self.values.items()}
         return said % values if values else said
 

@@ -40,6 +40,7 @@ def test_values_are_written_as_the_reader_writes_them() -> None:
         str(count(3000, "task")) == "3,000 tasks"
         and said_in(count(3000, "task"), "fr") == "3\u202f000 tâches"
     )
+    assert str(count(0.5, "core")) == "0.5 cores" and said_in(count(1.5, "core"), "fr") == "1,5 cœur"
     assert said_in(count(0, "task"), "fr") == "0 tâche"  # French: none is singular
     assert said_in(duration(0.4), "fr") == "0,4 s" and said_in(duration(90000), "fr") == "1 j 1 h"
     assert said_in(size(1 << 20), "fr") == "1,0 Mio"
