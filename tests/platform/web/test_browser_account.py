@@ -71,7 +71,10 @@ def test_the_board_sorts_by_a_dataset_and_finds_ones_own_row(
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.bracket--start")
     assert browser.find_elements(By.CSS_SELECTOR, "#board tr.is-baseline")
     assert "History of the board" in text_of(browser)
-    assert browser.find_element(By.CSS_SELECTOR, "figure svg.anyshot-chart desc").get_attribute("textContent")
+    chart = browser.find_element(By.CSS_SELECTOR, "figure [data-chart]")
+    browser.execute_script("arguments[0].scrollIntoView()", chart)
+    until(browser, lambda b: chart.find_elements(By.CSS_SELECTOR, "canvas"))
+    browser.execute_script("window.scrollTo(0, 0)")
     browser.find_element(By.LINK_TEXT, "H10").click()
     arrive(browser, board, "sort=-d")
     values = browser.execute_script(

@@ -25,6 +25,8 @@ def test_the_steps_tick_themselves_off_until_the_first_score(site: Site) -> None
     kit, template = "Install the starting kit and log in", "Start from the template and try it at home"
     smoke, entry = "Pass a smoke test", "Submit for scoring"
     assert _steps(site, alice) == {joined: True, kit: True, template: False, smoke: False, entry: False}
+    page = site.client.get(f"/competitions/{SLUG}", headers={**alice.headers, **_HTML}).text
+    assert "anyshot init my-method --notebook" in page  # the tutorial, cell by cell
     alice.submit(smoke=True)
     assert _steps(site, alice) == {joined: True, kit: True, template: True, smoke: False, entry: False}
     assert worker.complete(worker.claim() or {}, 0.3).status_code == 204

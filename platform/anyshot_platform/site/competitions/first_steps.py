@@ -52,7 +52,10 @@ def read_first_steps(session: Session, access: CompetitionAccess, phases: Sequen
         FirstStep(say("Join the competition"), True, f"/competitions/{access.competition.slug}/join"),
         FirstStep(say("Install the starting kit and log in"), token is not None, guide, "anyshot login"),
         FirstStep(
-            say("Start from the template and try it at home"), bool(own), guide, "anyshot init my-method"
+            say("Start from the template and try it at home"),
+            bool(own),
+            guide,
+            "anyshot init my-method --notebook",
         ),
     ]
     if smoke_pool(session, phase) is not None:
