@@ -172,7 +172,10 @@ def test_what_cannot_be_exported_is_said_and_the_score_stays(folder: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--snapshots", "3", "--protocol", "any_way_any_shot ways=2"), "base needs classes split"),
+        (
+            ("--snapshots", "3", "--protocol", "any_way_any_shot ways=2 shots=1 query=2"),
+            "base needs classes split",
+        ),
         (("--snapshots", "3", "--learner", "data/info/meta_splits.txt"), "which --learner skips"),
     ],
 )

@@ -15,6 +15,7 @@ from anyshot_core.wire.jobs import JobKind, MetaTest
 from anyshot_platform.database import now
 from anyshot_platform.organizers.phases import leaks, readiness
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.teams.models import Team
 from tests.contract.stage import TASKS, Stage
@@ -156,11 +157,11 @@ def test_a_phase_tells_of_evaluations_whose_pool_is_public_or_gone(
     """Each dataset is opened once for all evaluations; a public pool is worth a warning, a deleted one is a problem."""
     stage.make_pool("elsewhere", TEST[:1])
     change(stage, evaluations="pool pool=elsewhere tasks=4\nshots numbers=2 tasks=4\ndomains tasks=4")
-    read, real = list[str](), leaks.opened
+    read = list[str]()
 
     def counted(storage: Any, digest: str) -> Any:
         read.append(digest)
-        return real(storage, digest)
+        return opened(storage, digest)
 
     monkeypatch.setattr(leaks, "opened", counted)
     with stage.site.services.database.writing() as session:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.data import pool as packs
 from anyshot_core.data.fingerprints import Overlap, find_overlap
+from anyshot_core.data.pack import Pack as OpenPack
 from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import PROTOCOLS, ProtocolError
 from anyshot_platform.errors import Invalid
@@ -58,7 +59,7 @@ def problems_of_evaluations(session: Session, version: PhaseVersion) -> Iterator
     if not evaluations or not trained:
         return  # without data: said elsewhere
     with ExitStack() as files:
-        known: dict[str, packs.Pack] = {}  # each file is opened once, however many evaluations there are
+        known: dict[str, OpenPack] = {}  # each file is opened once, however many evaluations there are
 
         def opened_pool(rows: Sequence[Pack]) -> packs.Pool:
             for row in rows:
