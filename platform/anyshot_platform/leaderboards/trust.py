@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.judging.pairs import Statement, read_statements
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.memo import BoardState, recall
 from anyshot_platform.leaderboards.models import BoardRow
@@ -75,5 +76,6 @@ def read_neighbours(
 
 
 def _neighbour(team: str, statement: Statement, *, above: bool) -> Neighbour:
-    names = (team, "your team") if above else ("your team", team)
-    return Neighbour(team, above, f"The row {'above' if above else 'below'}: {statement.words(*names)}")
+    names = (team, say("your team")) if above else (say("your team"), team)
+    which = say("The row above: %(statement)s") if above else say("The row below: %(statement)s")
+    return Neighbour(team, above, say(which, statement=statement.words(*names)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import select
 
 from anyshot_platform.kernel.filters import count, duration, score, size, when
 from anyshot_platform.kernel.language import Reader, asked_for, name_of, read_by, said_in, say
+from anyshot_platform.notifications.models import Email
+from anyshot_platform.notifications.service import notify
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
@@ -92,3 +95,46 @@ def test_the_menu_at_the_foot_changes_browser_and_account(visitor: Visitor, scen
 def test_programs_read_english(visitor: Visitor) -> None:
     answer = visitor.client.get("/api/v1/competitions/none", headers={"accept-language": "fr"})
     assert "competition" in answer.json()["message"].lower() and "vary" not in answer.headers
+
+
+def test_a_mail_is_in_the_language_of_its_reader(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        for person in (scene.ada, scene.bob):
+            session.get_one(User, person.id).email_verified_at = datetime.now(UTC)
+        session.get_one(User, scene.ada.id).language = "fr"
+        title = say("Submission %(name)s is scored", name="7 (a.zip)")
+        notify(session, [scene.ada.id, scene.bob.id], kind="submission.finished", title=title, url="/x")
+    with visitor.services.database.reading() as session:
+        mails = {mail.to: mail for mail in session.scalars(select(Email))}
+    french, english = mails["ada@example.org"], mails["bob@example.org"]
+    assert french.subject == "La soumission 7 (a.zip) a un score" and french.body.startswith("Bonjour ")
+    assert "Choisissez les e-mails" in french.body
+    assert english.subject == "Submission 7 (a.zip) is scored" and english.body.startswith("Hello ")
+
+
+def test_who_signs_up_in_french_goes_on_in_french(visitor: Visitor) -> None:
+    visitor.client.headers["accept-language"] = "fr"
+    page = visitor.see("/sign-up")
+    assert "Créer un compte" in page and "Create an account" not in page
+    refused = visitor.send(
+        "/sign-up", "/sign-up", status=422, username="x", email="x@example.org", password="a"
+    )
+    assert "Un nom d&#39;utilisateur compte de 3 à 32 caractères" in refused.text
+    visitor.send(
+        "/sign-up", "/sign-up", username="chloe", email="chloe@example.org", password="trois petits renards"
+    )
+    del visitor.client.headers["accept-language"]
+    assert "Bonjour, chloe" in visitor.see("/")
+    assert "Il n&#39;y a pas de page à cette adresse" in visitor.see("/nowhere", status=404)
+
+
+def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.ada.id).language = "fr"
+    visitor.sign_in(scene.ada)
+    board = " ".join(visitor.see(f"/competitions/{scene.competition.slug}/leaderboard").split())
+    assert "Votre équipe est au rang 4 sur 8." in board and "La ligne au-dessus" in board
+    failed = visitor.see(f"/submissions/{scene.submissions['failed'].id}")
+    assert "Votre code a levé une erreur." in failed and "Échouée." in failed and "Failed." not in failed
+    upload = visitor.see(f"/competitions/{scene.competition.slug}/phases/{scene.phase.slug}/submit")
+    assert "Soumettre pour un score" in upload

@@ -10,7 +10,7 @@ from typing import Any
 from anyshot_platform.database import now
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import duration, in_utc
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RUNNING, STAGES, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -79,7 +79,7 @@ def show_run(sight: Sight, run: Run, number: int, budget: float, place: QueueFor
         title=run_title(run),
         state=run.state.value,
         stages=_stages(run),
-        words=f"{run_words(run, place, sight.progress(run))} {forecast_words(run, budget)}".rstrip(),
+        words=together((run_words(run, place, sight.progress(run)), forecast_words(run, budget))),
         tasks_done=run.tasks_done,
         tasks_total=run.tasks_total,
         seconds_used=run.seconds_used,

@@ -12,7 +12,7 @@ from anyshot_core.wire.worker_api import LogPolicy, Series
 from anyshot_platform.events.measures import read_measures
 from anyshot_platform.events.models import RunMeasure
 from anyshot_platform.kernel.filters import count, duration, score, size
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.chart_data import ChartView, chart_data, thinned
@@ -191,8 +191,8 @@ def _chart(run: Run, kind: _Kind, measures: Sequence[RunMeasure]) -> ChartView:
         for at, *values in thinned(points)
     )
     columns = (say("Time"), *(line.label for line in kind.lines))
-    note = kind.note + (f" {_limit_words(kind, limit)}" if limit else "")
-    return ChartView(kind.title, data, columns, rows, note.strip(), f"{kind.key}.{run.id}")
+    note = together((kind.note, _limit_words(kind, limit) if limit else ""))
+    return ChartView(kind.title, data, columns, rows, note, f"{kind.key}.{run.id}")
 
 
 def _limit_words(kind: _Kind, limit: float) -> str:

@@ -16,7 +16,7 @@ from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake.again import find_uses
 from anyshot_platform.intake.handing_in import Door, Source, hand_in, look_in
 from anyshot_platform.intake.service import Wishes
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.phases.models import Phase
@@ -145,7 +145,7 @@ def _league_choices(
             "name": league.name,
             "fixed": False,
             "checked": league.slug in chosen if chosen is not None else league.admission == Admission.ALL,
-            "hint": f"{league.description} {_LEAGUE_HINTS[league.admission]}".strip(),
+            "hint": together((league.description, _LEAGUE_HINTS[league.admission])),
             "now": standing[league.slug].words if league.slug in standing else "",
         }
         for league in leagues
