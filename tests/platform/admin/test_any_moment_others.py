@@ -265,6 +265,7 @@ def test_a_bulk_act_previews_what_it_leaves_out_and_is_harmless_again(site: Site
     with site.services.database.reading() as session:
         assert session.query(Run).filter_by(submission_id=ids[0]).count() == 2
     asked = post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids).text
+    assert "To take it back: Run it again." in " ".join(asked.split())
     assert "What is queued ends at once" in asked and "Cancel 2 submissions?" in asked
     post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids[0], confirmed="1")
     asked = " ".join(post(owner, f"{BASE}/submissions/acts", act="cancel", id=ids).text.split())

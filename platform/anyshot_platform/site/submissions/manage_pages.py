@@ -13,6 +13,7 @@ from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.submissions import bulk, organizing
+from anyshot_platform.organizers.submissions.acts import ACTS
 from anyshot_platform.organizers.submissions.bulk import SubmissionAct, SubmissionsOutcome
 from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
 from anyshot_platform.phases.service import list_phases
@@ -114,7 +115,7 @@ def _act(request: Request, access: CompetitionAccess, session: Session, form: Se
             words=WORDS[act],
             shown=bulk.preview_many(session, chosen, act, access.viewer.id),
             ids=[submission.id for submission in chosen],
-            undo=WORDS.get(bulk.UNDO.get(act, act)) if act in bulk.UNDO else None,
+            undo=ACTS[act.value].undo,
             back=_back(access, form),
         )
     outcome = bulk.act_on(session, chosen, act, access.viewer.id, form.text("reason"))
