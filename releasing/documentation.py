@@ -7,7 +7,26 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
-from anyshot_core.report.documentation import SECTION, draw_page, drawn_below, reproductions
+from anyshot_core.report.documentation import (
+    SECTION,
+    SECTIONS,
+    draw_page,
+    drawn_below,
+    reading_order,
+    reproductions,
+)
+
+BEHIND = (("developers", "For developers"), ("decisions", "Decisions"))  # of the built documentation alone
+
+
+def on_config(config: Any) -> Any:
+    """The pages in the order in which they are learned."""
+    docs = Path(config["docs_dir"])
+    config["nav"] = ["index.md"] + [
+        {heading: [f"{section}/{name}.md" for name in reading_order(docs, section)]}
+        for section, heading in (*SECTIONS, *BEHIND)
+    ]
+    return config
 
 
 def on_files(files: Files, config: Any) -> Files:

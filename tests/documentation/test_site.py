@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from anyshot_core.report.documentation import reading_order
 from anyshot_platform.settings import PlatformSettings
 from anyshot_worker.settings import WorkerSettings
 from tests.documentation.reference import COMMANDS, ROOT, SETTINGS, commands_by_page, options_of, variables
@@ -36,6 +38,20 @@ def test_nothing_comes_from_another_host(built: Path) -> None:
         if 'rel="canonical"' not in address
     }
     assert not foreign
+
+
+def test_a_reader_is_led_from_the_first_page_to_the_last_in_the_order_of_the_index(built: Path) -> None:
+    """And each page is in its index, or nobody would be led to it."""
+    for section in ("participants", "organizers", "operators", "science"):
+        order = reading_order(ROOT / "docs", section)
+        index = (ROOT / "docs" / section / "index.md").read_text()
+        assert [name for name in order[1:] if f"({name}.md)" not in index] == []
+        for name, after in pairwise(order):
+            page = built / section / ("index.html" if name == "index" else f"{name}/index.html")
+            (leads_to,) = re.findall(
+                r'<a href="([^"]+)" class="md-footer__link md-footer__link--next"', page.read_text()
+            )
+            assert leads_to == (f"{after}/" if name == "index" else f"../{after}/")
 
 
 def test_every_setting_is_documented() -> None:

@@ -7,6 +7,7 @@ charts below the page of its name. `published.toml` holds what the papers printe
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,30 @@ from anyshot_core.report.published import BesidePublished, published_table, read
 from anyshot_core.report.stored import FIGURES, RESULT, read_report, render_stored, table_markup
 
 SECTION = "reproductions"
+SECTIONS = (
+    ("participants", "For participants"),
+    ("organizers", "For organizers"),
+    ("operators", "For operators"),
+    ("science", "The science"),
+    (SECTION, "Reproductions"),
+)
 DATA = (RESULT, FIGURES, "table.parquet", "scores.csv", "published.toml")
+
+
+_LINK = re.compile(r"\]\(([a-z0-9-]+)\.md\)")
+
+
+def reading_order(docs: Path, section: str) -> list[str]:
+    """Names of a section's pages in the order in which they are learned: that of the links on its index page.
+
+    Stored reproductions have no file, and come behind those that have one; what no index links comes last.
+    """
+    files = [file.stem for file in sorted((docs / section).glob("*.md"))]
+    index = docs / section / "index.md"
+    linked = _LINK.findall(index.read_text(encoding="utf-8")) if index.is_file() else []
+    order = list(dict.fromkeys(["index", *linked]))
+    known = [name for name in order if name in files] + [name for name in files if name not in order]
+    return known + (list(reproductions(docs)) if section == SECTION else [])
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,15 @@ from fastapi.responses import FileResponse
 from markupsafe import Markup
 from starlette.responses import Response
 
-from anyshot_core.report.documentation import DATA, SECTION, draw_page, drawn_below, reproductions
+from anyshot_core.report.documentation import (
+    DATA,
+    SECTION,
+    SECTIONS,
+    draw_page,
+    drawn_below,
+    reading_order,
+    reproductions,
+)
 from anyshot_platform.errors import NotFound
 from anyshot_platform.web.access import public
 from anyshot_platform.web.markdown import markdown
@@ -19,13 +27,6 @@ from anyshot_platform.web.rendering import redirect, render
 
 router = APIRouter(include_in_schema=False)
 DOCS = Path(__file__).parents[1] / "_docs"  # package data: in a checkout a link to its folder docs/
-SECTIONS = (
-    ("participants", "For participants"),
-    ("organizers", "For organizers"),
-    ("operators", "For operators"),
-    ("science", "The science"),
-    (SECTION, "Reproductions"),
-)
 _LINK = re.compile(r"\]\((?!https?:|mailto:|/|#)([^)\s#]+)\.md(#[^)\s]*)?\)")
 _IMAGE = re.compile(r"\]\((?:\.\./)?images/([a-z0-9-]+\.png)\)")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -100,18 +101,23 @@ def _address(section: str, target: str) -> str:
 
 
 def _entries() -> list[dict[str, str]]:
-    """The side navigation: each section's pages, its index first."""
+    """The side navigation: each section's pages in the order in which they are learned, its index first."""
     entries: list[dict[str, str]] = []
+    drawn = reproductions(DOCS)
     for folder, heading in SECTIONS:
-        files = sorted((DOCS / folder).glob("*.md"), key=lambda file: (file.stem != "index", file.stem))
-        if files:
+        names = reading_order(DOCS, folder)
+        if names:
             entries.append({"heading": heading})
-        for file in files:
-            with file.open() as opened:
-                title = opened.readline().removeprefix("#").strip()
-            page = "" if file.stem == "index" else f"{file.stem}/"
-            label = "Overview" if file.stem == "index" else title
-            entries.append({"key": f"{folder}/{file.stem}", "label": label, "href": f"/docs/{folder}/{page}"})
-    for name, title in reproductions(DOCS).items():
-        entries.append({"key": f"{SECTION}/{name}", "label": title, "href": f"/docs/{SECTION}/{name}/"})
+        for name in names:
+            page = "" if name == "index" else f"{name}/"
+            label = "Overview" if name == "index" else _title(folder, name, drawn)
+            entries.append({"key": f"{folder}/{name}", "label": label, "href": f"/docs/{folder}/{page}"})
     return entries
+
+
+def _title(folder: str, name: str, drawn: dict[str, str]) -> str:
+    file = DOCS / folder / f"{name}.md"
+    if not file.is_file():
+        return drawn[name]
+    with file.open(encoding="utf-8") as opened:
+        return opened.readline().removeprefix("#").strip()
