@@ -188,7 +188,7 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
             BoardChange.league_id == league_id,
             BoardChange.value.is_not(None),
             BoardChange.team_id.not_in(outside),
-            BoardChange.submission_id.in_(select(Submission.id).where(counting())),
+            *_still_told(version_id, league_id),
         )
         .subquery()
     )
@@ -200,6 +200,15 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
         .limit(_MOST_TOPS)
     ).all()
     return tuple(TopValue(at, value, team) for at, value, team in reversed(rises))
+
+
+def _still_told(version_id: str, league_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Of the changes those by submissions that count, of teams that stand on the board, which a frozen one may not."""
+    own = (BoardRow.phase_version_id == version_id, BoardRow.league_id == league_id)
+    return (
+        BoardChange.submission_id.in_(select(Submission.id).where(counting())),
+        BoardChange.team_id.in_(select(BoardRow.team_id).where(*own)),
+    )
 
 
 def read_lines(
@@ -221,7 +230,7 @@ def _find_lines(
             BoardChange.league_id == league_id,
             BoardChange.team_id.in_(team_ids),
             BoardChange.value.is_not(None),
-            BoardChange.submission_id.in_(select(Submission.id).where(counting())),
+            *_still_told(version_id, league_id),
         )
         .order_by(BoardChange.at.desc(), BoardChange.id.desc())
         .limit(_MOST_CHANGES)

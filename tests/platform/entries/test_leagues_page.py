@@ -25,7 +25,7 @@ from tests.services.sites import served
 
 PAGE = "/competitions/small/leagues"
 UPLOAD = "/competitions/small/phases/feedback/submit"
-BACK = "Back to the phase&#39;s rule"
+BACK = "Back to the phase's rule"
 
 
 @pytest.fixture

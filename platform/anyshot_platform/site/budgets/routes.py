@@ -52,7 +52,7 @@ SPENDING: dict[str, tuple[str, ...]] = {
     f"POST {_API}{_IN}/discussion": ("posts",),
     f"POST {_API}{_IN}/discussion/{{thread_id}}/posts": ("posts",),
     f"PATCH {_API}{_IN}/discussion/{{thread_id}}/posts/{{post_id}}": ("posts",),
-    f"POST {_API}{_IN}/manage/webhooks/{{webhook_id}}/acts/{{act}}": ("webhook_tests",),
+    f"POST {_API}{_IN}/manage/webhooks/{{webhook_id}}/acts/test": ("webhook_tests",),
     f"POST {_IN}/manage/webhooks/{{webhook_id}}/{{act}}": ("webhook_tests",),
     f"POST {_API}/tokens": ("tokens",),
     "POST /account/tokens": ("tokens",),
