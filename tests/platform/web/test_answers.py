@@ -64,7 +64,7 @@ def test_a_compressed_page_has_another_token_each_time(visitor: Visitor, scene: 
 
 @pytest.mark.parametrize("path", ["/", "/competitions", "/health", "/robots.txt", "/favicon.ico", _DOCS])
 def test_head_is_answered_like_get(live: LiveSite, path: str) -> None:
-    head, full = (httpx.request(one, live.address + path, headers=_HTML) for one in ("HEAD", "GET"))
+    head, full = (httpx.request(one, live.address + path, headers=_HTML, timeout=60) for one in ("HEAD", "GET"))
     assert head.status_code == full.status_code == 200 and head.content == b""
     assert head.headers["content-type"] == full.headers["content-type"]
 

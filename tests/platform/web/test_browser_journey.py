@@ -87,7 +87,7 @@ def test_without_scripts_the_same_form_submits(
         bad = write_zip(tmp_path / "bad.zip", {"model.py": b"class MyMetaLearner: pass\n"})
         browser.find_element(By.ID, "file").send_keys(str(bad))
         press(browser, "Smoke test first")
-        until(browser, lambda b: "refused, and cost no quota" in text_of(b))
+        until(browser, lambda b: "was refused. It cost no quota." in text_of(b))
         assert "MyLearner" in text_of(browser)
     finally:
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

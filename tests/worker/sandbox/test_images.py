@@ -40,6 +40,7 @@ def test_of_ours_it_holds_scoring_core_and_what_runs_a_submission(docker_backend
         "episodes",
         "networks",
         "runner",
+        "snapshots",
         "training",
     }
 
