@@ -124,6 +124,7 @@ def test_an_audit_says_the_spread_of_classes_and_the_bounds_for_many(
     assert "theorem 4" in page and "<td>2</td>" in page  # gamma n N / (1 + gamma) = 2 * 2 / 2
 
 
+@pytest.mark.slow("trains a head for each draw of classes")
 def test_all_base_classes_in_every_draw_flip_nothing(packs: list[Path], tmp_path: Path) -> None:
     small = {"backbone": "pixels", "ways": 2, "shots": 2, "query": 2, "tasks": 4}
     inputs = {"meta_test": packs[:1], "meta_train": packs[1:]}

@@ -113,6 +113,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.suffix: path for path in folder.iterdir()}
 
 
+@pytest.mark.slow("a run with a ResNet-18 on two cores")
 @pytest.mark.rotating(2)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_pretrained_weights_are_used(

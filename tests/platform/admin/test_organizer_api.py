@@ -268,6 +268,7 @@ def test_a_baseline_is_measured_over_ten_seeds(site: Site) -> None:
     assert ask(owner, "GET", "/baselines") == []
 
 
+@pytest.mark.slow("draws and packs datasets")
 def test_pools_are_filled_versioned_and_published(site: Site, tmp_path: Path) -> None:
     owner, stranger = site.owner(), site.person("sam")
     make_demo_data(tmp_path / "demo")

@@ -25,9 +25,9 @@ _TOKEN = re.compile(rb'"[0-9a-f]{96}"')
 @pytest.mark.parametrize("path", ["/", "/static/css/components.css", "/static/img/icons.svg", _DOCS])
 def test_texts_are_sent_compressed(live: LiveSite, path: str) -> None:
     asked = {**_HTML, "accept-encoding": "gzip"}
-    with httpx.stream("GET", live.address + path, headers=asked) as answer:
+    with httpx.stream("GET", live.address + path, headers=asked, timeout=60) as answer:
         packed = b"".join(answer.iter_raw())
-    plain = httpx.get(live.address + path, headers={**_HTML, "accept-encoding": "identity"})
+    plain = httpx.get(live.address + path, headers={**_HTML, "accept-encoding": "identity"}, timeout=60)
     assert answer.status_code == 200 and answer.headers["content-encoding"] == "gzip"
     assert "accept-encoding" in answer.headers["vary"].lower() and "content-encoding" not in plain.headers
     assert len(packed) < 0.7 * len(plain.content)
@@ -36,7 +36,7 @@ def test_texts_are_sent_compressed(live: LiveSite, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["/static/fonts/inter-latin-wght-normal.woff2", "/apple-touch-icon.png"])
 def test_what_is_packed_already_is_sent_as_it_is(live: LiveSite, path: str) -> None:
-    answer = httpx.get(live.address + path, headers={"accept-encoding": "gzip"})
+    answer = httpx.get(live.address + path, headers={"accept-encoding": "gzip"}, timeout=60)
     assert answer.status_code == 200 and "content-encoding" not in answer.headers
 
 
@@ -64,7 +64,9 @@ def test_a_compressed_page_has_another_token_each_time(visitor: Visitor, scene: 
 
 @pytest.mark.parametrize("path", ["/", "/competitions", "/health", "/robots.txt", "/favicon.ico", _DOCS])
 def test_head_is_answered_like_get(live: LiveSite, path: str) -> None:
-    head, full = (httpx.request(one, live.address + path, headers=_HTML, timeout=60) for one in ("HEAD", "GET"))
+    head, full = (
+        httpx.request(one, live.address + path, headers=_HTML, timeout=60) for one in ("HEAD", "GET")
+    )
     assert head.status_code == full.status_code == 200 and head.content == b""
     assert head.headers["content-type"] == full.headers["content-type"]
 

@@ -198,6 +198,7 @@ NOT_LINKED = {
 }
 
 
+@pytest.mark.slow("walks through the site as six people")
 @pytest.mark.rotating
 def test_the_walks_reach_every_page(dressed: Visitor, scene: Scene) -> None:
     """A page that no walk reaches is not held by the test above."""

@@ -183,12 +183,12 @@ def test_the_library_is_what_its_authors_published_and_a_page_stays_light(
 
     def weigh(path: str) -> int:
         asked = {"accept-encoding": "gzip", "accept": "text/html"}
-        with httpx.stream("GET", live.address + path, headers=asked, cookies=cookies) as answer:
+        with httpx.stream("GET", live.address + path, headers=asked, cookies=cookies, timeout=60) as answer:
             assert answer.status_code == 200
             return len(b"".join(answer.iter_raw()))
 
     page = f"/submissions/{scene.submissions['finished'].id}"
-    text = httpx.get(live.address + page, headers={"accept": "text/html"}, cookies=cookies).text
+    text = httpx.get(live.address + page, headers={"accept": "text/html"}, cookies=cookies, timeout=60).text
     own = {*re.findall(r'(?:href|src)="(/static/(?:css|js|vendor)/[^"]+)"', text), "/static/js/site.js"}
     lazily = re.findall(r'data-(?:library|style)="\s*([^"]+)"', text)
     assert len(lazily) == 2 and not own & set(lazily)
