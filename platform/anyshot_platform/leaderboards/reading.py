@@ -169,10 +169,12 @@ def _find_history(session: Session, version: PhaseVersion, league: League) -> tu
     outside = session.scalars(
         select(Team.id).where(Team.out_of_ranking, Team.competition_id == league.competition_id)
     )
-    return _find_rises(session, version.id, league.id, frozenset(outside))
+    return _find_rises(session, version, league, frozenset(outside))
 
 
-def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[str]) -> tuple[TopValue, ...]:
+def _find_rises(
+    session: Session, version: PhaseVersion, league: League, outside: Set[str]
+) -> tuple[TopValue, ...]:
     """The rises are picked out by the database, since a board has many more changes than tops."""
     order = (BoardChange.at, BoardChange.id)
     changes = (
@@ -183,13 +185,7 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
             BoardChange.value,
             func.max(BoardChange.value).over(order_by=order, rows=(None, -1)).label("top_before"),
         )
-        .where(
-            BoardChange.phase_version_id == version_id,
-            BoardChange.league_id == league_id,
-            BoardChange.value.is_not(None),
-            BoardChange.team_id.not_in(outside),
-            *_still_told(version_id, league_id),
-        )
+        .where(*_changes_told(version, league), BoardChange.team_id.not_in(outside))
         .subquery()
     )
     rises = session.execute(
@@ -202,12 +198,14 @@ def _find_rises(session: Session, version_id: str, league_id: str, outside: Set[
     return tuple(TopValue(at, value, team) for at, value, team in reversed(rises))
 
 
-def _still_told(version_id: str, league_id: str) -> tuple[ColumnElement[bool], ...]:
-    """Of the changes those by submissions that count, of teams that stand on the board, which a frozen one may not."""
-    own = (BoardRow.phase_version_id == version_id, BoardRow.league_id == league_id)
+def _changes_told(version: PhaseVersion, league: League) -> tuple[ColumnElement[bool], ...]:
+    """The changes of a board by submissions that count, of teams that stand on it: a frozen one may lack some."""
     return (
+        BoardChange.phase_version_id == version.id,
+        BoardChange.league_id == league.id,
+        BoardChange.value.is_not(None),
         BoardChange.submission_id.in_(select(Submission.id).where(counting())),
-        BoardChange.team_id.in_(select(BoardRow.team_id).where(*own)),
+        BoardChange.team_id.in_(select(BoardRow.team_id).where(on_board(version, league))),
     )
 
 
@@ -216,22 +214,16 @@ def read_lines(
 ) -> dict[str, tuple[TopValue, ...]]:
     """The values that the rows of these teams took, oldest first, by team: the last so many of all."""
     key = ("lines", *sorted(team_ids))
-    return recall(state, key, lambda: _find_lines(session, version.id, league.id, team_ids))
+    return recall(state, key, lambda: _find_lines(session, version, league, team_ids))
 
 
 def _find_lines(
-    session: Session, version_id: str, league_id: str, team_ids: Sequence[str]
+    session: Session, version: PhaseVersion, league: League, team_ids: Sequence[str]
 ) -> dict[str, tuple[TopValue, ...]]:
     rows = session.execute(
         select(BoardChange.team_id, BoardChange.at, BoardChange.value, Team.name)
         .join(Team, Team.id == BoardChange.team_id)
-        .where(
-            BoardChange.phase_version_id == version_id,
-            BoardChange.league_id == league_id,
-            BoardChange.team_id.in_(team_ids),
-            BoardChange.value.is_not(None),
-            *_still_told(version_id, league_id),
-        )
+        .where(*_changes_told(version, league), BoardChange.team_id.in_(team_ids))
         .order_by(BoardChange.at.desc(), BoardChange.id.desc())
         .limit(_MOST_CHANGES)
     ).all()
