@@ -1,5 +1,9 @@
 """The servers that the suite stands on answer."""
 
+import os
+import re
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import psycopg
@@ -9,6 +13,8 @@ from selenium.webdriver import Chrome
 
 from tests.services.containers import docker_answers
 from tests.services.rotation import pytest_collection_modifyitems
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_postgresql_gives_every_test_an_empty_database(postgres_url: str) -> None:
@@ -55,3 +61,15 @@ def test_four_landings_run_every_long_test_once_and_none_runs_them_all(
     landings = [run(f"{number}/4") for number in range(4)]
     assert all(len(landing) == 4 and {"test_main", "test_short"} < landing for landing in landings)
     assert set().union(*landings) == run("all") == {*marks, "test_short"}
+
+
+def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
+    """As README and CONTRIBUTING say."""
+
+    def told(target: str) -> str:
+        command = ["make", "--dry-run", "--assume-old=.venv/.ready", target]
+        unset = {name: value for name, value in os.environ.items() if name != "ANYSHOT_ROTATE"}
+        return subprocess.run(command, cwd=ROOT, env=unset, capture_output=True, text=True, check=True).stdout
+
+    assert re.search(r"ANYSHOT_ROTATE=\d+/4 ", told("test"))
+    assert "ANYSHOT_ROTATE=all " in told("test-all")
