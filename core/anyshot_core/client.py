@@ -10,7 +10,6 @@ with Client("https://competition.example", token) as client:
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO
 
 import httpx
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.data.download import RemoteFile, fetch
 from anyshot_core.data.layout import SUFFIX
 
@@ -184,7 +184,7 @@ class Client:
         }
         path = f"/competitions/{competition}/phases/{phase}/submissions"
         try:
-            return self._ask("POST", path, json={"digest": _digest_of(archive), **body})
+            return self._ask("POST", path, json={"digest": digest_file(archive), **body})
         except Refused as refusal:
             if refusal.code not in ("unknown_zip", "invalid"):  # older platforms do not know the word
                 raise
@@ -258,9 +258,9 @@ class Client:
         begin: str = "/uploads",
     ) -> dict[str, Any]:
         """Send a file in parts."""
-        body = {"filename": archive.name, "size": archive.stat().st_size, "digest": _digest_of(archive)}
+        body = {"filename": archive.name, "size": archive.stat().st_size, "digest": digest_file(archive)}
         size = archive.stat().st_size
-        body = {"filename": archive.name, "size": size, "digest": _digest_of(archive)}
+        body = {"filename": archive.name, "size": size, "digest": digest_file(archive)}
         upload = self._ask("POST", begin, json=body)
         on_sent(upload["received"], size)
         with archive.open("rb") as file:
@@ -373,11 +373,6 @@ class Client:
                 raise failure
             time.sleep(min(self._wait * 2**attempt, 15.0))
         raise AssertionError("unreachable")
-
-
-def _digest_of(archive: Path) -> str:
-    with archive.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_error(answer: httpx.Response) -> PlatformError:

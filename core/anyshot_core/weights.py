@@ -6,7 +6,6 @@ it was before there were catalogues; it is listed without a licence.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+
+from anyshot_core.data.digests import digest_file
 
 CATALOGUE = "weights.json"
 SUFFIXES = (".pt", ".pth", ".safetensors")
@@ -54,7 +55,7 @@ def add_weights(folder: Path, file: Path, licence: str, source: str = "", name: 
     if not licence.strip():
         raise BadWeights(f"{name}: say under which licence it may be used.")
     folder.mkdir(parents=True, exist_ok=True)
-    digest, known = digest_of(file), {one.name: one for one in _catalogue(folder)}
+    digest, known = digest_file(file), {one.name: one for one in _catalogue(folder)}
     there = known.get(name)
     if there is not None and there.digest != digest:
         raise BadWeights(
@@ -90,7 +91,7 @@ def problem_of(folder: Path, weights: WeightsFile) -> str:
     path = folder / weights.name
     if not path.is_file():
         return "the file is gone"
-    found = digest_of(path)
+    found = digest_file(path)
     return "" if found == weights.digest else f"the bytes are others than were added: sha256 {found}"
 
 
@@ -104,16 +105,10 @@ def find_weights_file(folder: Path, name: str) -> WeightsFile:
     return listed[name]
 
 
-def digest_of(file: Path) -> str:
-    """sha256 of a file's bytes."""
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
 @lru_cache(maxsize=64)
 def _digest(file: Path, changed: int, size: int) -> str:
     """Of a file that nobody added, until it changes: pages ask often."""
-    return digest_of(file)
+    return digest_file(file)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.jobs import Job, JobKind, read_assignment
 from anyshot_core.wire.worker_api import (
     ArtifactRef,
@@ -27,7 +28,7 @@ from anyshot_core.wire.worker_api import (
     Progress,
     WorkerInfo,
 )
-from anyshot_worker.client import StaleEpoch, digest_of
+from anyshot_worker.client import StaleEpoch
 from tests.contract.recording import play, recorded
 
 
@@ -49,7 +50,7 @@ class PaperPlatform:
 
     def keep(self, path: Path) -> BlobRef:
         """Make a file available to the worker."""
-        digest = digest_of(path)
+        digest = digest_file(path)
         self.blobs[digest] = path
         return BlobRef(digest=digest, size=path.stat().st_size, url=f"/blobs/{digest}")
 

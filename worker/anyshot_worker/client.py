@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.jobs import Claimed, Job, read_assignment
 from anyshot_core.wire.worker_api import (
     ArtifactRef,
@@ -119,7 +120,7 @@ class WorkerClient:
 
     def upload(self, run_id: str, epoch: int, name: str, path: Path) -> ArtifactRef:
         """Store a file as an artifact of this attempt, verified by digest on arrival."""
-        digest, size = digest_of(path), path.stat().st_size
+        digest, size = digest_file(path), path.stat().st_size
         self._request(
             "PUT",
             f"/runs/{run_id}/artifacts/{name}",
@@ -201,12 +202,6 @@ class WorkerClient:
 
 def _without_digests(worker: WorkerInfo) -> WorkerInfo:
     return WorkerInfo(**worker.model_dump(exclude={"image_digests"}, exclude_unset=True))
-
-
-def digest_of(path: Path) -> str:
-    """The sha-256 of a file, 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_chunks(path: Path) -> Iterator[bytes]:

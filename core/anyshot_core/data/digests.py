@@ -1,4 +1,4 @@
-"""The hashes that packs use.
+"""The hashes that packs use, and the one that files are known by.
 
 Metadata and labels, which are small, are hashed with BLAKE2b of the standard library, so that a pack can be opened with
 nothing installed. Blocks of images are hashed with BLAKE3, which is ten times as quick as anything that the standard
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 Buffer = bytes | bytearray | memoryview
@@ -30,6 +31,12 @@ class UnknownHash(ValueError):
 def digest_of(data: Buffer) -> bytes:
     """BLAKE2b of 32 bytes."""
     return hashlib.blake2b(data, digest_size=32).digest()
+
+
+def digest_file(path: Path) -> str:
+    """sha256 of a file, 64 hex digits: its name wherever files are known by their bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def block_hash() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import weakref
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.data.images import IMAGE_BYTES, IMAGE_SHAPE
 from anyshot_core.data.layout import PAGE, SUFFIX, PackMeta, labels_offset, read_meta, verify_content
 from anyshot_core.data.packing import pack_folder
@@ -98,8 +98,7 @@ class Pack:
     @cached_property
     def digest(self) -> str:
         """sha256 of the file: its name in content-addressed storage. Reads the whole file once."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_file(self.path)
 
     @cached_property
     def class_rows(self) -> tuple[np.ndarray, ...]:

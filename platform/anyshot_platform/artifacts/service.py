@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from sqlalchemy.orm import Session
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.wire.worker_api import BlobRef
 from anyshot_platform.artifacts.models import Blob
 from anyshot_platform.database import insert_into, now
@@ -26,12 +27,6 @@ class BadSignature(Forbidden):
     """The file's address was altered or has expired."""
 
     code = "bad_signature"
-
-
-def digest_file(path: Path) -> str:
-    """The sha-256 of a file, 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def keep_file(services: Services, path: Path, digest: str | None = None) -> Blob:

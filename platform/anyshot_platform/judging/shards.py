@@ -11,10 +11,11 @@ from pathlib import Path
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.results import Identity, read_results, write_results
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.artifacts.models import Artifact
-from anyshot_platform.artifacts.service import digest_file, touch_blob
+from anyshot_platform.artifacts.service import touch_blob
 from anyshot_platform.judging.happenings import PartsFinished
 from anyshot_platform.judging.scores import record_score
 from anyshot_platform.judging.settlement import settle

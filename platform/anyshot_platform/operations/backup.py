@@ -16,8 +16,8 @@ from typing import BinaryIO, cast
 from sqlalchemy import select
 from sqlalchemy.engine import URL, make_url
 
+from anyshot_core.data.digests import digest_file
 from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.artifacts.service import digest_file
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.services import Services

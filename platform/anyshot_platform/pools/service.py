@@ -11,8 +11,9 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.data import pack as packs
+from anyshot_core.data.digests import digest_file
 from anyshot_core.data.problems import BadPack
-from anyshot_platform.artifacts.service import digest_file, keep_file
+from anyshot_platform.artifacts.service import keep_file
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.pools.images import keep_fingerprints

@@ -16,7 +16,7 @@ from anyio import to_thread
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from anyshot_platform.artifacts.service import digest_file
+from anyshot_core.data.digests import digest_file
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
 from anyshot_platform.services import Services

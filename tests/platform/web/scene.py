@@ -13,6 +13,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.data.digests import digest_file
 from anyshot_core.protocols import protocol_from_dict
 from anyshot_core.results import write_predictions, write_results
 from anyshot_core.wire.verdicts import Verdict
@@ -20,7 +21,6 @@ from anyshot_core.wire.worker_api import Complete, Measure, Series, Stage
 from anyshot_platform.accounts.service import create_user
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.artifacts.models import Artifact, Blob
-from anyshot_platform.artifacts.service import digest_file
 from anyshot_platform.competitions.models import Competition, CompetitionPage, Membership
 from anyshot_platform.competitions.states import CompetitionState, MemberStatus, Role
 from anyshot_platform.database import now
