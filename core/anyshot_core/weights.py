@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def _catalogue(folder: Path) -> list[WeightsFile]:
 
 
 def _write(folder: Path, known: dict[str, WeightsFile]) -> None:
-    rows = [asdict(replace(known[name], name=name)) for name in sorted(known)]
+    rows = [asdict(known[name]) for name in sorted(known)]
     partial = folder / f".{CATALOGUE}.partial"
     partial.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     partial.chmod(0o644)
