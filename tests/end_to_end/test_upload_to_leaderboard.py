@@ -33,7 +33,7 @@ def entrant(name: str, baseline: str, folder: Path) -> Entrant:
 
 def rows_on_the_page(browser: Chrome, server: Server, stage: DemoCompetition) -> list[str]:
     browser.get(f"{server.address}/competitions/{stage.competition}/leaderboard")
-    texts = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "table tbody tr")]
+    texts = [row.text for row in browser.find_elements(By.CSS_SELECTOR, "#board tbody tr")]
     return [text.replace("\N{MINUS SIGN}", "-") for text in texts if text]  # tables behind charts are folded
 
 
