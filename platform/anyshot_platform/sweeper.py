@@ -11,6 +11,7 @@ from sqlalchemy import Select, and_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from anyshot_platform.announcements.phases import phases_with_news, tell_of_phase
 from anyshot_platform.budgets.limits import forget_old_hits
 from anyshot_platform.database import now
 from anyshot_platform.judging.leases import lose
@@ -133,6 +134,17 @@ def _rehearse(services: Services) -> int:
     with services.database.reading() as session:
         waiting = underway(session)
     return each(services, "rehearsal", waiting, lambda rehearsal_id: go_on(services, rehearsal_id))
+
+
+def _tell_of_phases(services: Services) -> int:
+    with services.database.reading() as session:
+        waiting = phases_with_news(session)
+    return each(services, "phase", waiting, lambda phase_id: _tell_of_phase(services, phase_id))
+
+
+def _tell_of_phase(services: Services, phase_id: str) -> int:
+    with services.database.writing() as session:
+        return tell_of_phase(session, phase_id)
 
 
 def _publish(services: Services) -> int:
@@ -260,6 +272,7 @@ SWEEPS: dict[str, Callable[[Services], int]] = {
     "rung": ring_again,
     "alerts": _watch,
     "published": _publish,
+    "phases": _tell_of_phases,
     "rehearsals": _rehearse,
 }
 HOUSEKEEPING: dict[str, Callable[[Services], int]] = {

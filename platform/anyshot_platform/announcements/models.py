@@ -1,13 +1,21 @@
-"""The table of what organizers announced to their participants."""
+"""Tables of what is announced to participants: by organizers, and of phases by the clock."""
 
 from __future__ import annotations
 
 from datetime import datetime
+from enum import StrEnum
 
 from sqlalchemy import ForeignKey, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.database import Base, Word, new_id, now
+
+
+class Date(StrEnum):
+    """A date of a phase that its members are told of."""
+
+    OPENING = "opening"  # once it is open
+    CLOSING = "closing"  # a day before
 
 
 class Announcement(Base):
@@ -23,3 +31,13 @@ class Announcement(Base):
     created_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]
+
+
+class PhaseNotice(Base):
+    """That members were told of a date of a phase, and which date it was then."""
+
+    __tablename__ = "phase_notices"
+
+    phase_id: Mapped[str] = mapped_column(ForeignKey("phases.id"), primary_key=True)
+    date: Mapped[Date] = mapped_column(Word(Date), primary_key=True)
+    moment: Mapped[datetime]

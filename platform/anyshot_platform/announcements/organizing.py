@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.audit import service as audit
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import CompetitionState, MemberStatus
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
-from anyshot_platform.notifications.service import notify
+from anyshot_platform.notifications.service import tell_members
 
 
 def announce(
@@ -29,14 +29,8 @@ def announce(
     )
     session.add(announcement)
     session.flush()
-    members = session.scalars(
-        select(Membership.user_id).where(
-            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
-        )
-    )
     subject = f"{competition.title}: {announcement.title}"
-    url = f"/competitions/{competition.slug}/announcements"
-    notify(session, members, kind="announcement", title=subject, body=body, url=url, about=competition.id)
+    tell_members(session, competition, kind="announcement", title=subject, body=body, path="/announcements")
     _record(session, announcement, actor_id, "announcement.add")
     return announcement
 

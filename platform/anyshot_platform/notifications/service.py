@@ -24,7 +24,7 @@ KINDS = {
     "announcement": say("The organizers announce something"),
     "discussion.reply": say("Somebody answers in a thread of mine"),
     "membership": say("My registration or team changes"),
-    "phase": say("A phase opens or closes, results are published"),
+    "phase": say("A phase opens, will close within a day, or its results are published"),
     "report": say("A report that I asked for as an organizer is ready"),
 }
 
@@ -79,6 +79,19 @@ def tell_team(
     ).all()
     about = session.scalar(select(Team.competition_id).where(Team.id == team_id))
     notify(session, members, kind=kind, title=title, body=body, url=url, about=about)
+
+
+def tell_members(
+    session: Session, competition: Competition, *, kind: str, title: str, body: str = "", path: str = ""
+) -> None:
+    """Leave every member of a competition a message about it; `path` goes on from the competition's own page."""
+    members = session.scalars(
+        select(Membership.user_id).where(
+            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+        )
+    )
+    url = f"/competitions/{competition.slug}{path}"
+    notify(session, members, kind=kind, title=title, body=body, url=url, about=competition.id)
 
 
 def mute(session: Session, user_id: str, competition_id: str, *, muted: bool) -> None:

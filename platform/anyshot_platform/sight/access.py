@@ -106,6 +106,12 @@ def find_competition(session: Session, slug: str) -> Competition:
 KNOWING = (MemberStatus.APPROVED, MemberStatus.INVITED)  # they know of a private competition
 
 
+def is_shown(competition: Competition) -> bool:
+    """Whether others than its organizers know of a competition: no draft, opened, not deleted."""
+    waits = competition.opens_at is not None and competition.opens_at > now()
+    return not (competition.state == CompetitionState.DRAFT or waits or competition.deleted_at is not None)
+
+
 def require_visible(access: CompetitionAccess) -> None:
     """Raise `NotFound` where the viewer may not know of the competition.
 
@@ -114,10 +120,8 @@ def require_visible(access: CompetitionAccess) -> None:
     else sees it as that person will.
     """
     competition, membership = access.competition, access.membership
-    waits = competition.opens_at is not None and competition.opens_at > now()
-    closed = competition.state == CompetitionState.DRAFT or waits or competition.deleted_at is not None
     member = membership is not None and membership.status in KNOWING
-    hidden = closed or (competition.visibility == Visibility.PRIVATE and not member)
+    hidden = not is_shown(competition) or (competition.visibility == Visibility.PRIVATE and not member)
     looks = access.viewer.look is not None and access.viewer.look.competition_id == competition.id
     if hidden and not looks and not access.may(Role.REVIEWER):
         raise NotFound(say("There is no such competition."))

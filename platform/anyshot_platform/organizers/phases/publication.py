@@ -5,13 +5,12 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.competitions.states import MemberStatus
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
-from anyshot_platform.notifications.service import notify
+from anyshot_platform.notifications.service import tell_members
 from anyshot_platform.organizers.submissions.published import list_published
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -54,14 +53,8 @@ def ends_by_publishing(phase: Phase) -> bool:
 
 
 def _tell_everybody(session: Session, competition: Competition, phase: Phase) -> None:
-    members = session.scalars(
-        select(Membership.user_id).where(
-            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
-        )
-    )
-    url = f"/competitions/{competition.slug}/leaderboard?phase={phase.slug}"
     title = say("%(title)s: results of %(name)s", title=competition.title, name=phase.name)
-    notify(session, members, kind="phase", title=title, url=url, about=competition.id)
+    tell_members(session, competition, kind="phase", title=title, path=f"/leaderboard?phase={phase.slug}")
     emit(session, competition.id, "phase.published", {"phase": phase.slug})
 
 

@@ -1,0 +1,82 @@
+"""Tells the members of a competition that a phase is open, and a day before it closes that it will."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import or_, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.announcements.models import Date, PhaseNotice
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.kernel.filters import in_utc
+from anyshot_platform.kernel.language import say
+from anyshot_platform.notifications.service import tell_members
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.service import closing, status_of
+from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.sight.access import is_shown
+
+NOTICE = timedelta(days=1)  # how long before its end members are told; an opening that is older is no news
+_TITLES = {
+    Date.OPENING: say("%(title)s: %(name)s is open"),
+    Date.CLOSING: say("%(title)s: %(name)s closes within a day"),
+}
+
+
+def phases_with_news(session: Session) -> Sequence[str]:
+    """The ids of the phases that have opened within a day, or whose end is within a day."""
+    moment = now()
+    return session.scalars(
+        select(Phase.id).where(
+            Phase.deleted_at.is_(None),
+            or_(
+                Phase.starts_at.between(moment - NOTICE, moment),
+                Phase.ends_at.between(moment, moment + NOTICE),
+            ),
+        )
+    ).all()
+
+
+def tell_of_phase(session: Session, phase_id: str) -> int:
+    """Tell the members what they were not told yet of the dates of a phase; returns how many dates that were."""
+    phase = session.get_one(Phase, phase_id, with_for_update=True)
+    competition = session.get_one(Competition, phase.competition_id)
+    if not is_shown(competition) or competition.state != CompetitionState.PUBLISHED:
+        return 0
+    done = 0
+    for date, moment in _news(phase).items():
+        told = session.get(PhaseNotice, (phase.id, date))
+        if told is None or (date == Date.CLOSING and told.moment != moment):  # an opening is told once
+            session.merge(PhaseNotice(phase_id=phase.id, date=date, moment=moment))
+            title = say(_TITLES[date], title=competition.title, name=phase.name)
+            tell_members(
+                session, competition, kind="phase", title=title, body=_until(phase), path=_page(phase)
+            )
+            done += 1
+    return done
+
+
+def _news(phase: Phase) -> dict[Date, datetime]:
+    """What there is to tell now. A phase that lasts no longer than a day says its end when it opens."""
+    if status_of(phase) != PhaseStatus.OPEN:
+        return {}
+    moment, end = now(), closing(phase)
+    news = {Date.OPENING: phase.starts_at} if moment - phase.starts_at <= NOTICE else {}
+    if phase.accepts_uploads and end is not None and phase.starts_at < end - NOTICE <= moment:
+        news[Date.CLOSING] = end
+    return news
+
+
+def _until(phase: Phase) -> str:
+    end = closing(phase)
+    if end is None or not phase.accepts_uploads:
+        return ""
+    return say("It takes submissions until %(moment)s UTC.", moment=f"{in_utc(end):%Y-%m-%d %H:%M}")
+
+
+def _page(phase: Phase) -> str:
+    return f"/phases/{phase.slug}/submit" if phase.accepts_uploads else ""
