@@ -5,7 +5,6 @@ An export that fails costs nothing but itself: it is left out, and a note says w
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from anyshot_core.exports.asked import Asked, snapshot_points
 from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS, write_arrays
 from anyshot_core.exports.support import FoldTasks, hits_by_task
 from anyshot_core.protocols import Roles
-from anyshot_core.protocols.keys import Seed
+from anyshot_core.protocols.keys import exports_seed
 from anyshot_core.taskserver.job import Job, JobOutcome, Snapshot, TaskResult, TaskSource
 from anyshot_core.taskserver.tasks import JoinedTasks, PoolTasks
 
@@ -125,14 +124,7 @@ def _snapshots(run: Exporting) -> dict[str, np.ndarray]:
 def _tasks_of(run: Exporting, point: EvaluationPoint) -> PoolTasks:
     """Tasks of a point, other ones than those that the run is scored on."""
     count = min(len(run.tasks.indices), MOST_TASKS)
-    return PoolTasks(run.tasks.pool, point.protocol, own_seed(run.tasks.seed), 0, count)
-
-
-def own_seed(seed: Seed) -> bytes:
-    """What the tasks of exports are drawn from: 32 bytes that follow from the run's seed and do not tell it."""
-    return hashlib.sha256(
-        b"anyshot exports 1 " + (seed if isinstance(seed, bytes) else str(seed).encode())
-    ).digest()
+    return PoolTasks(run.tasks.pool, point.protocol, exports_seed(run.tasks.seed), 0, count)
 
 
 def accuracies(results: Sequence[TaskResult]) -> list[float]:

@@ -23,6 +23,7 @@ KEY_PATTERN = r"^[0-9a-f]{64}$"
 _DOMAIN = b"anyshot phase key 1"
 _COMMITMENT = b"anyshot phase commitment 1"
 _LEGACY = b"anyshot legacy stream 1"
+_NUMBER = b"anyshot number 1 "
 
 
 class KeyPurpose(StrEnum):
@@ -34,6 +35,7 @@ class KeyPurpose(StrEnum):
     SMOKE = "smoke test"  # the root of the smoke test's own secrets
     EVALUATION = "evaluation"  # the root of the secrets of a further evaluation
     GATE = "gate"  # the root of the secrets of a baseline's runs that measure a gate
+    EXPORTS = "exports"  # which tasks a run's snapshots are tested on
     FINGERPRINT = "fingerprint"  # what hidden data and settings are known by to those who may not know them
 
 
@@ -118,6 +120,12 @@ class PhaseSecrets:
 
     def _place(self, run: int) -> int:
         return 0 if self.same_tasks else run
+
+
+def exports_seed(seed: Seed) -> bytes:
+    """What the tasks of a run's exports are drawn from: it follows from the seed of its own tasks, and does not tell it."""
+    root = seed if isinstance(seed, bytes) else hashlib.sha256(_NUMBER + str(seed).encode()).digest()
+    return derive(root, KeyPurpose.EXPORTS)
 
 
 def order_from_seed(seed: int) -> bytes:

@@ -21,6 +21,7 @@ from anyshot_core.protocols.keys import (
     PhaseSecrets,
     derive,
     draw_root,
+    exports_seed,
     legacy_number,
     read_seed,
     write_seed,
@@ -56,6 +57,13 @@ def test_no_two_purposes_or_runs_share_a_key() -> None:
     assert len(set(keys)) == 21
     assert all(isinstance(key, bytes) and len(key) == 32 for key in keys)
     assert SECRETS.gate("m").tasks(0) != SECRETS.gate("n").tasks(0)
+
+
+def test_the_tasks_of_exports_follow_from_those_of_the_run_and_do_not_tell_them() -> None:
+    tasks = SECRETS.tasks(0)
+    assert exports_seed(tasks) == hmac.digest(tasks, b'anyshot phase key 1["exports"]', "sha256")
+    number = hashlib.sha256(b"anyshot number 1 93").digest()
+    assert exports_seed(93) == hmac.digest(number, b'anyshot phase key 1["exports"]', "sha256")
 
 
 def test_runs_that_share_their_tasks_share_the_order_of_the_query() -> None:
