@@ -64,7 +64,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     if not isinstance(verdict, Equivalence):
         raise BadAnalysis(verdict.reason)
     diversity = hellinger_diversity(benchmark)
-    late = [name for name, run in (("MAML", maml), ("USL", union)) if not run.converged]
+    converged = {"MAML": maml.converged, "USL": union.converged}
+    late = [name for name, done in converged.items() if not done]
     return ReportPage(
         name="gaussian",
         title="MAML against union supervised learning",
@@ -95,6 +96,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "diversity": diversity,
             "verdict": verdict.to_dict(),
             "accuracy": {n: float(h.mean()) for n, h in hits.items()},
+            "converged": converged,
         },
         table={"task": np.arange(p.tasks), **hits},
     )
