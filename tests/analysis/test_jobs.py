@@ -25,6 +25,7 @@ from anyshot_core.evaluations import PointScore
 from anyshot_core.report.estimates import exact
 from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
+from tests.analysis.test_predictions_of_runs import write_runs
 
 FILES = {"page.html", "result.json", "figures.json", "table.parquet"}
 ONE = [exact("size", 3, "tasks", "these tasks")]
@@ -69,6 +70,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "snapshots": {},
     "predictor-trust": {},
     "submission-shift": {},
+    "feature-diversity": {"permutations": 100},
+    "n-way-flips": {"draws": 1000},
     "class-flips": {"backbone": "pixels", "sizes": [3], "ways": 2, "shots": 2, "query": 2, "tasks": 2},
     "baseline-cv": {"backbone": "pixels", "ways": 2, "shots": 3, "query": 2, "tasks": 6},
     "selection": {"replicates": 200},
@@ -117,6 +120,14 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
             ("mixtures", 1.0),
         )
     ]
+    np.savez(
+        folder / "curves" / "layers.npz",
+        features=rng.normal(size=(24, 5)),
+        image_dataset=np.repeat([0, 1, 2], 8),
+        image_class=np.tile([0, 1], 12),
+    )
+    (folder / "predicted").mkdir()
+    answered, predicted = write_runs(folder / "predicted")
     (folder / "curves" / "evaluations.json").write_text(json.dumps([one.to_dict() for one in points]))
     write_snapshots(folder / "curves" / "run.npz")
     return {
@@ -124,6 +135,9 @@ def inputs(packs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> dict[
         "weights": [folder / "weights.pt"],
         "estimates": [folder / "curves" / "estimates.npz"],
         "choices": [folder / "curves" / "choices.npz"],
+        "layers": [folder / "curves" / "layers.npz"],
+        "answered": answered,
+        "predicted": predicted,
         "evaluations": [folder / "curves" / "evaluations.json"],
         "meta_test": packs,
         "results": sorted(folder.glob("*.parquet")),
@@ -151,10 +165,13 @@ def settings_of(name: str, inputs: dict[str, list[Path]]) -> dict[str, Any]:
 def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
     snapshots = {"snapshots": inputs["curves"]}
     own = {name: inputs[name] for name in ("estimates", "evaluations")}
-    choices = {"arrays": inputs["choices"]}
-    return {"plan": {}, "gaussian": {}, "mixtures": {}, "snapshots": snapshots, "selection": choices}.get(
-        name, inputs | own
-    )
+    special = {
+        "snapshots": snapshots,
+        "selection": {"arrays": inputs["choices"]},
+        "feature-diversity": {"arrays": inputs["layers"]},
+        "n-way-flips": {"results": inputs["answered"], "predictions": inputs["predicted"]},
+    }
+    return ({"plan": {}, "gaussian": {}, "mixtures": {}} | special).get(name, inputs | own)
 
 
 @pytest.mark.rotating

@@ -32,6 +32,7 @@ WORDS: dict[str, str] = {
     "floor_tasks": "Tasks that are drawn twice, for the distance of a task to itself.",
     "heads": f"What is fitted on each support set, separated by commas: {HEADS}.",
     "iterations": "Meta-batches of MAML; the union learner takes four times as many steps.",
+    "layer": "Layer whose features count; by default `features`, or the last one.",
     "lead": "Difference of two submissions that is to be settled, in normalized accuracy.",
     "maps": "How maps become rows: positions of each image, their mean (pooled), or all of them (flat).",
     "margin": "Difference that is too small to matter, in accuracy.",
@@ -56,6 +57,7 @@ WORDS: dict[str, str] = {
     "sd_tasks": "Assumed standard deviation of the difference between tasks, where no results are given.",
     "seed": "Where all random numbers start: the same seed gives the same report.",
     "seeds": "Trainings of each arm, at least three.",
+    "share": "Part of the classes of each dataset that makes a set, between 0 and 1.",
     "shots": "Support images of each class.",
     "sigma_m": "Standard deviation of the means of the classes.",
     "sigma_s": "Standard deviation of the standard deviations of the classes.",
@@ -74,6 +76,8 @@ OWN: dict[tuple[str, str], str] = {
     ("audit", "tasks"): "Tasks of the whole phase, which its datasets share.",
     ("plan", "classes"): "Classes of a dataset, where no results are given.",
     ("plan", "tasks"): "Tasks of a dataset, where no results are given.",
+    ("n-way-flips", "draws"): "Sets of classes that are drawn.",
+    ("feature-diversity", "permutations"): "Times that the images are dealt to the datasets at random.",
     ("class-flips", "tasks"): "Tasks of each draw; few of them make flips by their noise alone.",
 }
 

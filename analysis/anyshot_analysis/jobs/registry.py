@@ -82,6 +82,16 @@ JOBS: dict[str, Analysis] = {
     "predictor-trust": Analysis(
         "predictor", ReportAudience.PARTICIPANT, "What support sets tell about your own predictor."
     ),
+    "feature-diversity": Analysis(
+        "feature_diversity",
+        ReportAudience.PARTICIPANT,
+        "How different the datasets of a pool look to your learner.",
+    ),
+    "n-way-flips": Analysis(
+        "n_way_flips",
+        ReportAudience.PARTICIPANT,
+        "Flips of two submissions over sets of classes, by the tasks within them.",
+    ),
     "class-flips": Analysis(
         "class_flips", ReportAudience.PARTICIPANT, "Flips of two methods over novel or base classes."
     ),
