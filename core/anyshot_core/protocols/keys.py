@@ -123,7 +123,7 @@ class PhaseSecrets:
 
 
 def exports_seed(seed: Seed) -> bytes:
-    """What the tasks of a run's exports are drawn from: follows from the seed of its own tasks, and does not tell it."""
+    """What the tasks of a run's exports are drawn from: it follows from its own tasks' seed, and does not tell it."""
     root = seed if isinstance(seed, bytes) else hashlib.sha256(_NUMBER + str(seed).encode()).digest()
     return derive(root, KeyPurpose.EXPORTS)
 
