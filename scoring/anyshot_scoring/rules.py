@@ -117,8 +117,8 @@ class Rule(ABC):
         return score, {name: value for name, value in known if not math.isnan(value)}
 
     @abstractmethod
-    def words(self, runs: int | None = None) -> str:
-        """What counts, for the pages, in sentences; `runs` is how many an entry has, None where that is open."""
+    def words(self, runs: int | str | None = None) -> str:
+        """What counts, for the pages, in sentences; `runs` is how many an entry has, None where open."""
 
     def score_words(self, runs: int) -> str:
         """What the score is beside a mean over tasks, as the end of a line; empty where it is just that."""
@@ -131,7 +131,7 @@ def values_on(runs: Sequence[SeededRun], dataset: str) -> list[float]:
     return [math.nan if value is None else float(value) for value in found]
 
 
-def _of_runs(join: Join, runs: int | None) -> str:
+def _of_runs(join: Join, runs: int | str | None) -> str:
     return f"the {join.noun} of {'the seeded' if runs is None else f'the {runs}'} runs counts"
 
 
@@ -142,7 +142,7 @@ _TIES = "Equal {}: the earlier submission is ranked first."
 class ByRuns(Rule):
     """Ranks by the joined means of the runs: the lowest of three in NeurIPS'22."""
 
-    def words(self, runs: int | None = None) -> str:
+    def words(self, runs: int | str | None = None) -> str:
         counts = "The score is the mean over all tasks"
         return f"{counts}{'' if runs == 1 else f'; {_of_runs(self.join, runs)}'}. {_TIES.format('scores')}"
 
@@ -176,7 +176,7 @@ class ByDatasetRanks(Rule):
         on_each = [self.join.counting(values_on(runs, name)) for name in by_dataset]
         return tuple(any(counts) for counts in zip(*on_each, strict=True)) if on_each else (True,) * len(runs)
 
-    def words(self, runs: int | None = None) -> str:
+    def words(self, runs: int | str | None = None) -> str:
         there = "The" if runs == 1 else f"On each dataset {_of_runs(self.join, runs)}, and the"
         where = " on each dataset" if runs == 1 else " there"
         beside = (
@@ -208,7 +208,7 @@ class ByWorstDataset(Rule):
     def half_width(self, shown: SeededRun, by_dataset: Mapping[str, float]) -> float | None:
         return shown.half_widths.get(_worst(by_dataset))
 
-    def words(self, runs: int | None = None) -> str:
+    def words(self, runs: int | str | None = None) -> str:
         of_runs = "" if runs == 1 else f"On each dataset {_of_runs(self.join, runs)}. "
         score = "The score is the mean over the tasks of the dataset where it is lowest."
         return f"{of_runs}{score} {_TIES.format('scores')}"

@@ -20,6 +20,7 @@ from jinja2 import nodes
 from jinja2.ext import extract_from_ast
 
 from anyshot_platform.kernel.language import FOLDER
+from anyshot_platform.phases import ranking
 from anyshot_platform.web.rendering import STATIC_FOLDER, TEMPLATE_FOLDER, environment
 
 PACKAGE = FOLDER.parent
@@ -61,6 +62,8 @@ def gathered() -> Catalog:
     found = Catalog(
         project="Anyshot", domain="anyshot", header_comment="# The sentences of Anyshot's interface."
     )
+    for sentence in ranking.sentences():
+        found.add(sentence, locations=[("phases/ranking.py", 0)])
     for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
         for message in messages_of(path):
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])

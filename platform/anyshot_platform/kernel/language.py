@@ -191,6 +191,22 @@ class _Joined(Said):
         return self.message.join(str(said_in(part, language)) for part in self.values.values())
 
 
+class _Begun(Said):
+    """A text that begins a line."""
+
+    def in_language(self, language: str) -> str:
+        """The text in that language, its first letter a capital."""
+        words = str(said_in(self.values["words"], language))
+        return words[:1].upper() + words[1:]
+
+
+def begun(words: str) -> Said:
+    """A text with a capital, in every language."""
+    made = _Begun(words[:1].upper() + words[1:])
+    made.message, made.many, made.number, made.values = "", "", 0, {"words": words}
+    return made
+
+
 def together(parts: Iterable[object], by: str = " ") -> Said:
     """Sentences or words one after another, without those that are empty; each keeps its translation."""
     kept = {str(place): part for place, part in enumerate(parts) if part}

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import final_phases, find_phase, live_version
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.certificates import Certificate
@@ -42,7 +44,7 @@ def results_of(session: Session, access: CompetitionAccess, phase_slug: str = ""
     version = live_version(session, phase)
     team_id = access.membership.team_id if access.membership else None
     leagues = read_results(session, access.competition, phase, team_id=team_id, everything=sight.everything)
-    return Results(phase, version.rule.words(version.seeded_runs), leagues, publication_of(phase).waits)
+    return Results(phase, rule_words(version.rule, version.seeded_runs), leagues, publication_of(phase).waits)
 
 
 def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:
@@ -50,7 +52,7 @@ def _phase(session: Session, access: CompetitionAccess, slug: str) -> Phase:
         return find_phase(session, access.competition, slug)
     known = phases_with_results(session, access) or final_phases(session, access.competition)
     if not known:
-        raise NotFound("This competition has no final phase.")
+        raise NotFound(say("This competition has no final phase."))
     published = [phase for phase in known if publication_of(phase).published is not None]
     return (published or known)[0]
 

@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.kernel.language import gettext, ngettext, said_here, script_words
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
 from anyshot_platform.web.csrf import set_csrf_cookie
@@ -55,7 +56,13 @@ def environment() -> Environment:
     )
     made.policies["ext.i18n.trimmed"] = True
     made.install_gettext_callables(gettext, ngettext, newstyle=True)  # pyright: ignore[reportAttributeAccessIssue]
-    made.filters.update(FILTERS, markdown=markdown, standing=standing_of, publication=publication_of)
+    made.filters.update(
+        FILTERS,
+        markdown=markdown,
+        standing=standing_of,
+        publication=publication_of,
+        status_words=status_words,
+    )
     made.globals.update(static=static, script_words=script_words, identicon=identicon)
     return made
 

@@ -58,7 +58,9 @@ def look(browser: webdriver.Chrome, address: str) -> list[str]:
         for one in results["violations"]
         if one["impact"] in SERIOUS
     ]
-    width = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    width = browser.execute_script(
+        "return [document.documentElement.scrollWidth, Math.min(innerWidth, screen.width)]"
+    )
     if width[0] > width[1]:
         found.append(f"{address}: {width[0]} pixels wide in a window of {width[1]}")
     errors = [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]

@@ -9,12 +9,14 @@ from pydantic import ValidationError
 from sqlalchemy import select
 
 from anyshot_platform.kernel.filters import count, duration, score, size, when
-from anyshot_platform.kernel.language import Reader, asked_for, name_of, read_by, said_in, say
+from anyshot_platform.kernel.language import Reader, asked_for, begun, name_of, read_by, said_in, say
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
+from anyshot_scoring.rules import RULES
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
 
@@ -57,6 +59,17 @@ def test_a_sentence_is_english_for_programs_and_french_in_a_page() -> None:
     sentence = say("%(number)s %(unit)s", number=2, unit=say("KiB"))
     with read_by(Reader("fr")):
         assert f"{sentence}" == "2 KiB" and sentence.__html__() == "2 Kio"
+
+
+def test_a_sentence_begins_with_a_capital_in_every_language() -> None:
+    words = begun(say("attempt %(number)s", number=2))
+    assert words == "Attempt 2" and said_in(words, "fr") == "Tentative 2"
+
+
+def test_rules_of_ranking_are_told_in_french() -> None:
+    many, one = rule_words(RULES["worst_run"], 3), rule_words(RULES["worst_run"], 1)
+    assert many == RULES["worst_run"].words(3) and one == RULES["worst_run"].words(1)
+    assert "le plus bas des 3 exécutions compte" in said_in(many, "fr")
 
 
 def test_a_site_offers_languages_that_there_are() -> None:

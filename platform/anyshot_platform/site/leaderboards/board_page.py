@@ -22,6 +22,7 @@ from anyshot_platform.leaderboards.sorting import sort_board
 from anyshot_platform.leaderboards.trust import Neighbour, read_neighbours, recall_against_above
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.sight.access import CompetitionAccess
@@ -60,7 +61,7 @@ def read_board_view(
         raise NotFound(say("There is no such league."))
     version = live_version(session, phase)
     base = f"/competitions/{access.competition.slug}/leaderboard"
-    sight = access.sight_of(phase)
+    sight, status = access.sight_of(phase), status_of(phase)
     hidden = sight.board_hidden
     state = read_state(session, version, league)
     names = name_datasets(session, sight, version)
@@ -87,6 +88,10 @@ def read_board_view(
         )
         if sort == "rank" and not text
         else say("%(phase)s, %(league)s league", phase=phase.name, league=league.name),
+        ended=status == PhaseStatus.CLOSED,
+        submit_href=f"/competitions/{access.competition.slug}/phases/{phase.slug}/submit"
+        if phase.accepts_uploads and status == PhaseStatus.OPEN
+        else None,
         phases=_phase_choices(phases, phase, league, base),
         leagues=tuple(
             Tab(one.slug, one.name, f"{base}?{urlencode({'phase': phase.slug, 'league': one.slug})}", "")
@@ -132,7 +137,7 @@ def read_board_view(
             "the difference is below %(margin)s",
             margin=f"{MARGIN:.2f}",
         ),
-        rule_words=say("Ranking rule: %(rule)s", rule=version.rule.words(version.seeded_runs)),
+        rule_words=say("Ranking rule: %(rule)s", rule=rule_words(version.rule, version.seeded_runs)),
         history=history,
         exports=(),
     )

@@ -28,6 +28,8 @@ class BoardView:
     """A page of a board, with all around it."""
 
     subtitle: str
+    ended: bool  # the phase is closed: no row will come
+    submit_href: str | None
     phases: tuple[PhaseChoice, ...]
     leagues: tuple[Tab, ...]
     league_key: str

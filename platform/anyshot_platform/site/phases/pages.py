@@ -14,6 +14,7 @@ from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import count, duration, size
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.models import Phase, PhaseVersion
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.service import find_phase, live_version, status_of
 from anyshot_platform.phases.states import BOARD_WORDS, BoardShows, PhaseStatus
 from anyshot_platform.runs.secrets import committed, weaknesses
@@ -74,7 +75,9 @@ def show_phase(
         scoring=_scoring(phase, version),
         committed=_committed(phase, version, status),
         limits=[*_limits(phase, version), *_weights(services.settings.weights_folder)],
-        quota=quota_view(session, phase, access.membership.team_id) if member and access.membership else None,
+        quota=quota_view(session, phase, access.membership.team_id)
+        if member and access.membership and phase.accepts_uploads and status != PhaseStatus.CLOSED
+        else None,
     )
 
 
@@ -103,7 +106,7 @@ def _scoring(phase: Phase, version: PhaseVersion | None) -> list[tuple[str, Any]
         )
     if version.seeded_runs > 1:
         rows.append((say("Seeded runs"), version.seeded_runs))
-    rows.append((say("Ranking"), version.rule.words(version.seeded_runs)))
+    rows.append((say("Ranking"), rule_words(version.rule, version.seeded_runs)))
     counts = say("%(which)s of each team in each league", which=BOARD_WORDS[phase.board_shows])
     chooses = say("a team may choose another") if phase.team_chooses else ""
     rows.append((say("What counts"), together((counts, chooses), by="; ")))

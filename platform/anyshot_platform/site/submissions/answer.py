@@ -12,7 +12,7 @@ from anyshot_platform.entries.choosing import COMPETES
 from anyshot_platform.entries.service import TeamEntry, list_entries
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.judging.pairs import Statement, read_statements
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import begun, say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.leaderboards.reading import read_board, read_rank
 from anyshot_platform.phases.models import PhaseVersion
@@ -191,5 +191,5 @@ def _change(submission: Submission, other: _Other, statement: Statement | None) 
         submission_id=other.submission.id if other.open else None,
         difference=difference,
         statement=statement,
-        words=words[:1].upper() + words[1:],
+        words=begun(words),
     )

@@ -80,10 +80,10 @@ def over_numbers(title: str, key: str, groups: Sequence[Group]) -> ChartView:
     data = chart_data(
         [float(group.key) for group in pooled],
         [{**_series(pooled), "line": True}],
-        x=key.capitalize(),
+        x=key,
         y=SCORE,
     )
-    return ChartView(title, data, (key.capitalize(), SCORE, "95 %", say("Tasks")), group_rows(groups), note)
+    return ChartView(title, data, (key, SCORE, "95 %", say("Tasks")), group_rows(groups), note)
 
 
 def of_tasks(title: str, values: Mapping[str, np.ndarray]) -> ChartView:

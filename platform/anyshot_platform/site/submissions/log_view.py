@@ -12,7 +12,7 @@ from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.events.models import EventCount, RunEvent
 from anyshot_platform.events.service import read_events
 from anyshot_platform.kernel.filters import count
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import begun, say, together
 from anyshot_platform.runs.models import Attempt, Run
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions.failures import place_in_code
@@ -102,11 +102,10 @@ def part_titles(session: Session, runs: Sequence[Run]) -> dict[str, str]:
 
 
 def _title(run: Run, attempt: Attempt) -> str:
-    title = say("Attempt %(number)s", number=attempt.number)
+    title = say("attempt %(number)s", number=attempt.number)
     if attempt.ended_at is not None and attempt.epoch < run.epoch:
-        title += f": {_LOST.get(attempt.outcome, _ENDED)}"
-    name = run_title(run)
-    return f"{name}, {title[0].lower()}{title[1:]}" if name else title
+        title = together((title, _LOST.get(attempt.outcome, _ENDED)), by=": ")
+    return begun(together((run_title(run), title), by=", "))
 
 
 def _parts(

@@ -10,7 +10,7 @@ from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Provenance
 from anyshot_platform.judging.kinds import kind_of
 from anyshot_platform.kernel.filters import count, short_digest, size
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.pools.rights import is_public
@@ -99,5 +99,5 @@ def _granted(version: PhaseVersion) -> str:
         say("%(memory_bytes)s memory", memory_bytes=size(version.memory_bytes)),
     ]
     if version.gpus:
-        parts.append(str(count(version.gpus, "GPU")))
-    return ", ".join(parts)
+        parts.append(count(version.gpus, "GPU"))
+    return together(parts, by=", ")

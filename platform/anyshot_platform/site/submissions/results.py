@@ -12,6 +12,7 @@ from anyshot_platform.kernel.filters import count, duration, size
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.scores.models import RunScore, SubmissionScore
 from anyshot_platform.scores.tables import find_results, read_table
@@ -94,7 +95,7 @@ def read_results_view(
         population=together(
             (say("over %(tasks)s", tasks=count(summary.tasks, "task")), score_words), by="; "
         ),
-        explanation=_explain(version.rule, len(scores)),
+        explanation=_explain(version.rule, len(scores), interval=summary.half_width is not None),
         stats=_stats(summary, runs),
         runs=tuple(
             RunLine(
@@ -116,14 +117,18 @@ def read_results_view(
     )
 
 
-def _explain(rule: Rule, runs: int) -> str:
-    words = say(
-        "0 is chance and 1 is perfect, whatever the number of ways. The interval is the 95 % t-interval "
-        "over tasks: "
-        "what another draw of tasks from these datasets would change, not other datasets or seeds."
+def _explain(rule: Rule, runs: int, *, interval: bool) -> str:
+    scale = say("0 is chance and 1 is perfect, whatever the number of ways.")
+    words = (
+        say(
+            "The interval is the 95 % t-interval over tasks: what another draw of tasks from these datasets would "
+            "change, not other datasets or seeds."
+        )
+        if interval
+        else say("One task has no interval: how sure the score is cannot be told.")
     )
     chosen = say("The charts show the run whose score is nearest to that.") if runs > 1 else ""
-    return together((rule.words(runs), chosen, words))
+    return together((rule_words(rule, runs), chosen, scale, words))
 
 
 def _stats(summary: RunSummary, runs: Sequence[Run]) -> tuple[StatView, ...]:
@@ -161,8 +166,8 @@ def _charts(summary: RunSummary, table: TaskTable | None) -> tuple[ChartView, ..
     made = [of_groups(say("By dataset"), say("Dataset"), summary.by_dataset)]
     if len(summary.by_domain) > 1:
         made.append(of_groups(say("By domain"), say("Domain"), summary.by_domain))
-    made.append(over_numbers(say("By number of ways"), "ways", summary.by_ways))
-    made.append(over_numbers(say("By number of shots"), "shots", summary.by_shots))
+    made.append(over_numbers(say("By number of ways"), say("Ways"), summary.by_ways))
+    made.append(over_numbers(say("By number of shots"), say("Shots"), summary.by_shots))
     if table is not None:
         rows = {name: table.normalized_accuracy[table.dataset == name] for name in _ordered(table)}
         made.append(of_tasks(say("Distribution over tasks"), rows))

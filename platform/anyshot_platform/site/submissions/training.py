@@ -28,8 +28,8 @@ POINTS = 40
 _AVERAGED = say("Each point averages neighbouring rows of your logger's table.")
 # File, column that orders the rows, title, name of the axis.
 _TABLES = (
-    ("meta_train.csv", "iteration", say("Meta-training"), "iteration"),
-    ("meta_validation.csv", "step", say("Meta-validation"), "round"),
+    ("meta_train.csv", "iteration", say("Meta-training"), say("Iteration")),
+    ("meta_validation.csv", "step", say("Meta-validation"), say("Round")),
 )
 
 
@@ -72,9 +72,7 @@ def _curves(archive: zipfile.ZipFile) -> Iterator[ChartView]:
         if len(groups) > 1:
             drawn = over_numbers(title, axis, groups)
             data = {**drawn.data, "y": {"label": metric, "kind": "score"}}
-            yield ChartView(
-                title, data, (axis.capitalize(), metric, "95 %", say("Rows")), drawn.rows, _AVERAGED
-            )
+            yield ChartView(title, data, (axis, metric, "95 %", say("Rows")), drawn.rows, _AVERAGED)
 
 
 def summarize_rows(text: str, order: str) -> tuple[Sequence[Group], str]:

@@ -1,0 +1,25 @@
+"""Ranking rules in the reader's language: the sentences are the rules' own, and stand in the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anyshot_platform.kernel.language import Said, say
+from anyshot_scoring.rules import RULES, Rule
+
+_MANY = "%(runs)s"
+
+
+def rule_words(rule: Rule, runs: int | None) -> Said:
+    """What counts, in sentences; `runs` is how many an entry has, None where that is open."""
+    if runs is None or runs == 1:
+        return say(rule.words(runs))
+    return say(rule.words(_MANY), runs=runs)
+
+
+def sentences() -> Iterator[str]:
+    """Every sentence that `rule_words` may say, and the names of the rules."""
+    for rule in RULES.values():
+        yield rule.title
+        for runs in (None, 1, _MANY):
+            yield rule.words(runs)

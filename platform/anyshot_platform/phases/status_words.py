@@ -1,0 +1,37 @@
+"""The words of states as pages write them: a state's value is for programs."""
+
+from __future__ import annotations
+
+from anyshot_platform.kernel.language import say
+
+STATUS_WORDS: dict[str, str] = {
+    # phases
+    "upcoming": say("upcoming"),
+    "open": say("open"),
+    "paused": say("paused"),
+    "closed": say("closed"),
+    # competitions
+    "draft": say("draft"),
+    "published": say("published"),
+    "archived": say("archived"),
+    # members and their roles
+    "invited": say("invited"),
+    "pending": say("pending"),
+    "approved": say("approved"),
+    "banned": say("banned"),
+    "rejected": say("rejected"),
+    "withdrawn": say("withdrawn"),
+    "owner": say("owner"),
+    "organizer": say("organizer"),
+    "reviewer": say("reviewer"),
+    "participant": say("participant"),
+    # entries of leagues
+    "declared": say("declared"),
+    "admitted": say("admitted"),
+    "refused": say("refused"),
+}
+
+
+def status_words(value: str) -> str:
+    """What a page calls a state; a value that is not listed is itself."""
+    return STATUS_WORDS.get(value, value.replace("_", " "))

@@ -1,0 +1,202 @@
+"""The states that nobody plans for are readable: on a phone, in the dark, in French, and without JavaScript.
+
+`ANYSHOT_SHOTS=FOLDER` leaves a picture of each, on a phone and on a desk, to be looked at.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.support.ui import WebDriverWait
+from sqlalchemy import select
+
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.language import translations
+from anyshot_platform.leagues.models import League
+from anyshot_platform.users.models import User
+from tests.platform.web.conftest import LiveSite, Visitor
+from tests.platform.web.scene import Scene
+from tests.platform.web.ugly import make_ugly
+
+SHOTS = os.environ.get("ANYSHOT_SHOTS")
+VIEWS = {"phone": (390, "dark"), "desk": (1280, "light")}
+SMALLEST = 11  # pixels: what a label of a chart has at least
+
+# Notes the size of each label that a chart writes onto a canvas; its font is in pixels of the device, of which one is
+# one pixel here.
+NOTE_FONTS = """
+globalThis.labels = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  globalThis.labels.push([text, Number(/([\\d.]+)px/.exec(this.font)[1])]);
+  return write.call(this, text, ...place);
+};
+"""
+# What of a page is said by the site: not what people wrote, not code.
+LOOK = """
+const seen = document.body.cloneNode(true);
+const written = ".prose, pre, code, script, style, template, [lang], .comphead, .compcard, .crumbs, .log";
+for (const one of seen.querySelectorAll(written)) one.remove();
+return {
+  width: document.documentElement.scrollWidth,
+  drawings: [...document.querySelectorAll("main svg text")].map(
+    (one) => [one.textContent, Number.parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a]),
+  charts: [...document.querySelectorAll("[data-chart]")].map((one) => JSON.parse(one.dataset.chart)),
+  text: [...seen.querySelectorAll("*")].flatMap((one) => [...one.childNodes]).filter(
+    (one) => one.nodeType === Node.TEXT_NODE).map((one) => one.data.trim().replace(/\\s+/g, " ")).filter(Boolean),
+};
+"""
+ENGLISH = re.compile(r"\b(the|is|are|was|and|with|your|this|that|has|not|of|to|by|at|in)\b")
+
+
+@pytest.mark.slow("some thirty pages in a browser")
+def test_ugly_states_are_readable(live: LiveSite, browser: webdriver.Chrome) -> None:
+    pages = _in_french(live)
+    odd: dict[str, list[str]] = {}
+    noting = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NOTE_FONTS})
+    try:
+        for user in (live.scene.visitor, live.scene.bob, live.scene.ada):
+            live.sign_in(browser, user)
+            for name, page in pages.items():
+                if page.user.id == user.id:
+                    _open(browser, live.address + page.path, "phone", bare=page.bare)
+                    found = faults(browser.execute_script(LOOK), wide=VIEWS["phone"][0])
+                    odd |= {name: found} if found else {}
+                    if SHOTS:
+                        _shoot(browser, live.address + page.path, name, bare=page.bare)
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
+    assert not odd, "\n".join(f"{name}: {one}" for name, found in odd.items() for one in found)
+
+
+def _in_french(live: LiveSite) -> dict[str, Any]:
+    with live.services.database.writing() as session:
+        for user in (live.scene.ada, live.scene.bob, live.scene.visitor):
+            session.get_one(User, user.id).language = "fr"
+        for place, league in enumerate(live.scene.leagues.values()):
+            row = session.get_one(League, league.id)
+            row.name, row.description = f"Ligue {place}", ""
+        competition = session.get_one(Competition, live.scene.competition.id)
+        competition.pages, competition.prizes = [], ""
+        session.get_one(Announcement, session.scalar(select(Announcement.id))).title = "Ouverture"
+        return make_ugly(session, live.scene)
+
+
+def _open(browser: webdriver.Chrome, address: str, view: str, *, bare: bool) -> None:
+    width, scheme = VIEWS[view]
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": bare})
+    browser.get(address)
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def _shoot(browser: webdriver.Chrome, address: str, name: str, *, bare: bool) -> None:
+    for view in VIEWS:
+        _open(browser, address, view, bare=bare)
+        if not bare:
+            _draw_charts(browser)
+        picture = browser.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+        (Path(SHOTS or "") / f"{name}-{view}.png").write_bytes(base64.b64decode(picture["data"]))
+
+
+def faults(seen: dict[str, Any], *, wide: int) -> list[str]:
+    """What is wrong with a page in French: its width, its words, the labels of its drawings."""
+    found = [f"{seen['width']} pixels wide"] if seen["width"] > wide else []
+    found += [f"English: {text[:90]}" for text in seen["text"] if _english(text)]
+    found += [f"a label of {size} pixels: {text}" for text, size in seen["drawings"] if size < SMALLEST]
+    return found
+
+
+def _english(text: str) -> bool:
+    return translations("fr").gettext(text) != text or bool(ENGLISH.search(text))
+
+
+def _draw_charts(browser: webdriver.Chrome) -> None:
+    """Scroll to each chart and wait until it is drawn."""
+    for chart in browser.find_elements("css selector", "figure:not([hidden]) [data-chart]"):
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
+        WebDriverWait(browser, 30, 0.05).until(
+            lambda _, one=chart: one.find_elements("css selector", "canvas")
+        )
+
+
+def test_labels_of_charts_can_be_read_on_a_phone(live: LiveSite, browser: webdriver.Chrome) -> None:
+    noting = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": NOTE_FONTS})
+    try:
+        live.sign_in(browser, live.scene.ada)
+        _open(browser, live.path("finished"), "phone", bare=False)
+        _draw_charts(browser)
+        labels = browser.execute_script("return labels")
+    finally:
+        browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", noting)
+    assert len(labels) > 20 and [one for one in labels if one[1] < SMALLEST] == []
+
+
+def test_what_is_undefined_is_not_drawn(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        pages = make_ugly(session, scene)
+    visitor.sign_in(scene.ada)
+    page = visitor.see(pages["one-task"].path)
+    charts = [json.loads(html.unescape(found)) for found in re.findall(r'data-chart="([^"]+)"', page)]
+    ends = [
+        end
+        for chart in charts
+        for one in chart["series"]
+        for end in [*(one.get("low") or []), *(one.get("high") or [])]
+    ]
+    assert len(charts) >= 3 and ends and set(ends) == {None}
+    assert "±" not in page and "One task has no interval" in page
+    board = visitor.see(pages["one-task-board"].path)
+    assert (
+        "whisker__dot" in board
+        and "whisker__line" not in board
+        and "±" not in board.split("<tbody>")[1].split("</tbody>")[0]
+    )
+
+
+def test_a_closed_phase_offers_nothing_that_it_refuses(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        pages = make_ugly(session, scene)
+    visitor.sign_in(scene.ada)
+    submit = visitor.see(pages["closed-submit"].path)
+    assert "“Public phase” is closed." in submit and "upload-form" not in submit
+    assert "/phases/feedback/submit" in submit and "Submit to the phase that is open" in submit
+    assert "Your quota" not in visitor.see(pages["closed-phase"].path)
+    board = visitor.see(pages["closed-board"].path)
+    assert "Nobody has a score in this phase." in board and "Be the first" not in board
+
+
+def test_a_phase_that_is_open_and_empty_invites(visitor: Visitor, scene: Scene) -> None:
+    visitor.sign_in(scene.ada)
+    board = visitor.see(
+        f"/competitions/{scene.competition.slug}/leaderboard?phase=feedback&league=meta-learning"
+    )
+    assert "Be the first" in board and "/phases/feedback/submit" in board
+
+
+def test_a_competition_without_dates_offers_no_calendar(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        pages = make_ugly(session, scene)
+    page = visitor.see(pages["nothing-competition"].path)
+    assert "calendar.ics" not in page and "The organizers have not set any dates yet." in page
+
+
+def test_what_a_log_lacks_has_no_tools(live: LiveSite, browser: webdriver.Chrome) -> None:
+    with live.services.database.writing() as session:
+        pages = make_ugly(session, live.scene)
+    live.sign_in(browser, live.scene.ada)
+    browser.get(live.address + pages["failed-at-once"].path)
+    tools = [browser.find_element("id", name) for name in ("log-search", "log-error")]
+    assert [one.is_displayed() for one in tools] == [False, False]
