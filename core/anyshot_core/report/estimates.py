@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.undefined import Undefined
@@ -120,7 +120,7 @@ def share(name: str, hits: int, of: int, population: str, *, selected: str = "")
     """A probability by the share of independent draws, with Wilson's interval (Wilson 1927)."""
     if of < 1:
         return undefined(name, "nothing was drawn", "probability", population)
-    z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+    z = float(special.ndtri(0.5 + LEVEL / 2))
     p, n = hits / of, float(of)
     middle, width = p + z * z / (2 * n), z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n)))
     scale = 1 + z * z / n
