@@ -45,12 +45,15 @@ def place_of(path: str, long: set[str]) -> int:
     )
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test by what it takes, before `-m` chooses."""
+    for name in {MARKS[name] for name in getattr(item, "fixturenames", ()) if name in MARKS}:
+        item.add_marker(name)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests by what they take, and put the files of the long ones first."""
-    for item in items:
-        for name in {MARKS[name] for name in getattr(item, "fixturenames", ()) if name in MARKS}:
-            item.add_marker(name)
+    """Put the files of the long ones first."""
     long = {path_of(item.nodeid) for item in items if item.get_closest_marker("slow") is not None}
     items.sort(key=lambda item: place_of(path_of(item.nodeid), long))
 

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,3 +74,14 @@ def test_make_test_takes_a_slice_and_make_test_all_all_of_it() -> None:
 
     assert re.search(r"ANYSHOT_ROTATE=\d+/4 ", told("test"))
     assert "ANYSHOT_ROTATE=all " in told("test-all")
+
+
+def test_the_quick_run_leaves_out_what_takes_a_browser_or_a_sandbox() -> None:
+    told = subprocess.run(
+        ["make", "-n", "test-fast"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    chosen = re.findall(r'-m "(.+?)"', told)[-1]
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", "-m", chosen]
+    found = subprocess.run([*command, __file__], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "::test_postgresql_gives_every_test_an_empty_database" in found
+    assert "::test_docker_answers" not in found and "::test_chromium_shows_a_page" not in found
