@@ -8,11 +8,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.models import Announcement
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.competitions.states import CompetitionState
-from anyshot_platform.database import now
-from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.errors import NotFound
 from anyshot_platform.notifications.service import tell_members
 
 
@@ -20,10 +17,6 @@ def announce(
     session: Session, competition: Competition, title: str, body: str, actor_id: str
 ) -> Announcement:
     """Tell all participants something, each in the way they chose."""
-    if competition.state == CompetitionState.DRAFT:
-        raise Conflict("A draft has nobody to tell: publish the competition first.")
-    if not title.strip():
-        raise Invalid("An announcement needs a title.", field="title")
     announcement = Announcement(
         competition_id=competition.id, title=title.strip()[:200], body=body, emailed=True, created_by=actor_id
     )
@@ -31,7 +24,6 @@ def announce(
     session.flush()
     subject = f"{competition.title}: {announcement.title}"
     tell_members(session, competition, kind="announcement", title=subject, body=body, path="/announcements")
-    _record(session, announcement, actor_id, "announcement.add")
     return announcement
 
 
@@ -51,27 +43,3 @@ def find_announcement(session: Session, competition: Competition, announcement_i
     if found is None or found.competition_id != competition.id:
         raise NotFound("There is no such announcement.")
     return found
-
-
-def remove(session: Session, announcement: Announcement, actor_id: str) -> None:
-    """Take an announcement off the page; can be undone. What was sent stays sent."""
-    announcement.deleted_at = now()
-    _record(session, announcement, actor_id, "announcement.delete")
-
-
-def restore(session: Session, announcement: Announcement, actor_id: str) -> None:
-    """Undo a removal."""
-    announcement.deleted_at = None
-    _record(session, announcement, actor_id, "announcement.restore")
-
-
-def _record(session: Session, announcement: Announcement, actor_id: str, action: str) -> None:
-    audit.record(
-        session,
-        actor_id=actor_id,
-        action=action,
-        object_type="announcement",
-        object_id=announcement.id,
-        competition_id=announcement.competition_id,
-        after={"title": announcement.title},
-    )

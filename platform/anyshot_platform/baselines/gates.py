@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit import service as audit
 from anyshot_platform.baselines.models import Baseline
-from anyshot_platform.baselines.service import fetch_zip, record
+from anyshot_platform.baselines.service import fetch_zip
 from anyshot_platform.bundles.sense import is_gate, words_on_gate
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
@@ -95,7 +95,6 @@ def measure_gate(
     session.add(submission)
     session.flush()
     queue_runs(session, submission, version, Urgency(priorities.RERUN, bulk=True), seeds)
-    record(session, baseline, actor_id, "gate.measure")
     return submission
 
 

@@ -18,7 +18,6 @@ from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
-from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
 from anyshot_platform.leagues.models import League
@@ -34,15 +33,17 @@ BUILTIN = (
 )  # package data: in a checkout a link to its folder baselines/
 
 
-def list_baselines(session: Session, competition: Competition) -> list[Baseline]:
-    """The baselines in their order."""
-    query = select(Baseline).where(Baseline.competition_id == competition.id, Baseline.deleted_at.is_(None))
+def list_baselines(session: Session, competition: Competition, *, deleted: bool = False) -> list[Baseline]:
+    """The baselines in their order; with `deleted`, those that were removed too."""
+    query = select(Baseline).where(Baseline.competition_id == competition.id)
+    if not deleted:
+        query = query.where(Baseline.deleted_at.is_(None))
     return list(session.scalars(query.order_by(Baseline.position, Baseline.id)))
 
 
 def find_baseline(session: Session, competition: Competition, slug: str) -> Baseline:
-    """A baseline by its short name; raises `NotFound`."""
-    for baseline in list_baselines(session, competition):
+    """A baseline by its short name, removed or not; raises `NotFound`."""
+    for baseline in list_baselines(session, competition, deleted=True):
         if baseline.slug == slug:
             return baseline
     raise NotFound("There is no such baseline.")
@@ -62,7 +63,7 @@ def add_baseline(
     if not name.strip():
         raise Invalid("A baseline needs a name.", field="name")
     _check(content)
-    known = list_baselines(session, competition)
+    known = list_baselines(session, competition, deleted=True)
     digest = store_bytes(session, services.storage, content)
     baseline = Baseline(
         competition_id=competition.id,
@@ -87,12 +88,6 @@ def _check(content: bytes) -> list[object]:
         failure = report.failures[0]
         raise Invalid(f"{failure.found} {failure.remedy}".strip(), field="file")
     return list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
-
-
-def remove_baseline(session: Session, baseline: Baseline, actor_id: str) -> None:
-    """Hide a baseline; rows that it has on boards stay."""
-    baseline.deleted_at = now()
-    record(session, baseline, actor_id, "baseline.remove")
 
 
 def builtin_folder(services: Services, name: str) -> Path | None:
@@ -187,14 +182,6 @@ def run_baseline(
     session: Session, services: Services, phase: Phase, baseline: Baseline, actor_id: str
 ) -> Submission:
     """Score a baseline in a phase; it stands on the boards as a marked row, out of the ranking."""
-    submission = _submit(session, services, phase, baseline, actor_id, comment=baseline.name)
-    record(session, baseline, actor_id, "baseline.run")
-    return submission
-
-
-def _submit(
-    session: Session, services: Services, phase: Phase, baseline: Baseline, actor_id: str, comment: str
-) -> Submission:
     competition = session.get_one(Competition, phase.competition_id)
     membership = find_membership(session, competition.id, actor_id)
     if membership is None or membership.team_id is None:
@@ -210,7 +197,9 @@ def _submit(
         user_id=actor_id,
         archive=fetch_zip(session, services, baseline),
         kind=SubmissionKind.BASELINE,
-        wishes=Wishes(comment=comment, leagues=tuple(slug for slug in baseline.leagues if slug in known)),
+        wishes=Wishes(
+            comment=baseline.name, leagues=tuple(slug for slug in baseline.leagues if slug in known)
+        ),
     )
 
 
@@ -220,6 +209,7 @@ def count_runs(session: Session, submission: Submission) -> int:
 
 
 def record(session: Session, baseline: Baseline, actor_id: str, action: str) -> None:
+    """Note in the log what was done with a baseline."""
     audit.record(
         session,
         actor_id=actor_id,

@@ -85,13 +85,16 @@ def tell_members(
     session: Session, competition: Competition, *, kind: str, title: str, body: str = "", path: str = ""
 ) -> None:
     """Leave every member of a competition a message about it; `path` goes on from the competition's own page."""
-    members = session.scalars(
-        select(Membership.user_id).where(
-            Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
-        )
-    )
     url = f"/competitions/{competition.slug}{path}"
-    notify(session, members, kind=kind, title=title, body=body, url=url, about=competition.id)
+    notify(session, members_of(session, competition), kind=kind, title=title, body=body, url=url, about=competition.id)
+
+
+def members_of(session: Session, competition: Competition) -> Sequence[str]:
+    """The users who are told what concerns all members of a competition."""
+    query = select(Membership.user_id).where(
+        Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+    )
+    return session.scalars(query).all()
 
 
 def mute(session: Session, user_id: str, competition_id: str, *, muted: bool) -> None:

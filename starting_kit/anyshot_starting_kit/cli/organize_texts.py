@@ -11,7 +11,7 @@ import click
 
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
-from anyshot_starting_kit.cli.consent import ask_first, consent_options
+from anyshot_starting_kit.cli.consent import ask_first, consent_options, send_act
 
 _File = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ASK_EVERY = 5.0  # seconds
@@ -70,8 +70,11 @@ def values(client: Client, competition: str) -> None:
 @click.option(
     "--remove", multiple=True, metavar="NAME", help="Take this file away; may be given more than once."
 )
+@consent_options
 @connection_options
-def files(client: Client, competition: str, paths: tuple[Path, ...], remove: tuple[str, ...]) -> None:
+def files(
+    client: Client, competition: str, paths: tuple[Path, ...], remove: tuple[str, ...], **said: Any
+) -> None:
     """List the images and files of COMPETITION's pages, keep PATHS among them, or take some away.
 
     A page shows an image by ![words](files/NAME). The token needs the scope submit too, to upload.
@@ -80,7 +83,7 @@ def files(client: Client, competition: str, paths: tuple[Path, ...], remove: tup
         upload = client.upload(path)
         client.organize("PUT", competition, f"/files/{path.name}", {"upload_id": upload["id"]})
     for name in remove:
-        client.organize("DELETE", competition, f"/files/{name}")
+        send_act(client, competition, f"/files/{name}/acts/remove", **said)
     for row in client.organize("GET", competition, "/files"):
         click.echo(f"files/{row['name']}  {row['size']:,} bytes")
 

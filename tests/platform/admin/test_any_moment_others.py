@@ -44,6 +44,7 @@ from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.webhooks.models import WebhookDelivery
 from tests.platform.admin import test_any_moment as first
+from tests.platform.admin import test_any_moment_more as more
 from tests.platform.admin.test_any_moment import HOUR, member, outcome
 from tests.platform.admin.test_manage import BASE, finish, post
 from tests.platform.site import SLUG, Site, make_paper_pack
@@ -134,6 +135,7 @@ def test_every_act_that_is_declared_has_its_row() -> None:
         ("final", FINAL_TABLE),
         ("competition", COMPETITION_TABLE),
         ("member", MEMBER_TABLE),
+        *more.TABLES.items(),
     ):
         rows |= {f"{kind}.{name.replace('-', '_')}" for name in table}
     rows |= {act.key for act in competition_acts.ACTS.values()}

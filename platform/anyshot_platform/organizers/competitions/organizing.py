@@ -155,14 +155,6 @@ def put_file(
     return row
 
 
-def remove_file(session: Session, competition: Competition, name: str, actor_id: str) -> None:
-    """Take a file away; pages that name it no longer show it."""
-    row = files.find_file(session, competition, name)
-    before = {"name": name, "digest": row.digest}
-    session.delete(row)
-    _record(session, competition, actor_id, "file.remove", before=before)
-
-
 def save_page(
     session: Session,
     competition: Competition,

@@ -1,13 +1,12 @@
-"""What people do to entries: answer a league's questions, choose what stands, decide on a team."""
+"""What people do to entries: answer a league's questions, choose what stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.choosing import choices_of
@@ -18,8 +17,6 @@ from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
 from anyshot_platform.leaderboards.service import refresh_everywhere, refresh_team
 from anyshot_platform.leagues.models import League
-from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.notifications.service import tell_team
 from anyshot_platform.organizers.pools.uses import is_over
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, live_version, require_open
@@ -93,53 +90,3 @@ def _require_choice(
     if submission_id not in {one.submission.id for one in choices}:
         known = ", ".join(f"no. {one.submission.number}" for one in choices) or "none yet"
         raise NotFound(f"Your team has no such submission that could count in {league.name}; it has {known}.")
-
-
-def judge(
-    session: Session,
-    competition: Competition,
-    league: League,
-    team_ids: Sequence[str],
-    status: EntryStatus,
-    actor_id: str,
-    reason: str = "",
-) -> int:
-    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed."""
-    changed = 0
-    for team_id in team_ids:
-        team = session.get(Team, team_id)
-        if team is None or team.competition_id != competition.id:
-            raise NotFound("There is no such team.")
-        before = eligibility.eligibility_of(session, league, team)
-        if before.decided_by is not None and before.status == status:
-            continue
-        eligibility.judge(session, league, team, status, actor_id, reason)
-        refresh_everywhere(session, team.id)
-        _tell(session, competition, league, team, status, reason)
-        audit.record(
-            session,
-            actor_id=actor_id,
-            action=f"team.{'admit' if status == EntryStatus.ADMITTED else 'refuse'}",
-            object_type="team",
-            object_id=team.id,
-            competition_id=competition.id,
-            reason=reason,
-            before={"status": before.status.value, "league": league.slug},
-            after={"status": status.value, "league": league.slug},
-        )
-        changed += 1
-    return changed
-
-
-def _tell(
-    session: Session, competition: Competition, league: League, team: Team, status: EntryStatus, reason: str
-) -> None:
-    verdict = "admitted your team" if status == EntryStatus.ADMITTED else "did not admit your team"
-    tell_team(
-        session,
-        team.id,
-        kind="membership",
-        title=f"{competition.title}: the organizers {verdict} to the league {league.name}",
-        body=reason,
-        url=f"/competitions/{competition.slug}/leagues",
-    )

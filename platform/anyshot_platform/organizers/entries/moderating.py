@@ -19,7 +19,7 @@ from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues.organizing import decide
 from anyshot_platform.organizers.submissions import bulk
 from anyshot_platform.phases.models import Phase
@@ -160,7 +160,11 @@ def _act(
         return found.skipped.get(submission.id, "")
     status = EntryStatus.ADMITTED if act == EntryAct.ADMIT else EntryStatus.REFUSED
     judge: Callable[[], int] = (
-        (lambda: acts.judge(session, competition, league, [submission.team_id], status, actor_id, reason))
+        (
+            lambda: team_acts.judge(
+                session, competition, league, [submission.team_id], status, actor_id, reason
+            )
+        )
         if asks(league)
         else (lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason))
     )

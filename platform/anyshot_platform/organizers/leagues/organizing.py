@@ -9,17 +9,18 @@ from typing import Any
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
-from anyshot_platform.database import now
 from anyshot_platform.entries.eligibility import approves_teams
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
-from anyshot_platform.errors import Invalid, NotFound
-from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues.description import LeagueSpec, describe_league, league_values
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.organizers.leagues.entry_acts import VERDICTS, find_judged
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -58,18 +59,6 @@ def save_league(
         was = {name: before[name] for name in after if name in before}
         _record(session, league, actor_id, "league.save", before=was, after=after)
     return league
-
-
-def delete_league(session: Session, league: League, actor_id: str) -> None:
-    """Hide a league with its boards; can be undone."""
-    league.deleted_at = now()
-    _record(session, league, actor_id, "league.delete")
-
-
-def restore_league(session: Session, league: League, actor_id: str) -> None:
-    """Undo a deletion."""
-    league.deleted_at = None
-    _record(session, league, actor_id, "league.restore")
 
 
 def list_entries(
@@ -144,32 +133,9 @@ def decide(
     reason: str = "",
 ) -> int:
     """Admit or refuse entries, each (submission id, league id); boards follow. Returns how many changed."""
-    changed = 0
-    for submission_id, league_id in entries:
-        entry = session.get(LeagueEntry, (submission_id, league_id))
-        submission = session.get(Submission, submission_id)
-        if entry is None or submission is None or submission.competition_id != competition.id:
-            raise NotFound("There is no such entry.")
-        if entry.status == status and entry.decided_at is not None:
-            continue
-        before = entry.status
-        entry.status, entry.reason, entry.decided_by, entry.decided_at = status, reason, actor_id, now()
-        session.flush()
-        for version in submission.phase.versions:
-            refresh_team(session, version, submission.team_id)
-        audit.record(
-            session,
-            actor_id=actor_id,
-            action=f"entry.{'admit' if status == EntryStatus.ADMITTED else 'refuse'}",
-            object_type="submission",
-            object_id=submission_id,
-            competition_id=competition.id,
-            reason=reason,
-            before={"status": before.value, "league": league_id},
-            after={"status": status.value},
-        )
-        changed += 1
-    return changed
+    act, request = VERDICTS[status], ActRequest(actor_id, reason)
+    chosen = [find_judged(session, competition, *entry) for entry in entries]
+    return sum(carry_out(session, act, judged, request).changed for judged in chosen)
 
 
 def _record(session: Session, league: League, actor_id: str, action: str, **details: Any) -> None:

@@ -13,11 +13,9 @@ from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, Fl
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.database import now
-from anyshot_platform.errors import Conflict, NotFound
+from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.kinds import REPORT
 from anyshot_platform.judging.queueing import enqueue
-from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.reports.catalogue import ReportKind, Subject
 from anyshot_platform.organizers.reports.inputs import (
@@ -184,28 +182,6 @@ def find_file(session: Session, report: Report, name: str) -> Artifact:
     if file is None or name not in FILES:
         raise NotFound("There is no such file.")
     return file
-
-
-def cancel_report(session: Session, report: Report, actor_id: str) -> None:
-    """Stop its computation; raises `Conflict` where it has ended."""
-    if report.run.state in ENDED:
-        raise Conflict("This report has ended already.")
-    cancel_run(session, report.run, by=actor_id)
-    _record(session, report, actor_id, "report.cancel")
-
-
-def delete_report(session: Session, report: Report, actor_id: str) -> None:
-    """Take it off the list; a computation that goes on is stopped."""
-    if report.run.state not in ENDED:
-        cancel_run(session, report.run, by=actor_id)
-    report.deleted_at = now()
-    _record(session, report, actor_id, "report.delete")
-
-
-def restore_report(session: Session, report: Report, actor_id: str) -> None:
-    """Undo a deletion."""
-    report.deleted_at = None
-    _record(session, report, actor_id, "report.restore")
 
 
 def _record(session: Session, report: Report, actor_id: str, action: str) -> None:

@@ -6,14 +6,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.announcements import organizing
-from anyshot_platform.errors import Invalid
-from anyshot_platform.site.shell.manage_frame import (
-    AsOrganizer,
-    AsReviewer,
-    carry_out_change,
-    manage_path,
-    render_manage,
-)
+from anyshot_platform.notifications.service import members_of
+from anyshot_platform.organizers.announcements.acts import ACTS, ADD
+from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.services import SessionDep
 
@@ -30,31 +26,24 @@ def show_announcements(request: Request, access: AsReviewer, session: SessionDep
         "announcements.html",
         "announcements",
         heading="Announcements",
+        acts=ACTS,
+        told=len(members_of(session, access.competition)),
         announcements=organizing.list_announcements(session, access.competition, deleted=True),
     )
 
 
 @router.post("")
-def announce(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+def announce(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Tell all participants something."""
-    change = lambda: organizing.announce(  # noqa: E731
-        session, access.competition, form.text("title"), form.text("body"), access.viewer.id
-    )
-    return carry_out_change(
-        session, manage_path(access, "/announcements"), "Announced on the page and by e-mail.", change
-    )
+    back = manage_path(access, "/announcements")
+    return perform_named(request, session, form, {"": ADD}, "", access.competition, access, back)
 
 
 @router.post("/{announcement_id}/{act}")
-def act_on_announcement(access: AsOrganizer, session: SessionDep, announcement_id: str, act: str) -> Response:
-    """Remove or restore."""
+def act_on_announcement(
+    request: Request, access: AsOrganizer, session: SessionDep, announcement_id: str, act: str, form: FormDep
+) -> Response:
+    """Take off the page or show again."""
     found = organizing.find_announcement(session, access.competition, announcement_id)
-    if act not in ("remove", "restore"):
-        raise Invalid("There is no such act.")
-    change = organizing.remove if act == "remove" else organizing.restore
-    return carry_out_change(
-        session,
-        manage_path(access, "/announcements"),
-        "Done.",
-        lambda: change(session, found, access.viewer.id),
-    )
+    back = manage_path(access, "/announcements")
+    return perform_named(request, session, form, ACTS, act, found, access, back)

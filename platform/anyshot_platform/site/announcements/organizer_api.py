@@ -6,10 +6,17 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.announcements import organizing
 from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.organizers.announcements.acts import ACTS, ADD, AnnouncementOptions
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
@@ -17,15 +24,6 @@ router = APIRouter(
     prefix="/api/v1/competitions/{slug}/manage/announcements", tags=["organizing: announcements"]
 )
 AnnouncementParam = Annotated[str, Path(max_length=32)]
-
-
-class AnnouncementIn(BaseModel):
-    """What all participants are told, on the page and, as each chose, by e-mail."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    title: str = Field(min_length=1, max_length=200)
-    body: str = Field(default="", max_length=100_000, description="Markdown")
 
 
 class AnnouncementOut(BaseModel):
@@ -48,25 +46,34 @@ def list_announcements(
 
 
 @router.post("", status_code=201)
-def announce(access: AsOrganizer, session: SessionDep, body: AnnouncementIn) -> AnnouncementOut:
-    """Tell all participants something."""
-    return _show(organizing.announce(session, access.competition, body.title, body.body, access.viewer.id))
+def announce(access: AsOrganizer, session: SessionDep, body: AnnouncementOptions) -> AnnouncementOut:
+    """Tell all participants something; what was said last is not said twice."""
+    request = ActRequest(access.viewer.id, options=dict(body))
+    return _newest(session, access, access.competition, carry_out(session, ADD, access.competition, request))
 
 
-@router.delete("/{announcement_id}")
-def remove(access: AsOrganizer, session: SessionDep, announcement_id: AnnouncementParam) -> AnnouncementOut:
-    """Take it off the page; what was sent stays sent."""
-    found = organizing.find_announcement(session, access.competition, announcement_id)
-    organizing.remove(session, found, access.viewer.id)
-    return _show(found)
+def _the_competition(session: Session, competition: Competition) -> Competition:
+    return competition
 
 
-@router.post("/{announcement_id}/restore")
-def restore(access: AsOrganizer, session: SessionDep, announcement_id: AnnouncementParam) -> AnnouncementOut:
-    """Undo a removal."""
-    found = organizing.find_announcement(session, access.competition, announcement_id)
-    organizing.restore(session, found, access.viewer.id)
-    return _show(found)
+def _newest(
+    session: Session, access: CompetitionAccess, competition: Competition, outcome: ActOutcome
+) -> AnnouncementOut:
+    return _show(outcome.result or organizing.list_announcements(session, competition, most=1)[0])
+
+
+def _find(session: Session, competition: Competition, announcement_id: AnnouncementParam) -> Announcement:
+    return organizing.find_announcement(session, competition, announcement_id)
+
+
+def _after(
+    session: Session, access: CompetitionAccess, row: Announcement, outcome: ActOutcome
+) -> AnnouncementOut:
+    return _show(row)
+
+
+add_acts(router, {ADD.name: ADD}, _the_competition, _newest)
+add_acts(router, ACTS, _find, _after, at="/{announcement_id}")
 
 
 def _show(row: Announcement) -> AnnouncementOut:

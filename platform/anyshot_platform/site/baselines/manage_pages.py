@@ -12,8 +12,9 @@ from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
+from anyshot_platform.organizers.baselines import acts
 from anyshot_platform.phases.service import find_phase, list_phases
-from anyshot_platform.site.shell.act_frame import merge, save_merged
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -33,7 +34,7 @@ def show_baselines(
 ) -> Response:
     """Baselines, measurements, gates."""
     phases = list_phases(session, access.competition)
-    baselines = service.list_baselines(session, access.competition)
+    baselines = service.list_baselines(session, access.competition, deleted=True)
     gated = [phase for phase in phases if phase.gate_phase_id]
     set_gates = session.scalars(select(Gate).where(Gate.phase_id.in_([phase.id for phase in gated])))
     return render_manage(
@@ -43,7 +44,9 @@ def show_baselines(
         "baselines.html",
         "baselines",
         heading="Baselines and gates",
-        baselines=baselines,
+        acts=acts.ACTS,
+        baselines=[row for row in baselines if row.deleted_at is None],
+        removed=[row for row in baselines if row.deleted_at is not None],
         not_run={row.id: service.why_not_run(services, row) for row in baselines},
         measurements=gates.list_measurements(session, access.competition),
         phases=[phase for phase in phases if phase.kind.value != "public"],
@@ -94,22 +97,20 @@ def set_gate(request: Request, access: AsOrganizer, session: SessionDep, form: F
 
 @router.post("/{baseline}/{act}")
 def act_on_baseline(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline: str, act: str, form: FormDep
+    request: Request,
+    access: AsOrganizer,
+    session: SessionDep,
+    services: ServicesDep,
+    baseline: str,
+    act: str,
+    form: FormDep,
 ) -> Response:
-    """Run a baseline in a phase, measure a gate with it, or remove it."""
-    row = service.find_baseline(session, access.competition, baseline)
-
-    def change() -> str:
-        if act == "remove":
-            service.remove_baseline(session, row, access.viewer.id)
-            return f"{row.name} is removed."
-        phase = find_phase(session, access.competition, form.text("phase"))
-        if act == "run":
-            service.run_baseline(session, services, phase, row, access.viewer.id)
-            return f"{row.name} is queued in {phase.name}."
-        if act == "measure":
-            gates.measure_gate(session, services, phase, row, access.viewer.id)
-            return f"{GATE_SEEDS} seeds of {row.name} are queued in {phase.name}."
-        raise Invalid("There is no such act.")
-
-    return carry_out_change(session, manage_path(access, "/baselines"), "", change)
+    """Run a baseline in a phase, measure a gate with it, remove it, or bring it back."""
+    row, back = (
+        service.find_baseline(session, access.competition, baseline),
+        manage_path(access, "/baselines"),
+    )
+    if act in acts.RUNS:
+        playable = acts.Playable(row, services)
+        return perform_named(request, session, form, acts.RUNS, act, playable, access, back)
+    return perform_named(request, session, form, acts.ACTS, act, row, access, back)

@@ -8,16 +8,22 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import Gate, League
 from anyshot_platform.leagues.service import find_league
+from anyshot_platform.organizers.baselines import acts
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.services import Services
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import IfMatch
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.submissions.uploads import take_upload
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -36,6 +42,7 @@ class BaselineOut(BaseModel):
     builtin: str | None
     digest: str | None
     weights: str = Field(description="the pretrained weights that it starts from; empty: random ones")
+    deleted: bool = Field(description="removed: it is not run, and can be restored")
     not_run: str = Field(description="why it cannot be run on this site; empty where it can")
     leagues: list[str]
 
@@ -50,18 +57,11 @@ class BaselineIn(BaseModel):
     leagues: list[Annotated[str, Field(max_length=64)]] = Field(default=[], max_length=100)
 
 
-class RunIn(BaseModel):
-    """Where a baseline is run."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    phase: str = Field(max_length=64)
-
-
 class QueuedOut(BaseModel):
-    """The submission whose runs were queued."""
+    """The submission whose runs were queued; none where they were queued before and have not ended."""
 
-    submission: str
+    message: str
+    submission: str | None
     runs: int
 
 
@@ -99,9 +99,12 @@ class GateOut(BaseModel):
 
 
 @router.get("/baselines")
-def list_baselines(access: AsReviewer, session: SessionDep, services: ServicesDep) -> list[BaselineOut]:
-    """The baselines in their order."""
-    return [_show(services, row) for row in service.list_baselines(session, access.competition)]
+def list_baselines(
+    access: AsReviewer, session: SessionDep, services: ServicesDep, deleted: bool = False
+) -> list[BaselineOut]:
+    """The baselines in their order; with `deleted`, those that were removed too."""
+    rows = service.list_baselines(session, access.competition, deleted=deleted)
+    return [_show(services, row) for row in rows]
 
 
 @router.post("/baselines", status_code=201)
@@ -122,36 +125,39 @@ def add_baseline(
     return _show(services, made)
 
 
-@router.post("/baselines/{baseline_slug}/run", status_code=202)
-def run_baseline(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline_slug: BaselineParam, body: RunIn
-) -> QueuedOut:
-    """Score a baseline in a phase: a marked row on the boards, out of the ranking."""
-    baseline = service.find_baseline(session, access.competition, baseline_slug)
-    phase = find_phase(session, access.competition, body.phase)
-    submission = service.run_baseline(session, services, phase, baseline, access.viewer.id)
-    return QueuedOut(submission=submission.id, runs=service.count_runs(session, submission))
+def _find(session: Session, competition: Competition, baseline_slug: BaselineParam) -> Baseline:
+    return service.find_baseline(session, competition, baseline_slug)
 
 
-@router.post("/baselines/{baseline_slug}/measure", status_code=202)
-def measure_gate(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline_slug: BaselineParam, body: RunIn
-) -> QueuedOut:
-    """Run a baseline over ten fresh seeds; their mean is proposed as the gate."""
-    baseline = service.find_baseline(session, access.competition, baseline_slug)
-    phase = find_phase(session, access.competition, body.phase)
-    submission = gates.measure_gate(session, services, phase, baseline, access.viewer.id)
-    return QueuedOut(submission=submission.id, runs=service.count_runs(session, submission))
-
-
-@router.delete("/baselines/{baseline_slug}")
-def remove_baseline(
-    access: AsOrganizer, session: SessionDep, services: ServicesDep, baseline_slug: BaselineParam
+def _after(
+    session: Session,
+    access: CompetitionAccess,
+    baseline: Baseline,
+    outcome: ActOutcome,
+    services: ServicesDep,
 ) -> BaselineOut:
-    """Hide a baseline; rows that it has on boards stay."""
-    baseline = service.find_baseline(session, access.competition, baseline_slug)
-    service.remove_baseline(session, baseline, access.viewer.id)
     return _show(services, baseline)
+
+
+def _find_playable(
+    session: Session, competition: Competition, baseline_slug: BaselineParam, services: ServicesDep
+) -> acts.Playable:
+    return acts.Playable(service.find_baseline(session, competition, baseline_slug), services)
+
+
+def _after_queueing(
+    session: Session, access: CompetitionAccess, playable: acts.Playable, outcome: ActOutcome
+) -> QueuedOut:
+    made = outcome.result
+    return QueuedOut(
+        message=outcome.message,
+        submission=made.id if made else None,
+        runs=service.count_runs(session, made) if made else 0,
+    )
+
+
+add_acts(router, acts.ACTS, _find, _after, at="/baselines/{baseline_slug}")
+add_acts(router, acts.RUNS, _find_playable, _after_queueing, at="/baselines/{baseline_slug}", status=202)
 
 
 @router.get("/gates")
@@ -212,6 +218,7 @@ def _show(services: Services, row: Baseline) -> BaselineOut:
         builtin=row.builtin,
         digest=row.digest,
         weights=row.weights,
+        deleted=row.deleted_at is not None,
         not_run=service.why_not_run(services, row),
         leagues=row.leagues,
     )

@@ -10,12 +10,12 @@ from starlette.responses import JSONResponse, Response
 
 from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.bundles.page_values import fill, unknown_in
-from anyshot_platform.competitions.files import is_image, list_files
+from anyshot_platform.competitions.files import find_file, is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.errors import Invalid
 from anyshot_platform.organizers.bundles.reporting import read_report
-from anyshot_platform.organizers.competitions import acts, organizing
+from anyshot_platform.organizers.competitions import acts, file_acts, organizing
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.organizers.phases.acts import ACTS as PHASE_ACTS
 from anyshot_platform.organizers.phases.organizing import count_submissions
@@ -118,6 +118,7 @@ def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> 
         values=values_now(session, access.competition),
         files=list_files(session, access.competition),
         is_image=is_image,
+        file_acts=file_acts.ACTS,
         page_seen={page.id: seal(organizing.page_fields(page)) for page in access.competition.pages},
     )
 
@@ -210,13 +211,12 @@ def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, fo
 
 
 @router.post("/files/{name}/remove")
-def remove_file(access: AsOrganizer, session: SessionDep, name: str) -> Response:
+def remove_file(
+    request: Request, access: AsOrganizer, session: SessionDep, name: str, form: FormDep
+) -> Response:
     """Take a file away."""
-
-    def change() -> None:
-        organizing.remove_file(session, access.competition, name, access.viewer.id)
-
-    return carry_out_change(session, manage_path(access, "/settings#files"), f"{name} is gone.", change)
+    file, back = find_file(session, access.competition, name), manage_path(access, "/settings#files")
+    return perform_named(request, session, form, file_acts.ACTS, "remove", file, access, back)
 
 
 @router.post("/pages")

@@ -18,7 +18,7 @@ from anyshot_platform.competitions.states import CompetitionState, Due, Registra
 from anyshot_platform.errors import NotFound
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import clone_competition
-from anyshot_platform.organizers.competitions import acts, organizing
+from anyshot_platform.organizers.competitions import acts, file_acts, organizing
 from anyshot_platform.organizers.competitions.texts import values_now
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
@@ -221,10 +221,17 @@ def put_file(
     )
 
 
-@router.delete("/files/{name}", status_code=204)
-def remove_file(access: AsOrganizer, session: SessionDep, name: NameParam) -> None:
-    """Take a file away."""
-    organizing.remove_file(session, access.competition, name, access.viewer.id)
+def _find_file(session: Session, competition: Competition, name: NameParam) -> CompetitionFile:
+    return files.find_file(session, competition, name)
+
+
+def _after_file(
+    session: Session, access: CompetitionAccess, row: CompetitionFile, outcome: ActOutcome
+) -> PageFileOut:
+    return _file(row)
+
+
+add_acts(router, file_acts.ACTS, _find_file, _after_file, at="/files/{name}")
 
 
 def _file(row: CompetitionFile) -> PageFileOut:

@@ -15,10 +15,11 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.entries import acts
+from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues import organizing
+from anyshot_platform.organizers.leagues.acts import ACTS
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.act_frame import merge, save_merged
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -45,6 +46,7 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         heading="Leagues",
         write_questions=write_questions,
         seen_of=lambda league: seal(_fields(league)),
+        acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
         entries=organizing.list_entries(session, access.competition, status=wanted),
         teams=list_decisions(session, list_leagues(session, access.competition)),
@@ -106,24 +108,6 @@ def _fields(league: League) -> dict[str, Any]:
     return describe_league(league).model_dump(mode="json")
 
 
-@router.post("/{league_slug}/delete")
-def delete_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
-    """Hide a league."""
-    league = find_league(session, access.competition, league_slug)
-    change = lambda: organizing.delete_league(session, league, access.viewer.id)  # noqa: E731
-    return carry_out_change(
-        session, manage_path(access, "/leagues"), f"{league.name} is deleted; restore it below.", change
-    )
-
-
-@router.post("/{league_slug}/restore")
-def restore_league(access: AsOrganizer, session: SessionDep, league_slug: str) -> Response:
-    """Undo a deletion."""
-    league = find_league(session, access.competition, league_slug)
-    change = lambda: organizing.restore_league(session, league, access.viewer.id)  # noqa: E731
-    return carry_out_change(session, manage_path(access, "/leagues"), f"{league.name} is back.", change)
-
-
 @router.post("/teams/decide")
 def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked teams."""
@@ -134,7 +118,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Res
         if not chosen:
             raise Invalid("Tick the teams first.")
         changed = sum(
-            acts.judge(
+            team_acts.judge(
                 session,
                 access.competition,
                 find_league(session, access.competition, league),
@@ -165,3 +149,13 @@ def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
         return f"{changed} of {len(chosen)} entries {status.value}."
 
     return carry_out_change(session, manage_path(access, "/leagues"), "", change)
+
+
+@router.post("/{league_slug}/{act}")
+def act_on_league(
+    request: Request, access: AsOrganizer, session: SessionDep, league_slug: str, act: str, form: FormDep
+) -> Response:
+    """Delete or restore a league."""
+    league = find_league(session, access.competition, league_slug)
+    back = manage_path(access, "/leagues")
+    return perform_named(request, session, form, ACTS, act, league, access, back)

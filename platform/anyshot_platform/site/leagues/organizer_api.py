@@ -6,23 +6,30 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
 from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
 from anyshot_platform.leagues import service
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.organizers.entries import acts
-from anyshot_platform.organizers.leagues import organizing
+from anyshot_platform.organizers.entries import team_acts
+from anyshot_platform.organizers.leagues import entry_acts, organizing
+from anyshot_platform.organizers.leagues.acts import ACTS
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.views import DecisionRow, list_decisions
 from anyshot_platform.site.shell.act_frame import IfMatch
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
 LeagueParam = Annotated[str, Path(max_length=64)]
+IdParam = Annotated[str, Path(max_length=32)]
 
 
 class LeagueState(BaseModel):
@@ -100,20 +107,15 @@ def change_league(
     return _show(organizing.save_league(session, access.competition, body, access.viewer.id, league))
 
 
-@router.delete("/{league_slug}")
-def delete_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
-    """Hide a league with its boards; `restore` undoes it."""
-    league = service.find_league(session, access.competition, league_slug)
-    organizing.delete_league(session, league, access.viewer.id)
+def _find(session: Session, competition: Competition, league_slug: LeagueParam) -> League:
+    return service.find_league(session, competition, league_slug)
+
+
+def _after(session: Session, access: CompetitionAccess, league: League, outcome: ActOutcome) -> LeagueState:
     return _show(league)
 
 
-@router.post("/{league_slug}/restore")
-def restore_league(access: AsOrganizer, session: SessionDep, league_slug: LeagueParam) -> LeagueState:
-    """Undo a deletion."""
-    league = service.find_league(session, access.competition, league_slug)
-    organizing.restore_league(session, league, access.viewer.id)
-    return _show(league)
+add_acts(router, ACTS, _find, _after, at="/{league_slug}")
 
 
 @router.get("/entries")
@@ -158,7 +160,7 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
     """Admit or refuse teams; boards follow, the teams hear of it."""
     league = service.find_league(session, access.competition, body.league)
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
-    changed = acts.judge(
+    changed = team_acts.judge(
         session, access.competition, league, body.teams, status, access.viewer.id, body.reason
     )
     return DecidedOut(changed=changed)
@@ -172,6 +174,43 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
     changed = organizing.decide(session, access.competition, chosen, status, access.viewer.id, body.reason)
     return DecidedOut(changed=changed)
+
+
+class DecisionOut(BaseModel):
+    """What came of a decision; `changed` is false where it was so already."""
+
+    message: str
+    changed: bool
+
+
+def _find_judged(
+    session: Session, competition: Competition, league_slug: LeagueParam, submission_id: IdParam
+) -> entry_acts.Judged:
+    league = service.find_league(session, competition, league_slug)
+    return entry_acts.find_judged(session, competition, submission_id, league.id)
+
+
+def _find_applicant(
+    session: Session, competition: Competition, league_slug: LeagueParam, team_id: IdParam
+) -> team_acts.Applicant:
+    league = service.find_league(session, competition, league_slug)
+    return team_acts.find_applicant(session, competition, league, team_id)
+
+
+def _after_decision(
+    session: Session, access: CompetitionAccess, one: object, outcome: ActOutcome
+) -> DecisionOut:
+    return DecisionOut(message=outcome.message, changed=outcome.changed)
+
+
+add_acts(
+    router,
+    entry_acts.ACTS,
+    _find_judged,
+    _after_decision,
+    at="/{league_slug}/entries/{submission_id}",
+)
+add_acts(router, team_acts.ACTS, _find_applicant, _after_decision, at="/{league_slug}/teams/{team_id}")
 
 
 def _show(league: League) -> LeagueState:

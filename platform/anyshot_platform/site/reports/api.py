@@ -11,16 +11,21 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.reports import ReportSummary
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.organizers.reports import service
+from anyshot_platform.organizers.reports.acts import ACTS
 from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
 from anyshot_platform.phases.service import find_phase
 from anyshot_platform.reports.models import Report
 from anyshot_platform.reports.records import Earlier, StoredParameters
 from anyshot_platform.runs.states import RunState
+from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.leaderboards.api import find_league
+from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -105,28 +110,15 @@ def download_file(
     return send_stored(services, file.digest, None, service.FILES[name])
 
 
-@router.post("/{report_id}/cancel")
-def cancel_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
-    """Stop the computation."""
-    report = service.find_report(session, access.competition, report_id)
-    service.cancel_report(session, report, access.viewer.id)
+def _find(session: Session, competition: Competition, report_id: ReportParam) -> Report:
+    return service.find_report(session, competition, report_id)
+
+
+def _after(session: Session, access: CompetitionAccess, report: Report, outcome: ActOutcome) -> ReportOut:
     return _show(session, report)
 
 
-@router.delete("/{report_id}")
-def delete_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
-    """Take a report off the list; `restore` undoes it."""
-    report = service.find_report(session, access.competition, report_id)
-    service.delete_report(session, report, access.viewer.id)
-    return _show(session, report)
-
-
-@router.post("/{report_id}/restore")
-def restore_report(access: AsOrganizer, session: SessionDep, report_id: ReportParam) -> ReportOut:
-    """Undo a deletion."""
-    report = service.find_report(session, access.competition, report_id)
-    service.restore_report(session, report, access.viewer.id)
-    return _show(session, report)
+add_acts(router, ACTS, _find, _after, at="/{report_id}")
 
 
 def _show(session: Session, report: Report) -> ReportOut:

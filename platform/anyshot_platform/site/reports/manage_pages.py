@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.report import section_of
-from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.errors import NotFound, PlatformError
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
+from anyshot_platform.organizers.reports.acts import ACTS
 from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
@@ -21,13 +22,8 @@ from anyshot_platform.reports.models import Report
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.services import Services
 from anyshot_platform.site.leaderboards.api import find_league
-from anyshot_platform.site.shell.manage_frame import (
-    AsOrganizer,
-    AsReviewer,
-    carry_out_change,
-    manage_path,
-    render_manage,
-)
+from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.site.submissions.downloads import open_stored
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep
@@ -55,6 +51,7 @@ def show_reports(
         "reports.html",
         "reports",
         heading="Reports",
+        acts=ACTS,
         reports=[_row(session, report) for report in service.list_reports(session, access.competition)],
         deleted=[
             _row(session, report)
@@ -109,6 +106,7 @@ def show_report(
         row=_row(session, report),
         place=find_place(session, report.run),
         ended=report.run.state in ENDED,
+        acts=ACTS,
         section_html=_section(session, services, report),
     )
 
@@ -141,16 +139,10 @@ def download_file(
 
 
 @router.post("/{report_id}/{act}")
-def act_on_report(access: AsOrganizer, session: SessionDep, report_id: str, act: str) -> Response:
+def act_on_report(
+    request: Request, access: AsOrganizer, session: SessionDep, report_id: str, act: str, form: FormDep
+) -> Response:
     """Cancel, delete, restore."""
     report = service.find_report(session, access.competition, report_id)
-    changes = {
-        "cancel": (service.cancel_report, "It is stopped."),
-        "delete": (service.delete_report, "The report is deleted; it can be restored below."),
-        "restore": (service.restore_report, "The report is back."),
-    }
-    if act not in changes:
-        raise Invalid("There is no such act.")
-    change, message = changes[act]
-    target = manage_path(access, "/reports" if act == "delete" else f"/reports/{report.id}")
-    return carry_out_change(session, target, message, lambda: change(session, report, access.viewer.id))
+    back = manage_path(access, "/reports" if act == "delete" else f"/reports/{report.id}")
+    return perform_named(request, session, form, ACTS, act, report, access, back)

@@ -28,6 +28,7 @@ def add_acts(
     show: Callable[..., Any],
     at: str = "",
     door: Any = None,
+    status: int = 200,
 ) -> None:
     """Give each act its endpoints below the address `at` of its object, for those who have the act's role.
 
@@ -37,6 +38,7 @@ def add_acts(
             annotates; its return type is the answer's model.
         door: for objects of no competition: the policy that lets people in and returns who they are, whom `find` and
             `show` then get instead of the competition and the access.
+        status: of the answer, 202 where the act only queues what it does.
     """
     answer = get_type_hints(show)["return"]
     for act in acts.values():
@@ -49,7 +51,12 @@ def add_acts(
         for address in (f"POST /acts/{act.name}", *act.also):
             method, _, path = address.partition(" ")
             router.add_api_route(
-                at + path, endpoint, methods=[method], response_model=answer, summary=act.title
+                at + path,
+                endpoint,
+                methods=[method],
+                response_model=answer,
+                summary=act.title,
+                status_code=status,
             )
 
 

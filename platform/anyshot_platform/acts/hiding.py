@@ -1,0 +1,82 @@
+"""The two acts on what is hidden and brought back, never erased: rows with a `deleted_at`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target
+from anyshot_platform.database import now
+
+S = TypeVar("S", bound=Any)
+
+
+def delete_and_restore(
+    kind: str,
+    target: Callable[[Session, S], Target],
+    hides: Callable[[Session, S], Sequence[str]],
+    shows: str,
+    *,
+    name: str = "delete",
+    verbs: tuple[str, str] = ("Delete", "Restore"),
+    asks: Callable[[Session, S], bool] = lambda _, __: False,
+    first: Callable[[Session, S, ActRequest], None] = lambda *_: None,
+    also: tuple[str, ...] = ("DELETE ",),
+) -> tuple[Act[S], Act[S]]:
+    """The acts `<kind>.<name>` and `<kind>.restore`.
+
+    Args:
+        hides: what a deletion does to whom, as sentences; `shows` says the same of a restoration.
+        verbs: what the two buttons say.
+        asks: whether the name of the object has to be typed before it is hidden.
+        first: what is done before it is hidden, like stopping its computation.
+        also: further addresses of the deletion, as in `Act`.
+    """
+
+    def look_hide(session: Session, row: S, request: ActRequest) -> Findings:
+        if row.deleted_at is not None:
+            return Findings(done="It is hidden already.")
+        return Findings(does=hides(session, row), asks=asks(session, row))
+
+    def hide(session: Session, row: S, request: ActRequest) -> ActDone:
+        first(session, row, request)
+        row.deleted_at = now()
+        title = target(session, row).title
+        return ActDone(f"{title} is hidden; it can be brought back.", after={"title": title})
+
+    def look_show(session: Session, row: S, request: ActRequest) -> Findings:
+        if row.deleted_at is None:
+            return Findings(done="It is there already.")
+        return Findings(does=[shows])
+
+    def show(session: Session, row: S, request: ActRequest) -> ActDone:
+        row.deleted_at = None
+        title = target(session, row).title
+        return ActDone(f"{title} is back.", after={"title": title})
+
+    there, gone = (lambda row: row.deleted_at is None), (lambda row: row.deleted_at is not None)
+    return (
+        Act(
+            f"{kind}.{name}",
+            f"{verbs[0]} {{}}",
+            target,
+            look_hide,
+            hide,
+            f"{verbs[1]} it: nothing is lost.",
+            dangerous=True,
+            also=also,
+            button=Button(verbs[0], "trash-2", there, style="btn--small btn--danger"),
+        ),
+        Act(
+            f"{kind}.restore",
+            f"{verbs[1]} {{}}",
+            target,
+            look_show,
+            show,
+            f"{verbs[0]} it again.",
+            also=("POST /restore",),
+            button=Button(verbs[1], "undo-2", gone, style="btn--small"),
+        ),
+    )

@@ -1,0 +1,118 @@
+"""Acts on a team in a league that asks: admitting and refusing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.service import carry_out
+from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.entries import eligibility
+from anyshot_platform.entries.models import TeamVerdict
+from anyshot_platform.errors import NotFound
+from anyshot_platform.leaderboards.service import refresh_everywhere
+from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.notifications.service import tell_team
+from anyshot_platform.teams.models import Team
+
+
+@dataclass(frozen=True)
+class Applicant:
+    """A team in a league."""
+
+    team: Team
+    league: League
+
+
+def find_applicant(session: Session, competition: Competition, league: League, team_id: str) -> Applicant:
+    """A team of this competition, in a league of it; raises `NotFound`."""
+    team = session.get(Team, team_id)
+    if team is None or team.competition_id != competition.id:
+        raise NotFound("There is no such team.")
+    return Applicant(team, league)
+
+
+def judge(
+    session: Session,
+    competition: Competition,
+    league: League,
+    team_ids: Sequence[str],
+    status: EntryStatus,
+    actor_id: str,
+    reason: str = "",
+) -> int:
+    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed."""
+    act, request = VERDICTS[status], ActRequest(actor_id, reason)
+    chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
+    return sum(carry_out(session, act, one, request).changed for one in chosen)
+
+
+def _target(session: Session, one: Applicant) -> Target:
+    team = one.team
+    title = f"the team “{team.name}” in “{one.league.name}”"
+    return Target("team", team.id, team.name, title, (team.competition_id,))
+
+
+def _members(session: Session, team: Team) -> int:
+    return session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team.id)) or 0
+
+
+def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, undo: str) -> Act[Applicant]:
+    def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
+        if not eligibility.asks(one.league):
+            return Findings(refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."])
+        known = session.get(TeamVerdict, (one.league.id, one.team.id))
+        if known is not None and known.decided_by is not None and known.status == status:
+            return Findings(done=f"It is {status.value} already.")
+        return Findings(does=[does], told=_members(session, one.team))
+
+    def do(session: Session, one: Applicant, request: ActRequest) -> ActDone:
+        team, league = one.team, one.league
+        before = eligibility.eligibility_of(session, league, team).status
+        eligibility.judge(session, league, team, status, request.actor_id, request.reason)
+        refresh_everywhere(session, team.id)
+        _tell(session, one, words, request.reason)
+        return ActDone(
+            f"It is {status.value}.",
+            {"status": before.value, "league": league.slug},
+            {"status": status.value, "league": league.slug},
+        )
+
+    return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo)
+
+
+def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:
+    competition = session.get_one(Competition, one.team.competition_id)
+    tell_team(
+        session,
+        one.team.id,
+        kind="membership",
+        title=f"{competition.title}: the organizers {words} to the league {one.league.name}",
+        body=reason,
+        url=f"/competitions/{competition.slug}/leagues",
+    )
+
+
+ADMIT = _verdict(
+    "admit",
+    "Admit",
+    EntryStatus.ADMITTED,
+    "admitted your team",
+    "Its entries may stand on the league's boards.",
+    "Refuse it: its members get a message again.",
+)
+REFUSE = _verdict(
+    "refuse",
+    "Refuse",
+    EntryStatus.REFUSED,
+    "did not admit your team",
+    "Its entries leave the league's boards; its members see the reason.",
+    "Admit it: its members get a message again.",
+)
+ACTS = by_name(ADMIT, REFUSE)
+VERDICTS = {EntryStatus.ADMITTED: ADMIT, EntryStatus.REFUSED: REFUSE}

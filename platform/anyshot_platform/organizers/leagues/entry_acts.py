@@ -1,0 +1,81 @@
+"""Acts on a submission in a league: admitting and refusing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.database import now
+from anyshot_platform.errors import NotFound
+from anyshot_platform.leaderboards.service import refresh_team
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import EntryStatus
+from anyshot_platform.submissions.models import Submission
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A submission in a league, on which organizers decide."""
+
+    entry: LeagueEntry
+    submission: Submission
+    league: League
+
+
+def find_judged(session: Session, competition: Competition, submission_id: str, league_id: str) -> Judged:
+    """A submission of this competition in a league; raises `NotFound`."""
+    entry = session.get(LeagueEntry, (submission_id, league_id))
+    submission = session.get(Submission, submission_id)
+    if entry is None or submission is None or submission.competition_id != competition.id:
+        raise NotFound("There is no such entry.")
+    return Judged(entry, submission, session.get_one(League, league_id))
+
+
+def _target(session: Session, judged: Judged) -> Target:
+    submission = judged.submission
+    title = f"no. {submission.number} of “{submission.team.name}” in “{judged.league.name}”"
+    return Target("submission", submission.id, submission.id[:12], title, (submission.competition_id,))
+
+
+def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) -> Act[Judged]:
+    def look(session: Session, judged: Judged, request: ActRequest) -> Findings:
+        if judged.entry.status == status and judged.entry.decided_at is not None:
+            return Findings(done=f"It is {status.value} already.")
+        return Findings(does=[does])
+
+    def do(session: Session, judged: Judged, request: ActRequest) -> ActDone:
+        entry, submission = judged.entry, judged.submission
+        before = entry.status
+        entry.status, entry.reason = status, request.reason
+        entry.decided_by, entry.decided_at = request.actor_id, now()
+        session.flush()
+        for version in submission.phase.versions:
+            refresh_team(session, version, submission.team_id)
+        return ActDone(
+            f"It is {status.value}.",
+            {"status": before.value, "league": judged.league.id},
+            {"status": status.value},
+        )
+
+    return Act(f"entry.{name}", f"{verb} {{}}", _target, look, do, undo)
+
+
+ADMIT = _verdict(
+    "admit",
+    "Admit",
+    EntryStatus.ADMITTED,
+    "It may stand on the league's boards, where its score is the one that counts.",
+    "Refuse it.",
+)
+REFUSE = _verdict(
+    "refuse",
+    "Refuse",
+    EntryStatus.REFUSED,
+    "It leaves the league's boards; the team sees the reason.",
+    "Admit it.",
+)
+ACTS = by_name(ADMIT, REFUSE)
+VERDICTS = {EntryStatus.ADMITTED: ADMIT, EntryStatus.REFUSED: REFUSE}

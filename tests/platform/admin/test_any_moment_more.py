@@ -1,0 +1,357 @@
+"""Acts on leagues, what stands in them, announcements, reports, baselines and files, in each of their states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActRequest, Consent
+from anyshot_platform.acts.service import ActRefused, NeedsConsent, carry_out, preview
+from anyshot_platform.announcements.models import Announcement
+from anyshot_platform.audit.models import AuditEntry
+from anyshot_platform.baselines.models import Baseline
+from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage
+from anyshot_platform.competitions.states import CompetitionState
+from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.notifications.models import Notification
+from anyshot_platform.organizers.announcements import acts as announcement_acts
+from anyshot_platform.organizers.baselines import acts as baseline_acts
+from anyshot_platform.organizers.competitions import file_acts
+from anyshot_platform.organizers.entries import team_acts
+from anyshot_platform.organizers.leagues import acts as league_acts
+from anyshot_platform.organizers.leagues import entry_acts
+from anyshot_platform.organizers.reports import acts as report_acts
+from anyshot_platform.organizers.reports.catalogue import find_kind
+from anyshot_platform.organizers.reports.service import request_report
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.phases.states import PhaseKind
+from anyshot_platform.pools.models import Pack
+from anyshot_platform.reports.models import Report
+from anyshot_platform.runs.models import Run
+from anyshot_platform.submissions.models import Submission
+from anyshot_platform.teams.models import Team
+from tests.platform.admin.test_guarded_acts import log
+from tests.platform.admin.test_manage import BASE, finish, flash, page, post
+from tests.platform.site import SLUG, Site, make_zip
+
+MANAGE = f"/api/v1/competitions/{SLUG}/manage"
+# What each act does in each state: d(one), a(lready so), r(efused), n(ame is asked).
+TABLES = {
+    "league": {"delete": "d n a", "restore": "a a d"},  # empty, with entries, deleted
+    "entry": {"admit": "d a d", "refuse": "d d a"},  # undecided, admitted, refused
+    "team": {"admit": "d a d r", "refuse": "d d a r"},  # and of a league that asks nothing
+    "announcement": {"add": "d a r", "delete": "d a d", "restore": "a d a"},
+    "report": {"cancel": "d a a", "delete": "d d a", "restore": "a a d"},  # queued, cancelled, deleted
+    "baseline": {"run": "d a r", "measure": "d d r", "remove": "d d a", "restore": "a a d"},
+    "file": {"remove": "d n"},  # shown nowhere, shown on a page
+}
+
+
+def states(site: Site) -> Iterator[Session]:
+    """A session for each state; what is done in it is taken back."""
+    while True:
+        with site.services.database.writing() as session:
+            yield session
+            session.rollback()
+
+
+def outcome(session: Session, act: Act[Any], subject: Any, wish: ActRequest) -> str:
+    """What becomes of an act; done or not, a second time changes nothing, and the log holds what was done once."""
+    shown, word, logged = preview(session, act, subject, wish), "d", len(list(_log(session, act)))
+    assert shown.undo and (shown.done or shown.refused or shown.does)
+    try:
+        done = carry_out(session, act, subject, wish)
+    except ActRefused as error:
+        assert error.message and len(list(_log(session, act))) == logged
+        return "r"
+    except NeedsConsent:
+        done, word = carry_out(session, act, subject, wish, Consent(shown.name, override=True)), "n"
+    session.flush()
+    assert done.message and len(list(_log(session, act))) == logged + done.changed
+    if done.changed and act.key != "file.remove":  # which takes its object away
+        assert not carry_out(session, act, subject, wish).changed, f"{act.key} does more the second time"
+    return word if done.changed else "a"
+
+
+def _log(session: Session, act: Act[Any]) -> Iterator[Any]:
+    yield from session.query(AuditEntry).filter_by(action=act.key)
+
+
+def hold(
+    site: Site,
+    kind: str,
+    acts: Mapping[str, Act[Any]],
+    in_state: tuple[Callable[[Session], Any], ...],
+    **wishes: Any,
+) -> None:
+    """Hold each act of a kind against its row of the table."""
+    wish = ActRequest(site.owner_id, "why", wishes)
+    for name, act in acts.items():
+        tried = zip(in_state, states(site), strict=False)
+        found = [outcome(session, act, make(session), wish) for make, session in tried]
+        assert " ".join(found) == TABLES[kind][name], (kind, name)
+
+
+def _changed(row: Any, session: Session, **values: Any) -> Any:
+    for name, value in values.items():
+        setattr(row, name, value)
+    session.flush()
+    return row
+
+
+def test_acts_on_a_league(site: Site) -> None:
+    site.member("pia").submit(leagues=["free"])
+    finish(site.worker(), 0.5)
+
+    def league(session: Session, slug: str, **values: Any) -> League:
+        return _changed(session.query(League).filter_by(slug=slug).one(), session, **values)
+
+    hold(
+        site,
+        "league",
+        league_acts.ACTS,
+        (
+            lambda s: league(s, "scratch"),
+            lambda s: league(s, "free"),
+            lambda s: league(s, "free", deleted_at=now()),
+        ),
+    )
+
+
+def test_a_league_with_entries_is_hidden_by_name_and_comes_back(site: Site) -> None:
+    owner = site.owner()
+    site.member("pia").submit(leagues=["free"])
+    finish(site.worker(), 0.5)
+    asked = " ".join(post(owner, f"{BASE}/leagues/free/delete").text.split())
+    assert "with the entries of 1 team on them" in asked and "Restore it: nothing is lost." in asked
+    assert post(owner, f"{BASE}/leagues/free/delete", confirm="free").status_code == 303
+    assert (
+        site.client.get(f"/api/v1/competitions/{SLUG}/phases/feedback/leaderboard?league=free").status_code
+        == 404
+    )
+    assert flash(post(owner, f"{BASE}/leagues/free/restore")) == "“Free style” is back."
+    assert [row["team"] for row in site.board("free")["rows"]] == ["pia"]
+
+
+def test_acts_on_a_submission_in_a_league(site: Site) -> None:
+    submission = site.member("pia").submit(leagues=["scratch"]).json()["id"]
+
+    def judged(session: Session, **values: Any) -> entry_acts.Judged:
+        entry = session.query(LeagueEntry).filter_by(submission_id=submission).one()
+        _changed(entry, session, **values)
+        return entry_acts.find_judged(session, site.competition(session), submission, entry.league_id)
+
+    decided = [
+        {"status": status, "decided_at": now()} for status in (EntryStatus.ADMITTED, EntryStatus.REFUSED)
+    ]
+    hold(
+        site,
+        "entry",
+        entry_acts.ACTS,
+        (judged, lambda s: judged(s, **decided[0]), lambda s: judged(s, **decided[1])),
+    )
+
+
+def test_acts_on_a_team_in_a_league(site: Site) -> None:
+    site.member("pia")
+
+    def applicant(
+        session: Session, before: Act[Any] | None = None, *, asks: bool = True
+    ) -> team_acts.Applicant:
+        league = session.query(League).filter_by(slug="free").one()
+        _changed(league, session, admission=Admission.APPROVAL, every_member_qualifies=asks)
+        team = session.query(Team).filter_by(name="pia").one()
+        found = team_acts.find_applicant(session, site.competition(session), league, team.id)
+        if before is not None:
+            carry_out(session, before, found, ActRequest(site.owner_id))
+        return found
+
+    hold(
+        site,
+        "team",
+        team_acts.ACTS,
+        (
+            applicant,
+            lambda s: applicant(s, team_acts.ADMIT),
+            lambda s: applicant(s, team_acts.REFUSE),
+            lambda s: applicant(s, asks=False),
+        ),
+    )
+
+
+def test_acts_on_announcements(site: Site) -> None:
+    def said(session: Session, title: str = "Soon", **values: Any) -> Announcement:
+        row = Announcement(
+            competition_id=site.competition(session).id, title=title, body="", created_by=site.owner_id
+        )
+        session.add(row)
+        return _changed(row, session, **values)
+
+    def to_all(session: Session, title: str, state: CompetitionState) -> Competition:
+        said(session, title)
+        return _changed(site.competition(session), session, state=state)
+
+    public, draft = CompetitionState.PUBLISHED, CompetitionState.DRAFT
+    hold(
+        site,
+        "announcement",
+        {"add": announcement_acts.ADD},
+        (
+            lambda s: to_all(s, "Else", public),
+            lambda s: to_all(s, "Now", public),
+            lambda s: to_all(s, "Else", draft),
+        ),
+        title="Now",
+        body="",
+    )
+    hold(
+        site,
+        "announcement",
+        announcement_acts.ACTS,
+        (said, lambda s: said(s, deleted_at=now()), lambda s: said(s, title="Other")),
+    )
+
+
+def test_what_is_announced_twice_is_told_once(site: Site) -> None:
+    owner = site.owner()
+    site.member("pia")
+    assert "Told at once: 2 members of the competition." in " ".join(
+        page(owner, f"{BASE}/announcements").text.split()
+    )
+    for answer in ("Announced on the page and by e-mail.", "This was announced at"):
+        assert flash(post(owner, f"{BASE}/announcements", title="Soon", body="In a week.")).startswith(answer)
+    again = owner.call("POST", f"{MANAGE}/announcements", json={"title": "Soon", "body": "In a week."})
+    assert (again.status_code, len(owner.call("GET", f"{MANAGE}/announcements").json())) == (201, 1)
+    with site.services.database.reading() as session:
+        assert session.query(Notification).filter_by(kind="announcement").count() == 2
+
+
+def test_acts_on_a_report(site: Site) -> None:
+    def report(session: Session, *before: str, **values: Any) -> Report:
+        session.query(Pack).update({"images": 400})
+        phase = session.get_one(Phase, site.phase_id)
+        found, _ = request_report(
+            session, site.competition(session), phase, find_kind("diversity"), site.owner_id
+        )
+        session.flush()
+        session.refresh(found)
+        for name in before:
+            carry_out(session, report_acts.ACTS[name], found, ActRequest(site.owner_id))
+        return _changed(found, session, **values)
+
+    hold(
+        site,
+        "report",
+        report_acts.ACTS,
+        (report, lambda s: report(s, "cancel"), lambda s: report(s, "delete")),
+    )
+
+
+def kept_baseline(site: Site) -> None:
+    owner = site.owner()
+    upload = owner.upload(make_zip(salt="a baseline"))
+    made = {"name": "Proto", "upload_id": upload, "leagues": ["free"]}
+    assert owner.call("POST", f"{MANAGE}/baselines", json=made).status_code == 201
+
+
+def test_acts_on_a_baseline(site: Site) -> None:
+    kept_baseline(site)
+
+    def row(session: Session, **values: Any) -> Baseline:
+        return _changed(session.query(Baseline).one(), session, **values)
+
+    def playable(session: Session, *, queued: bool = False, **values: Any) -> baseline_acts.Playable:
+        found = baseline_acts.Playable(row(session, **values), site.services)
+        if queued:
+            carry_out(
+                session, baseline_acts.RUN, found, ActRequest(site.owner_id, options={"phase": "feedback"})
+            )
+        return found
+
+    hold(
+        site,
+        "baseline",
+        baseline_acts.RUNS,
+        (playable, lambda s: playable(s, queued=True), lambda s: playable(s, deleted_at=now())),
+        phase="feedback",
+    )
+    hold(site, "baseline", baseline_acts.ACTS, (row, row, lambda s: row(s, deleted_at=now())))
+
+
+def test_a_baseline_is_queued_once_and_comes_back_after_it_was_removed(site: Site) -> None:
+    """Two clicks queue one run; a name that a removed one has is no error of the database."""
+    owner = site.owner()
+    kept_baseline(site)
+    first = owner.call("POST", f"{MANAGE}/baselines/proto/run", json={"phase": "feedback"})
+    again = owner.call("POST", f"{MANAGE}/baselines/proto/run", json={"phase": "feedback"})
+    assert (first.status_code, first.json()["runs"], again.json()["submission"]) == (202, 1, None)
+    assert again.json()["message"] == "It is being run in Feedback already."
+    with site.services.database.reading() as session:
+        assert session.query(Run).count() == session.query(Submission).count() == 1
+    assert (
+        flash(post(owner, f"{BASE}/baselines/proto/remove")) == "“Proto” is hidden; it can be brought back."
+    )
+    kept_baseline(site)
+    assert [row["key"] for row in owner.call("GET", f"{MANAGE}/baselines").json()] == ["proto-2"]
+    refused = post(owner, f"{BASE}/baselines/proto/run", phase="feedback")
+    assert flash(refused) == "It was removed. Restore it first."
+    assert "Proto is removed" in page(owner, f"{BASE}/baselines").text
+    assert flash(post(owner, f"{BASE}/baselines/proto/restore")) == "“Proto” is back."
+    assert [row["key"] for row in owner.call("GET", f"{MANAGE}/baselines").json()] == ["proto", "proto-2"]
+
+
+def _file(session: Session, site: Site, shown: bool) -> CompetitionFile:
+    digest = session.query(Pack).first().digest  # pyright: ignore[reportOptionalMemberAccess]
+    competition = site.competition(session)
+    row = CompetitionFile(competition_id=competition.id, name="plot.png", digest=digest, size=1)
+    body = "See ![the plot](files/plot.png)." if shown else ""
+    competition.pages.append(CompetitionPage(slug="rules", title="Rules", body=body, position=0))
+    session.add(row)
+    session.flush()
+    return row
+
+
+def test_acts_on_a_file(site: Site) -> None:
+    hold(site, "file", file_acts.ACTS, (lambda s: _file(s, site, False), lambda s: _file(s, site, True)))
+
+
+def test_a_file_that_a_page_shows_is_not_removed_by_accident(site: Site) -> None:
+    owner = site.owner()
+    with site.services.database.writing() as session:
+        _file(session, site, True)
+    asked = post(owner, f"{BASE}/files/plot.png/remove").text
+    assert "It is shown or linked in Rules: nothing would be there." in " ".join(asked.split())
+    assert owner.call("DELETE", f"{MANAGE}/files/plot.png").json()["error"] == "confirm"
+    done = post(owner, f"{BASE}/files/plot.png/remove", confirm="plot.png", override="1")
+    assert flash(done) == "plot.png is gone."
+    assert log(site, "file.remove")[0].before["name"] == "plot.png"
+    assert log(site, "file.remove")[0].after["overridden"]
+
+
+@pytest.mark.parametrize("place", ["page", "json"])
+def test_publishing_says_how_it_is_undone_and_that_the_phase_stays_closed(site: Site, place: str) -> None:
+    """The words before it, and what is so after it was taken back."""
+    owner = site.owner()
+    site.member("pia").submit()
+    finish(site.worker(), 0.5)
+    site.set_phase(kind=PhaseKind.FINAL, accepts_uploads=False, ends_at=None, needs_publishing=True)
+    words = "a phase that it ended stays closed until it is opened"
+    if place == "page":
+        assert words in " ".join(post(owner, f"{BASE}/final/feedback/publish").text.split())
+        post(owner, f"{BASE}/final/feedback/publish", confirm="feedback", override="1")
+        post(owner, f"{BASE}/final/feedback/unpublish")
+    else:
+        where = f"{MANAGE}/phases/feedback/final/acts"
+        asked = owner.call("POST", f"{where}/publish").json()
+        assert words in asked["preview"]["undo"], asked
+        owner.call("POST", f"{where}/publish", json={"confirm": "feedback", "override": True})
+        assert owner.call("POST", f"{where}/unpublish").is_success
+    assert [entry.action for entry in log(site, "final.unpublish")] == ["final.unpublish"]
+    assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["status"] == "closed"
+    assert post(owner, f"{BASE}/phases/feedback/open").status_code == 303
+    assert owner.call("GET", f"{MANAGE}/phases/feedback").json()["status"] == "open"
