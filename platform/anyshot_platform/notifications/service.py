@@ -86,7 +86,15 @@ def tell_members(
 ) -> None:
     """Leave every member of a competition a message about it; `path` goes on from the competition's own page."""
     url = f"/competitions/{competition.slug}{path}"
-    notify(session, members_of(session, competition), kind=kind, title=title, body=body, url=url, about=competition.id)
+    notify(
+        session,
+        members_of(session, competition),
+        kind=kind,
+        title=title,
+        body=body,
+        url=url,
+        about=competition.id,
+    )
 
 
 def members_of(session: Session, competition: Competition) -> Sequence[str]:

@@ -65,7 +65,9 @@ def _members(session: Session, team: Team) -> int:
 def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, undo: str) -> Act[Applicant]:
     def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
         if not eligibility.asks(one.league):
-            return Findings(refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."])
+            return Findings(
+                refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."]
+            )
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
         if known is not None and known.decided_by is not None and known.status == status:
             return Findings(done=f"It is {status.value} already.")
