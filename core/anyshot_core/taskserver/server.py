@@ -34,7 +34,7 @@ from anyshot_core.taskserver.job import (
     TaskResult,
 )
 from anyshot_core.taskserver.ledger import Clock, Ledger, Limit
-from anyshot_core.taskserver.tasks import query_order
+from anyshot_core.taskserver.tasks import JoinedTasks, query_order
 from anyshot_core.taskserver.verdicts import Ended
 from anyshot_core.wire import messages
 from anyshot_core.wire.frames import FrameError, FrameType
@@ -79,10 +79,14 @@ def serve_features(
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A task and the order in which its query will be shown; `order` None where it is the protocol's."""
+    """A task and the order in which its query will be shown; `order` None where it is the protocol's.
+
+    One that `begins` a part is met as if the job had only that part.
+    """
 
     task: DrawnTask
     order: np.ndarray | None
+    begins: bool
 
 
 class _Run:
@@ -136,6 +140,8 @@ class _Run:
                 self._enter(Stage.META_TESTING)
                 with _pixels(channel) as shared:
                     for task in self._tasks(talk):
+                        if task.begins:
+                            talk.job_header(None, train=False)  # random numbers start again
                         self._test(talk, task, shared)
             talk.farewell()
 
@@ -248,11 +254,10 @@ class _Run:
 
     def _draw(self, index: int) -> _Due:
         assert self._job.tasks is not None
-        task = self._job.tasks.draw(index)
-        secret = self._job.query_secret
-        if secret is None:
-            return _Due(task, None)
-        return _Due(task, query_order(secret, task.index, len(task.query)))
+        source, secret = self._job.tasks, self._job.query_secret
+        task = source.draw(index)
+        order = None if secret is None else query_order(secret, task.index, len(task.query))
+        return _Due(task, order, isinstance(source, JoinedTasks) and source.begins_part(index))
 
     def _test(self, talk: Conversation, due: _Due, shared: SharedPixels | None) -> None:
         task, order = due.task, due.order

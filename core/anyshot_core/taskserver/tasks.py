@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -88,16 +88,18 @@ class JoinedTasks:
         return part, self.parts[part].indices[index - (self._ends[part - 1] if part else 0)]
 
     def draw(self, index: int) -> DrawnTask:
+        """A task as its part has it, with its index there: what follows from an index is what it is in a job alone."""
         part, own = self._place(index)
-        return replace(self.parts[part].draw(own), index=index)
+        return self.parts[part].draw(own)
+
+    def begins_part(self, index: int) -> bool:
+        """Whether it is the first task of a part after the first."""
+        return index in self._ends[:-1]
 
     def split(self, results: Sequence[TaskResult]) -> list[list[TaskResult]]:
-        """The answers to each part, with its own indices, ascending."""
-        found: list[list[TaskResult]] = [[] for _ in self.parts]
-        for result in sorted(results, key=lambda result: result.index):
-            part, own = self._place(result.index)
-            found[part].append(replace(result, index=own))
-        return found
+        """The answers to each part, of answers in the order of the tasks; the last of them may be missing."""
+        starts = [0, *self._ends]
+        return [list(results[start:stop]) for start, stop in pairwise(starts)]
 
 
 def query_order(secret: bytes, index: int, count: int) -> np.ndarray:

@@ -40,7 +40,7 @@ from anyshot_starting_kit.dryrun.evaluate import (
     export,
     require_sandbox,
 )
-from anyshot_starting_kit.dryrun.further import all_points
+from anyshot_starting_kit.dryrun.further import all_points, by_evaluation
 from anyshot_starting_kit.dryrun.publicdata import NoData, default_cache, find_public_data
 
 QUICK_TASKS, QUICK_ITEMS, QUICK_SECONDS = 5, 3, 300.0
@@ -303,8 +303,8 @@ def dry_run(
 def _test_further(plan: DryRunPlan, result: DryRun, kept: Path | None, hooks: Hooks) -> Iterator[PointRun]:
     """The further evaluations of a run that did not fail."""
     if result.outcome.failure is None and kept is not None:
-        for evaluation, point in all_points(plan.data, plan.roles, plan.further):
-            yield carry_out_further(plan, evaluation, point, kept, hooks)
+        for evaluation, points in by_evaluation(all_points(plan.data, plan.roles, plan.further)):
+            yield from carry_out_further(plan, evaluation, points, kept, hooks)
 
 
 def _export(

@@ -23,6 +23,7 @@ from anyshot_core.results.identity import Identity, Maker, digest_code
 from anyshot_core.taskserver.channel import Channel, NoSandbox
 from anyshot_core.taskserver.child import ChildChannel
 from anyshot_core.taskserver.job import Hooks, Job, JobOutcome
+from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import default_cpus, serve, serve_features, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
@@ -161,14 +162,28 @@ class PointRun:
 
 
 def carry_out_further(
-    plan: DryRunPlan, evaluation: FurtherEvaluation, point: EvaluationPoint, learner: Path, hooks: Hooks
-) -> PointRun:
-    """Test a kept learner at one point of an evaluation: meta-test alone, with the run's budget once more."""
-    pool = pool_part(further_pool(plan.data, evaluation), point)
-    tasks = PoolTasks(pool, point.protocol, plan.test_seed, 0, evaluation.tasks or plan.tasks)
-    job = replace(_job(plan, Shown(()), tasks), learner=learner, keep_learner=None)
-    found = _scored(_serve(plan, job, hooks), tasks)
-    return PointRun(evaluation, point, tuple(pack.content_digest for pack in pool), found)
+    plan: DryRunPlan,
+    evaluation: FurtherEvaluation,
+    points: Sequence[EvaluationPoint],
+    learner: Path,
+    hooks: Hooks,
+) -> list[PointRun]:
+    """Test a kept learner at points of an evaluation, in one job: meta-test alone, with the run's budget for each.
+
+    The result of each is to the last digit what a job of its own would give.
+    """
+    pools = [pool_part(further_pool(plan.data, evaluation), point) for point in points]
+    count = evaluation.tasks or plan.tasks
+    parts = [
+        PoolTasks(pool, point.protocol, plan.test_seed, 0, count)
+        for pool, point in zip(pools, points, strict=True)
+    ]
+    job = replace(_job(plan, Shown(()), parts[0]), learner=learner, keep_learner=None)
+    outcomes = serve_parts(lambda joined: _serve(plan, joined, hooks), job, parts)
+    return [
+        PointRun(evaluation, point, tuple(pack.content_digest for pack in pool), _scored(outcome, tasks))
+        for point, pool, tasks, outcome in zip(points, pools, parts, outcomes, strict=True)
+    ]
 
 
 def check_exports(plan: DryRunPlan) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from anyshot_core.data.pool import Pool
 from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation
@@ -45,6 +46,14 @@ def all_points(
         domains = domains_of(further_pool(data, evaluation))
         for point in evaluation.points(roles, domains):
             yield evaluation, point
+
+
+def by_evaluation(
+    points: Iterable[tuple[FurtherEvaluation, EvaluationPoint]],
+) -> Iterator[tuple[FurtherEvaluation, list[EvaluationPoint]]]:
+    """The points of each evaluation together, in order: what one job tests."""
+    for evaluation, own in groupby(points, key=lambda pair: pair[0]):
+        yield evaluation, [point for _, point in own]
 
 
 def point_name(evaluation: FurtherEvaluation, point: EvaluationPoint) -> str:

@@ -42,10 +42,17 @@ class Evaluation:
         self._learner: Any = None
         self._predictor: Any = None
         self._ways = 0
+        self._random: RandomState | None = None
         self._images = Images(job.pixels, job.pixels_mapped)
 
     def import_submission(self) -> None:
         self._submission = import_submission()
+        self._random = _random_state()
+
+    def start_again(self) -> None:
+        """Let random numbers come as they came after the import: what follows is as in a process of its own."""
+        if self._random is not None:
+            _restore(self._random)
 
     def train(self) -> list[float]:
         """meta_fit on the training pool, then save; the training losses of the snapshots that were asked for."""
@@ -124,6 +131,27 @@ def _seed(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
+
+
+RandomState = tuple[Any, Any, Any, Any]
+
+
+def _random_state() -> RandomState:
+    """Where the generators of Python, NumPy and torch stand; those of GPUs only where code uses one by now."""
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    return random.getstate(), np.random.get_state(), torch.get_rng_state(), gpus
+
+
+def _restore(state: RandomState) -> None:
+    """Put them back to where they stood."""
+    python, numpy, cpu, gpus = state
+    random.setstate(python)
+    np.random.set_state(numpy)
+    torch.set_rng_state(cpu)
+    if gpus is None:
+        torch.cuda.manual_seed_all(torch.initial_seed())
+    else:
+        torch.cuda.set_rng_state_all(gpus)
 
 
 def _read_config(program: Path, train_datasets: int | None) -> SubmissionConfig:

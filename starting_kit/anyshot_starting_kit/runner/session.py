@@ -126,7 +126,10 @@ class Session:
         self._stream.send(FrameType.ERROR, report.to_bytes())
 
     def _take_job(self, payload: bytes) -> None:
+        """The job; again, before the first task of another part of it, so that the part is met as if it were alone."""
         self._job = JobHeader.from_bytes(payload)
+        if self._evaluation is not None:
+            self._evaluation.start_again()
 
     @property
     def _header(self) -> JobHeader:

@@ -18,8 +18,8 @@ from anyshot_core.evaluations import EvaluationPoint, FurtherEvaluation
 from anyshot_core.results import BadResultsFile, Identity, Maker, read_results, write_results
 from anyshot_core.taskserver.job import Hooks
 from anyshot_scoring.table import TaskTable
-from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, carry_out, carry_out_further
-from anyshot_starting_kit.dryrun.further import point_name
+from anyshot_starting_kit.dryrun.evaluate import DryRun, DryRunPlan, PointRun, carry_out, carry_out_further
+from anyshot_starting_kit.dryrun.further import by_evaluation, point_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +174,24 @@ def _test_further(
     hooks: Hooks,
 ) -> None:
     """Test the kept learner where there are no results yet; a failure is written too, as a sentence."""
-    for evaluation, point in lacking:
-        tested = carry_out_further(plan, evaluation, point, run.learner(target), hooks)
-        file = run.further_results(target, evaluation, point)
-        identity = _identify(run, plan, tested.run)
-        if tested.run.table is None or identity is None:
-            file.with_suffix(".failed").write_text(tested.score.message, encoding="utf-8")
-            continue
-        changes = {
-            "evaluation": tested.name,
-            "tasks": len(tested.run.table),
-            "protocol": point.protocol.to_dict(),
-            "test_pool": tested.pool,
-        }
-        _write(file, tested.run.table, identity.model_copy(update=changes))
+    for evaluation, points in by_evaluation(lacking):
+        for tested in carry_out_further(plan, evaluation, points, run.learner(target), hooks):
+            _keep_further(run, plan, target, tested)
+
+
+def _keep_further(run: PlannedRun, plan: DryRunPlan, target: Path, tested: PointRun) -> None:
+    file = run.further_results(target, tested.evaluation, tested.point)
+    identity = _identify(run, plan, tested.run)
+    if tested.run.table is None or identity is None:
+        file.with_suffix(".failed").write_text(tested.score.message, encoding="utf-8")
+        return
+    changes = {
+        "evaluation": tested.name,
+        "tasks": len(tested.run.table),
+        "protocol": tested.point.protocol.to_dict(),
+        "test_pool": tested.pool,
+    }
+    _write(file, tested.run.table, identity.model_copy(update=changes))
 
 
 def _read_further(run: PlannedRun, target: Path) -> dict[str, FurtherTable]:
