@@ -13,16 +13,18 @@ from sqlalchemy import select, update
 
 from anyshot_core.wire.jobs import JobKind, MetaTest
 from anyshot_platform.database import now
+from anyshot_platform.judging import releases
 from anyshot_platform.organizers.phases import leaks, readiness
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.pools.images import opened
 from anyshot_platform.pools.models import Pool
 from anyshot_platform.teams.models import Team
-from tests.contract.stage import TASKS, Stage
+from tests.contract.stage import PROTOCOL, TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
 from tests.contract.test_kinds import ask, shown_score
 from tests.platform.site import Person
 from tests.services.material import TEST
+from tests.worker.test_query_order import COUNTING
 
 ACTS = "/phases/feedback/acts"
 
@@ -55,8 +57,9 @@ def test_one_training_many_tests(stage: Stage) -> None:
     assert before["status"] == "finished" and quota(alice) == 1 and len(before["runs"]) == 1
     kinds = [job.kind for job in worker.wire.jobs]
     assert kinds[0] == JobKind.EVALUATE and set(kinds[1:]) == {JobKind.META_TEST}
-    seeds = {job.test_seed for job in worker.wire.jobs}
-    assert len(seeds) == 3, "tasks of their own for each evaluation, the same for its points"
+    assert len({job.test_seed for job in worker.wire.jobs}) == len(worker.wire.jobs) == 3, (
+        "a job for each evaluation, with tasks of its own"
+    )
     found = points(alice, entry)
     assert {key for key in found if key[0] == "shots"} == {("shots", "1"), ("shots", "2")}
     assert {row["label"] for (name, _), row in found.items() if name == "domains"} == {"Domain 1", "Domain 2"}
@@ -70,8 +73,9 @@ def test_one_training_many_tests(stage: Stage) -> None:
     assert [row["mean"] for row in kept] == [row["mean"] for row in found.values()]
     board = stage.page("/competitions/small/leaderboard")
     assert "Number of shots" in board and "evaluations.csv" in board
-    shots = next(job for job in worker.wire.jobs if isinstance(job, MetaTest))
-    assert shots.protocol.to_dict()["shots"] == [1, 1] and shots.meta_train == []
+    shots, domains = (job for job in worker.wire.jobs if isinstance(job, MetaTest))
+    assert [part.protocol.to_dict()["shots"] for part in shots.parts] == [[1, 1], [2, 2]] and shots.tasks == 8
+    assert [len(part.packs) for part in domains.parts] == [1, 1] and domains.meta_train == []
 
     done = len(worker.wire.jobs)
     line = {"evaluation": "pool pool=train tasks=4"}
@@ -105,6 +109,52 @@ def test_one_training_many_tests(stage: Stage) -> None:
     assert points(alice, entry)["pool", "pool"] == found["pool", "pool"], "nothing is tested twice"
     worker.work()
     assert len(worker.wire.jobs) == done + 1
+
+
+RANDOM = COUNTING.replace(
+    "np.eye(self.ways)[np.arange(len(query)) % self.ways]", "np.random.rand(len(query), self.ways)"
+)
+NO_TWO = RANDOM.replace("fit(self, support):", "fit(self, support):\n        assert support[4] != 2\n       ")
+
+
+@pytest.mark.slow("runs of a real worker")
+def test_points_in_one_job_have_the_scores_of_jobs_of_their_own(stage: Stage) -> None:
+    """One shot is tested alone for Alice, and two and three later in one job; for Bob's same zip all three in one. The
+    code answers by random numbers that nobody seeds: each score is the same to the last digit."""
+    change(stage, evaluations="shots numbers=1 tasks=4")
+    alice, first = submit(stage, "alice", RANDOM)
+    worker = stage.worker()
+    worker.work()
+    change(stage, evaluations="shots numbers=1,2,3 tasks=4")
+    ask(stage, "POST", f"{ACTS}/evaluate", {})
+    older = stage.worker("older")
+    of_last_release = older.announced.model_copy(update={"version": releases.PARTS - 1})
+    assert older.client.claim(of_last_release) is None, "it would carry out the first of the two points alone"
+    bob, second = submit(stage, "bob", RANDOM)
+    worker.work()
+    for entry in (alice, first), (bob, second):
+        assert all(row["mean"] is not None for row in points(*entry).values()), points(*entry)
+    tested = [[part.tasks for part in job.parts] for job in worker.wire.jobs if isinstance(job, MetaTest)]
+    assert sorted(tested) == [[], [4, 4], [4, 4, 4]], "one alone, two in a job, three in a job"
+    assert points(alice, first) == points(bob, second)
+    assert len({row["mean"] for row in points(bob, second).values()}) == 3
+
+
+@pytest.mark.slow("runs of a real worker")
+def test_a_point_that_fails_costs_no_other(stage: Stage) -> None:
+    """Code that cannot do two shots has its scores for one and three; testing further tries two again, alone."""
+    change(stage, evaluations="shots numbers=1,2,3 tasks=4")
+    stage.site.set_version(protocol={**PROTOCOL, "shots": [1, 1]})
+    alice, entry = submit(stage, "alice", NO_TWO)
+    worker = stage.worker()
+    worker.work()
+    assert stage.shown(alice, entry)["status"] == "finished"
+    found = {point: (row["mean"] is None, row["message"]) for (_, point), row in points(alice, entry).items()}
+    assert found == {"1": (False, ""), "2": (True, "failed"), "3": (False, "")}
+    done = len(worker.wire.jobs)
+    ask(stage, "POST", f"{ACTS}/evaluate", {})
+    worker.work()
+    assert [(job.tasks, job.parts) for job in worker.wire.jobs[done:]] == [(4, [])]
 
 
 def test_base_and_novel_classes_are_split_as_the_phase_splits_them(stage: Stage) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, ServerProgress
+from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
+from anyshot_core.taskserver.joined import serve_parts
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.evidence import Evidence
-from anyshot_core.wire.jobs import Smoke, Tested
-from anyshot_core.wire.verdicts import Verdict
+from anyshot_core.wire.jobs import MetaTest, Smoke, Tested
+from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_core.wire.worker_api import (
     Complete,
     Progress,
@@ -20,12 +23,13 @@ from anyshot_core.wire.worker_api import (
     Stage,
     Usage,
 )
+from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary
 from anyshot_worker import evidence
 from anyshot_worker.announcement import processor_name
 from anyshot_worker.attempt import Attempt, Failed
 from anyshot_worker.exporting import export, exports_of
-from anyshot_worker.materials import BadAssignment, Materials, gather_materials
+from anyshot_worker.materials import BadAssignment, Materials, gather_materials, part_of, tested_packs
 from anyshot_worker.sandbox import OpenBox
 from anyshot_worker.scoring import score_and_keep
 
@@ -39,15 +43,13 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
     with attempt.step("prepare"):
         materials = gather_materials(attempt.assignment, attempt.site.workspace)
     found = _inspect(attempt, materials)
-    tasks = _tasks(attempt, materials)
-    job = _job(attempt, materials, tasks)
-    outcome = _run(attempt, materials, job)
-    _keep_logger_tables(attempt, outcome)
-    if outcome.failure is not None:
-        attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": len(outcome.results)}))
-        raise Failed(outcome.failure)
-    summary = _score(attempt, materials, tasks, outcome)
-    export(attempt, job, tasks, outcome, lambda: _open_box(attempt).channel)
+    parts = _parts(attempt, materials)
+    job = _job(attempt, materials, parts[0])
+    outcomes = serve_parts(lambda joined: _run(attempt, materials, joined), job, parts)
+    _keep_logger_tables(attempt, outcomes[0])
+    _require_answers(attempt, outcomes)
+    summary = _score(attempt, parts, outcomes)
+    export(attempt, job, parts[0], outcomes[0], lambda: _open_box(attempt).channel)
     attempt.upload("log.txt", attempt.log.close())
     return Complete(
         epoch=attempt.assignment.epoch,
@@ -57,6 +59,20 @@ def evaluate(attempt: Attempt[Tested]) -> Complete:
         provenance=attempt.provenance,
         evidence=found,
     )
+
+
+def _require_answers(attempt: Attempt[Tested], outcomes: Sequence[JobOutcome]) -> None:
+    """Raise `Failed` where no part was answered, or one failed for a reason that is not the code's."""
+    failures = [one.failure for one in outcomes if one.failure is not None]
+    ours = [failure for failure in failures if failure.verdict.cause is not Cause.PARTICIPANT]
+    if ours or len(failures) == len(outcomes):
+        done = sum(len(one.results) for one in outcomes)
+        attempt.lease.report(attempt.lease.progress.model_copy(update={"tasks_done": done}))
+        raise Failed((ours or failures)[0])
+    for place, one in enumerate(outcomes, start=1):
+        if one.failure is not None:
+            words = f"Test {place} of {len(outcomes)} failed: {one.failure.verdict}: {one.failure.message}"
+            attempt.log.add(LogLine("platform", Stage.META_TESTING, words))
 
 
 def _inspect(attempt: Attempt[Tested], materials: Materials) -> Evidence:
@@ -120,7 +136,19 @@ def _open_box(attempt: Attempt[Tested]) -> OpenBox:
 
 def outer_seconds(assignment: Tested) -> float:
     """The hard limit of a sandbox on the wall clock: the participant's budget and ample room for what is ours."""
-    return 1.2 * assignment.budget.run_seconds + 600.0 + 0.5 * assignment.tasks
+    parts = max(1, len(assignment.parts)) if isinstance(assignment, MetaTest) else 1
+    return 1.2 * parts * assignment.budget.run_seconds + 600.0 + 0.5 * assignment.tasks
+
+
+def _parts(attempt: Attempt[Tested], materials: Materials) -> list[PoolTasks]:
+    """The tasks of each test of the learner: one, or as many as the job says."""
+    assignment = attempt.assignment
+    if not isinstance(assignment, MetaTest) or not assignment.parts:
+        return [_tasks(attempt, materials)]
+    return [
+        PoolTasks(part_of(materials.test_pool, part), part.protocol, materials.test_seed, 0, part.tasks)
+        for part in assignment.parts
+    ]
 
 
 def _tasks(attempt: Attempt[Tested], materials: Materials) -> PoolTasks:
@@ -163,14 +191,15 @@ def _note(attempt: Attempt[Tested], materials: Materials, outcome: JobOutcome, o
     used = [box.usage() for box in opened]
     for name, seconds in outcome.time.platform.items():
         attempt.platform_seconds[name] = attempt.platform_seconds.get(name, 0.0) + seconds
-    spent = outcome.time.participant
+    spent, before = outcome.time.participant, attempt.usage  # of earlier parts, where one has failed
     training = spent.get("meta_fit", 0.0)
+    testing = sum(spent.get(name, 0.0) for name in ("load", "fit", "predict"))
     attempt.usage = Usage(
-        participant_seconds=outcome.time.participant_seconds,
+        participant_seconds=before.participant_seconds + outcome.time.participant_seconds,
         meta_train_seconds=training,
-        meta_test_seconds=sum(spent.get(name, 0.0) for name in ("load", "fit", "predict")),
-        cpu_seconds=sum(use.cpu_seconds for use in used),
-        memory_peak_bytes=max((use.memory_peak_bytes or 0 for use in used), default=0),
+        meta_test_seconds=before.meta_test_seconds + testing,
+        cpu_seconds=before.cpu_seconds + sum(use.cpu_seconds for use in used),
+        memory_peak_bytes=max((before.memory_peak_bytes, *(use.memory_peak_bytes or 0 for use in used))),
     )
     image = opened[0].image if opened else None
     attempt.provenance = Provenance(
@@ -185,14 +214,20 @@ def _note(attempt: Attempt[Tested], materials: Materials, outcome: JobOutcome, o
 
 
 def _score(
-    attempt: Attempt[Tested], materials: Materials, tasks: PoolTasks, outcome: JobOutcome
+    attempt: Attempt[Tested], parts: Sequence[PoolTasks], outcomes: Sequence[JobOutcome]
 ) -> RunSummary:
-    assignment = attempt.assignment
-    packs = list(materials.test_pool)
-    names = [ref.name for ref in assignment.meta_test]
-    domains = [ref.domain or pack.domain for ref, pack in zip(assignment.meta_test, packs, strict=True)]
-    predictions = collect(outcome.results, tasks, names, domains)
-    summary = score_and_keep(attempt, predictions, assignment.fingerprint)
+    """The summary over all parts that were answered, their tasks numbered through; it is of each where there is one."""
+    assignment, start = attempt.assignment, 0
+    answered, expected = list[Predictions](), list[int]()
+    for refs, tasks, outcome in zip(tested_packs(assignment), parts, outcomes, strict=True):
+        if outcome.failure is None:
+            names = [ref.name for ref in refs]
+            domains = [ref.domain or pack.domain for ref, pack in zip(refs, tasks.pool, strict=True)]
+            found = collect(outcome.results, tasks, names, domains)
+            answered.append(replace(found, task=found.task + start))
+            expected += [start + index for index in tasks.indices]
+        start += len(tasks.indices)
+    summary = score_and_keep(attempt, Predictions.concatenate(answered), assignment.fingerprint, expected)
     if assignment.keep_learner:
         attempt.upload(LEARNER, attempt.folder / LEARNER)
     return summary

@@ -15,7 +15,7 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs
 from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
-from anyshot_core.wire.jobs import MetaTest, PackRef, Scored, Tested
+from anyshot_core.wire.jobs import MetaTest, PackRef, Part, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.workspace import Workspace
 
@@ -60,6 +60,26 @@ def gather_materials(assignment: Tested, workspace: Workspace) -> Materials:
         query_secret=_query_secret(assignment),
         test_seed=read_seed(assignment.test_seed),
     )
+
+
+def tested_packs(assignment: Tested) -> list[list[PackRef]]:
+    """The packs that each test of the learner is on."""
+    if not isinstance(assignment, MetaTest) or not assignment.parts:
+        return [assignment.meta_test]
+    return [[assignment.meta_test[place] for place in part.packs] for part in assignment.parts]
+
+
+def part_of(pool: Pool, part: Part) -> Pool:
+    """The datasets that a part is on; raises `BadAssignment` where its tasks cannot be drawn of them."""
+    packs = list(pool)
+    try:
+        own = Pool([packs[place] for place in part.packs])
+        part.protocol.check(own)
+        return own
+    except (DataError, IndexError) as error:
+        raise BadAssignment(
+            Verdict.BAD_SETTINGS, f"The phase's further evaluation cannot be used: {error}"
+        ) from error
 
 
 def _fetch_packs(packs: list[PackRef], workspace: Workspace) -> list[Path]:
@@ -124,6 +144,8 @@ def _open_pool(refs: list[PackRef], paths: list[Path]) -> Pool:
 
 
 def _read_protocol(assignment: Scored, pool: Pool) -> Protocol:
+    if isinstance(assignment, MetaTest) and assignment.parts:
+        return assignment.protocol  # each part has its own: see `part_of`
     try:
         assignment.protocol.check(pool)
         return assignment.protocol

@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anyshot_core.protocols import Protocol
 from anyshot_core.protocols.keys import read_seed
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_core.protocols.task import tasks_of_dataset
 from anyshot_core.results import Identity, Maker, read_predictions, write_predictions, write_results
-from anyshot_core.wire.jobs import Rescore, Scored
+from anyshot_core.wire.jobs import MetaTest, Rescore, Scored
 from anyshot_core.wire.worker_api import Complete, Stage
 from anyshot_scoring.predictions import Predictions
 from anyshot_scoring.summary import RunSummary, summarize
 from anyshot_worker.attempt import Attempt
 
 
-def score_and_keep(attempt: Attempt[Any], predictions: Predictions, protocol_digest: str) -> RunSummary:
+def score_and_keep(
+    attempt: Attempt[Any],
+    predictions: Predictions,
+    protocol_digest: str,
+    expected: Sequence[int] | None = None,
+) -> RunSummary:
     """Score, upload `results.parquet` and `predictions.parquet`, and return the summary.
 
-    Raises `IncompleteRun` when tasks are missing: a run is never scored on fewer tasks in silence.
+    `expected` are the tasks that must be there, None for all that the attempt has to answer. Raises `IncompleteRun`
+    when tasks are missing: a run is never scored on fewer tasks in silence.
     """
     assignment: Scored = attempt.assignment
     attempt.report_stage(Stage.SCORING, "Scoring the predictions")
     identity = identify(attempt, protocol_digest)
     with attempt.step("scoring"):
         table = predictions.score()
-        summary = summarize(table, expected_tasks(assignment))
+        summary = summarize(table, expected_tasks(assignment) if expected is None else expected)
         results, answers = attempt.folder / "results.parquet", attempt.folder / "predictions.parquet"
         write_results(results, table, identity)
         write_predictions(answers, predictions, identity)
@@ -39,6 +46,7 @@ def identify(attempt: Attempt[Any], protocol_digest: str) -> Identity:
     """What the run's files say that it was, without the secrets that tasks and splits are drawn from."""
     assignment: Scored = attempt.assignment
     provenance = attempt.provenance
+    parts = isinstance(assignment, MetaTest) and assignment.parts  # each has a protocol of its own
     part = assignment.dataset if assignment.dataset is not None else (assignment.shard or ("",))[0]
     return Identity(
         maker=Maker.SITE,
@@ -51,7 +59,7 @@ def identify(attempt: Attempt[Any], protocol_digest: str) -> Identity:
         phase=assignment.phase,
         train_seed=assignment.train_seed,
         tasks=assignment.tasks,
-        protocol={key: value for key, value in assignment.protocol.to_dict().items() if key not in SEEDS},
+        protocol={} if parts else _shown(assignment.protocol),
         protocol_digest=protocol_digest,
         train_pool=tuple(pack.blob.digest for pack in assignment.meta_train),
         test_pool=tuple(pack.blob.digest for pack in assignment.meta_test),
@@ -59,6 +67,10 @@ def identify(attempt: Attempt[Any], protocol_digest: str) -> Identity:
         image=provenance.image_digest or provenance.image,
         versions={"kit": provenance.kit_version} if provenance.kit_version else {},
     )
+
+
+def _shown(protocol: Protocol) -> dict[str, Any]:
+    return {key: value for key, value in protocol.to_dict().items() if key not in SEEDS}
 
 
 def expected_tasks(assignment: Scored) -> Sequence[int]:

@@ -168,11 +168,24 @@ class Smoke(Tested):
     kind: Literal[JobKind.SMOKE] = JobKind.SMOKE
 
 
+class Part(Message):
+    """One of several tests of a learner, with the budget of a run; its tasks come after those of the part before."""
+
+    protocol: ProtocolField
+    tasks: int = Field(gt=0)
+    packs: list[int] = Field(min_length=1, description="places in `meta_test` of the datasets that it is on")
+
+
 class MetaTest(Tested):
-    """Meta-test and score with the learner of an earlier attempt."""
+    """Meta-test and score with the learner of an earlier attempt.
+
+    With `parts`, `tasks` is the sum of theirs, and the files of results number the tasks through; a part whose tasks
+    they lack has failed.
+    """
 
     kind: Literal[JobKind.META_TEST] = JobKind.META_TEST
     learner: BlobRef
+    parts: list[Part] = Field(default=[], description="absent: one test, by `protocol` on all of `meta_test`")
 
 
 class Analyse(Job):

@@ -12,6 +12,7 @@ from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
 from anyshot_scoring.summary import RunSummary
 
@@ -19,8 +20,9 @@ from anyshot_scoring.summary import RunSummary
 class FurtherTest(Base):
     """One point of an evaluation, of one submission with one pair of its seeds.
 
-    Its run is of no submission, as far as status, quota and settlement go: it can neither change a score nor hold one
-    up. `digest` is of all that decides its tasks but the seed: other settings or another pool make another test.
+    The points of an evaluation that are tested together have one run, in the order of `place`. The run is of no
+    submission, as far as status, quota and settlement go: it can neither change a score nor hold one up. `digest` is of
+    all that decides a test's tasks but the seed: other settings or another pool make another test.
     """
 
     __tablename__ = "further_tests"
@@ -31,8 +33,9 @@ class FurtherTest(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     submission_id: Mapped[str] = mapped_column(ForeignKey("submissions.id"), index=True)
     phase_version_id: Mapped[str] = mapped_column(ForeignKey("phase_versions.id"))
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), unique=True)
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id"), index=True)
     evaluation: Mapped[str] = mapped_column(String(40))  # its short name, which its tasks are drawn by
+    place: Mapped[int]  # among the tests of its run
     seed_index: Mapped[int]
     digest: Mapped[str] = mapped_column(String(64))
     protocol: Mapped[dict[str, Any]] = mapped_column(default=dict)  # without the split, which is the phase's
@@ -46,3 +49,8 @@ class FurtherTest(Base):
     submission: Mapped[Submission] = relationship()
     phase_version: Mapped[PhaseVersion] = relationship()
     pool_version: Mapped[PoolVersion] = relationship()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it has ended without a score: its run did not finish, or finished without this test."""
+        return self.run.state in ENDED and self.summary is None

@@ -12,7 +12,7 @@ from anyshot_core.evaluations import PointScore
 from anyshot_platform.evaluations.models import FurtherTest
 from anyshot_platform.evaluations.points import PhasePoint, list_points
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.runs.states import ENDED
 
 WAITS, FAILED, NOT_TESTED = "not ended yet", "failed", "not tested"
 
@@ -63,9 +63,8 @@ def _score(version: PhaseVersion, point: PhasePoint, seeds: dict[int, FurtherTes
 
 
 def _why_none(version: PhaseVersion, seeds: dict[int, FurtherTest]) -> str:
-    states = [row.run.state for row in seeds.values()]
-    if any(state in ENDED and state != RunState.FINISHED for state in states):
+    if any(row.failed for row in seeds.values()):
         return FAILED
-    if any(state not in ENDED for state in states):
+    if any(row.run.state not in ENDED for row in seeds.values()):
         return WAITS
     return "" if set(seeds) == set(range(version.seeded_runs)) else NOT_TESTED

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.evaluations.models import FurtherTest
@@ -18,7 +18,7 @@ from anyshot_platform.judging.queueing import enqueue
 from anyshot_platform.judging.service import cancel_run
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
-from anyshot_platform.runs.states import ENDED, RunState
+from anyshot_platform.runs.states import ENDED
 from anyshot_platform.scores.models import SubmissionScore
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
@@ -40,8 +40,12 @@ def queue_missing(
     """
     queued, without = 0, 0
     for missing in _find_missing(session, version, team_id, failed_too=failed_too):
-        tests = [FURTHER.plan_test(session, missing.submission, run, point) for point, run in missing.tests]
-        enqueue(session, [test.run for test in tests])
+        tests = [
+            test
+            for run, points in _together(missing.tests)
+            for test in FURTHER.plan_tests(session, missing.submission, run, points)
+        ]
+        enqueue(session, [test.run for test in tests if test.place == 0])
         session.add_all(tests)
         queued, without = queued + len(tests), without + missing.lacks_learner
     session.flush()
@@ -80,17 +84,26 @@ def _find_missing(
         yield _Missing(submission, tests, len(tests) < len(missing))
 
 
+def _together(tests: Sequence[tuple[PhasePoint, Run]]) -> Iterator[tuple[Run, list[PhasePoint]]]:
+    """What one run tests: the points of an evaluation with one learner."""
+    found: dict[tuple[str, str], tuple[Run, list[PhasePoint]]] = {}
+    for point, run in tests:
+        found.setdefault((point.evaluation.short_name, run.id), (run, []))[1].append(point)
+    yield from found.values()
+
+
 def cancel_dropped(session: Session, version: PhaseVersion, *, by: str) -> int:
-    """Cancel the tests that have not ended and are of no evaluation of the phase any more; how many."""
+    """Cancel the runs that have not ended and test nothing of the phase's evaluations any more; how many tests."""
     wanted = {point.digest for point in list_points(session, version)}
     rows = session.scalars(
         select(FurtherTest)
         .join(Run, Run.id == FurtherTest.run_id)
         .where(FurtherTest.phase_version_id == version.id, Run.state.not_in(ENDED))
-    )
-    dropped = [row for row in rows if row.digest not in wanted]
-    for row in dropped:
-        cancel_run(session, row.run, by=by)
+    ).all()
+    needed = {row.run_id for row in rows if row.digest in wanted}
+    dropped = [row for row in rows if row.run_id not in needed]
+    for run in {row.run_id: row.run for row in dropped}.values():
+        cancel_run(session, run, by=by)
     return len(dropped)
 
 
@@ -110,13 +123,12 @@ def _known(
     session: Session, version: PhaseVersion, submission: Submission, *, failed_too: bool
 ) -> set[tuple[str, int]]:
     """What is tested, or on its way: by what it is and seed; of failed ones only where they are not tried again."""
-    rows = session.execute(
-        select(FurtherTest.digest, FurtherTest.seed_index, Run.state)
-        .join(Run, Run.id == FurtherTest.run_id)
+    rows = session.scalars(
+        select(FurtherTest)
+        .options(joinedload(FurtherTest.run))
         .where(FurtherTest.phase_version_id == version.id, FurtherTest.submission_id == submission.id)
     )
-    lost = ENDED - {RunState.FINISHED}
-    return {(digest, place) for digest, place, state in rows if not (failed_too and state in lost)}
+    return {(row.digest, row.seed_index) for row in rows if not (failed_too and row.failed)}
 
 
 def _learners(session: Session, submission: Submission, version: PhaseVersion) -> dict[int, Run]:

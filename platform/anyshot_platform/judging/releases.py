@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import order_from_seed
-from anyshot_core.wire.jobs import Job, Tested
+from anyshot_core.wire.jobs import Job, MetaTest, Tested
 from anyshot_core.wire.message import API_VERSION, OLDEST_WORKER
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import WorkerInfo
@@ -21,6 +21,7 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.workers.models import Worker
 
 ROLES = 3  # the first version of workers that follow the protocols of training and validation
+PARTS = 5  # the first version of workers that test a learner in several parts
 PATIENCE = timedelta(days=1)  # time for the operators to upgrade a worker, before a run is given up
 
 
@@ -36,6 +37,8 @@ def why_unreadable(worker: WorkerInfo, job: Job) -> str:
     """
     if worker.version < ROLES and isinstance(job, Tested) and (job.train_protocol or job.validation_protocol):
         return "it says what of the data may be trained on, which its release would not follow"
+    if worker.version < PARTS and isinstance(job, MetaTest) and job.parts:
+        return "it has several tests of one learner, of which its release would carry out the first alone"
     if worker.version >= 2:
         return ""
     if not isinstance(job, Tested):

@@ -46,7 +46,7 @@ def verify_files(summary: RunSummary, expected_tasks: int, files: dict[str, str]
         if not low <= value <= 1.0:  # NaN is outside, too
             raise WrongResult(f"{what} is {value}, and can only be from {low:g} to 1.")
     if RESULTS in files:
-        table = _read_table(files, open_file)
+        table = read_table(files, open_file)
         _verify_rows(table)
         _compare(summary, table)
 
@@ -64,7 +64,8 @@ def _lowest(metric: str) -> float:
     return -1.0 if metric == "normalized_accuracy" else 0.0  # two classes, all wrong: (0 - 1/2) / (1 - 1/2)
 
 
-def _read_table(files: dict[str, str], open_file: Open) -> TaskTable:
+def read_table(files: dict[str, str], open_file: Open) -> TaskTable:
+    """The rows of a run's tasks, where its predictions say the same; raises `WrongResult`."""
     try:
         with open_file(files[RESULTS]) as file:
             table = read_results(file).table

@@ -314,7 +314,7 @@ class Stage:
         (point,) = list_points(session, phase.live)
         source = session.scalars(select(Run).where(Run.submission_id == submission.id)).one()
         score = session.scalars(select(RunScore).where(RunScore.run_id == source.id)).one()
-        test = FURTHER.plan_test(session, submission, source, point)
+        (test,) = FURTHER.plan_tests(session, submission, source, [point])
         test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
         session.add(test)
 

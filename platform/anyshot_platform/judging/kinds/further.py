@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.protocols.keys import write_seed
-from anyshot_core.wire.jobs import MetaTest, PackRef
+from anyshot_core.protocols import Protocol
+from anyshot_core.protocols.keys import PhaseSecrets, write_seed
+from anyshot_core.wire.jobs import MetaTest, PackRef, Part
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
@@ -22,23 +25,26 @@ from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.planning import demands
 from anyshot_platform.runs.secrets import RunSecrets, complete_protocol, secrets_of
 from anyshot_platform.runs.states import RunKind
-from anyshot_platform.scores.verification import WrongResult, verify
+from anyshot_platform.scores.verification import RESULTS, WrongResult, read_table, verify
 from anyshot_platform.submissions.models import Submission
-from anyshot_scoring.summary import RunSummary
+from anyshot_scoring.errors import ScoringError
+from anyshot_scoring.summary import RunSummary, summarize
+from anyshot_scoring.table import TaskTable
 
 
 class FurtherRun(Scored):
-    """Meta-test alone, on the tasks of one point; like a report it is of no submission until its score is kept."""
+    """Meta-test alone, on the tasks of the points of an evaluation; like a report it is of no submission until its
+    scores are kept."""
 
     name = RunKind.FURTHER
     title = "Further evaluation"
     counts = False
     opens_zip = False
 
-    def plan_test(
-        self, session: Session, submission: Submission, source: Run, point: PhasePoint
-    ) -> FurtherTest:
-        """The test of the learner of `source` at a point, with its run, not queued yet."""
+    def plan_tests(
+        self, session: Session, submission: Submission, source: Run, points: Sequence[PhasePoint]
+    ) -> list[FurtherTest]:
+        """Tests of the learner of `source` at points of one evaluation, with the one run of all, not queued yet."""
         run = Run(
             kind=self.name,
             competition_id=submission.competition_id,
@@ -48,24 +54,28 @@ class FurtherRun(Scored):
             source_run_id=source.id,
             priority=priorities.BULK,
             bulk=True,
-            tasks_total=point.tasks,
+            tasks_total=sum(point.tasks for point in points),
             **demands(source.phase_version),
         )
-        return FurtherTest(
-            submission_id=submission.id,
-            phase_version_id=source.phase_version_id,
-            run=run,
-            evaluation=point.evaluation.short_name,
-            seed_index=source.seed_index,
-            digest=point.digest,
-            protocol=point.protocol,
-            pool_version_id=point.pool.id,
-            domain=point.point.domain,
-        )
+        return [
+            FurtherTest(
+                submission_id=submission.id,
+                phase_version_id=source.phase_version_id,
+                run=run,
+                evaluation=point.evaluation.short_name,
+                place=place,
+                seed_index=source.seed_index,
+                digest=point.digest,
+                protocol=point.protocol,
+                pool_version_id=point.pool.id,
+                domain=point.point.domain,
+            )
+            for place, point in enumerate(points)
+        ]
 
     def submission_of(self, case: Case) -> Submission:
         """Whose learner it tests."""
-        return _test_of(case.session, case.run).submission
+        return _tests_of(case.session, case.run)[0].submission
 
     def tasks(self, run: Run) -> int:
         """As it was planned."""
@@ -85,21 +95,21 @@ class FurtherRun(Scored):
 
     def drawn_fields(self, case: Case) -> dict[str, Any]:
         """Protocol, seeds and keys: those of the evaluation, which has one key for all of its points."""
-        test, known, place = _test_of(case.session, case.run), secrets_of(case.version), case.run.seed_index
-        own = known.evaluation(test.evaluation)
+        tests, known = _tests_of(case.session, case.run), secrets_of(case.version)
+        place, own = case.run.seed_index, known.evaluation(tests[0].evaluation)
         return {
-            "protocol": read_protocol(complete_protocol(test.protocol, known.class_split())),
+            "protocol": _protocol(tests[0], known),
             "test_seed": write_seed(own.tasks(place)),
             "query_key": own.query_order(place).hex(),
             "train_seed": case.version.train_seeds[place],
-            "fingerprint": known.fingerprint(["further", test.digest]),
+            "fingerprint": known.fingerprint(["further", *(test.digest for test in tests)]),
         }
 
     def packs(self, case: Case) -> tuple[list[PackRef], list[PackRef]]:
-        """None to train on; of its pool the datasets of its domain."""
-        test = _test_of(case.session, case.run)
-        packs = case.packs(test.pool_version_id)
-        return [], [pack for pack in packs if test.domain is None or pack.domain == test.domain]
+        """None to train on; of its pool the datasets of its domain, all where it has several points."""
+        tests = _tests_of(case.session, case.run)
+        packs = case.packs(tests[0].pool_version_id)
+        return [], packs if len(tests) > 1 else [packs[place] for place in _places(tests[0], packs)]
 
     def training_fields(self, case: Case) -> dict[str, Any]:
         """Nothing is trained."""
@@ -110,26 +120,73 @@ class FurtherRun(Scored):
         return False
 
     def job(self, case: Case) -> MetaTest:
-        """To a worker it is a meta-test like any other."""
-        return MetaTest(**self.tested_fields(case), learner=kept_of_source(case, "learner.bin"))
+        """To a worker it is a meta-test like any other, of several parts where it has several points."""
+        tests, fields = _tests_of(case.session, case.run), self.tested_fields(case)
+        known, each = secrets_of(case.version), _tasks_each(case.run, tests)
+        parts = [
+            Part(protocol=_protocol(test, known), tasks=each, packs=_places(test, fields["meta_test"]))
+            for test in tests
+        ]
+        learner = kept_of_source(case, "learner.bin")
+        return MetaTest(**fields, learner=learner, parts=parts if len(parts) > 1 else [])
 
     def accept(self, session: Session, storage: Storage, run: Run, result: Complete) -> None:
-        """Keep a score that was verified with its test: it is on no board, and settles nothing."""
+        """Keep each score that was verified with its test: it is on no board, and settles nothing."""
         if not isinstance(result.summary, RunSummary):
             raise WrongResult("A score was asked for, and a report came.")
         files = {reference.name: reference.digest for reference in result.artifacts}
-        verify(result.summary, self.tasks(run), files, storage)
-        test = _test_of(session, run)
-        test.summary, test.scored_at = result.summary, now()
+        tests, moment = _tests_of(session, run), now()
+        several = len(tests) > 1
+        verify(result.summary, result.summary.tasks if several else self.tasks(run), files, storage)
+        summaries = _summaries(run, tests, files, storage) if several else [result.summary]
+        for test, summary in zip(tests, summaries, strict=True):
+            test.summary, test.scored_at = summary, None if summary is None else moment
 
     def called(self, run: Run, parts: str) -> str:
         """What a page calls it."""
         return self.title
 
 
-def _test_of(session: Session, run: Run) -> FurtherTest:
-    """The row that says what a run tests."""
-    return session.scalars(select(FurtherTest).where(FurtherTest.run_id == run.id)).one()
+def _tests_of(session: Session, run: Run) -> Sequence[FurtherTest]:
+    """The rows that say what a run tests, in their order."""
+    query = select(FurtherTest).where(FurtherTest.run_id == run.id).order_by(FurtherTest.place)
+    return session.scalars(query).all()
+
+
+def _tasks_each(run: Run, tests: Sequence[FurtherTest]) -> int:
+    """The tasks of a point: all points of an evaluation have as many."""
+    return run.tasks_total // len(tests)
+
+
+def _protocol(test: FurtherTest, known: PhaseSecrets) -> Protocol:
+    return read_protocol(complete_protocol(test.protocol, known.class_split()))
+
+
+def _places(test: FurtherTest, packs: Sequence[PackRef]) -> list[int]:
+    """Which of a pool's packs are of the test's domain."""
+    return [place for place, pack in enumerate(packs) if test.domain is None or pack.domain == test.domain]
+
+
+def _summaries(
+    run: Run, tests: Sequence[FurtherTest], files: dict[str, str], storage: Storage
+) -> list[RunSummary | None]:
+    """Of each test what the run's table says of its tasks, numbered through; None where it has none: it failed."""
+    if RESULTS not in files:
+        raise WrongResult("A run of several tests came without its table of results.")
+    table, each = read_table(files, storage.open), _tasks_each(run, tests)
+    if len(table) and not 0 <= table.task.min() <= table.task.max() < run.tasks_total:
+        raise WrongResult(f"{RESULTS} has tasks beyond the {run.tasks_total} that were asked for.")
+    return [_summary(table, place * each, each) for place in range(len(tests))]
+
+
+def _summary(table: TaskTable, first: int, count: int) -> RunSummary | None:
+    own = table.select((table.task >= first) & (table.task < first + count))
+    if not len(own):
+        return None
+    try:
+        return summarize(replace(own, task=own.task - first), range(count))
+    except ScoringError as error:
+        raise WrongResult(f"{RESULTS} has a test without all of its tasks: {error}") from error
 
 
 FURTHER = FurtherRun()
