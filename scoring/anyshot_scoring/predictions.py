@@ -86,17 +86,6 @@ class Predictions:
             classes=_join(unknown if classes is None else classes),
         )
 
-    @classmethod
-    def concatenate(cls, parts: Sequence[Predictions]) -> Predictions:
-        """Those of all parts, in order, with their tasks numbered as the parts number them."""
-        flat = ("task", "dataset", "domain", "ways", "shots", "fit_seconds", "predict_seconds")
-        columns = {
-            name: np.concatenate([getattr(part, name) for part in parts])
-            for name in (*flat, "predictions", "labels", "classes")
-        }
-        sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-        return cls(**columns, offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
-
     def score(self) -> TaskTable:
         """The per-task table. Raises `BadPrediction` or `BadTask` as `score_tasks` does."""
         metrics = score_tasks(self.predictions, self.labels, self.ways, self.offsets)

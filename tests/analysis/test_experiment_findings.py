@@ -40,11 +40,11 @@ def test_findings_say_what_the_numbers_say() -> None:
     assert verdicts["prototypical networks is above train from scratch"] == "holds"
     assert verdicts["matching networks is above train from scratch"] == "does not hold"
     assert verdicts["fine tuning is above train from scratch"] == "undecided"
-    absent = "Claims about nearest prototype, fo maml, metadelta, pretrained weights"
+    absent = "Claims about nearest prototype, fo maml 2022, metadelta, pretrained weights"
     assert verdicts[absent] == "not tested" and "fine tuning is above nearest prototype" not in verdicts
     order = "With random weights, prototypical networks are first of the paper's"
     assert verdicts[order] == "not tested"
-    assert "absent: fo maml, metadelta" in [part.evidence for part in find(done) if part.claim == order]
+    assert "absent: fo maml 2022, metadelta" in [part.evidence for part in find(done) if part.claim == order]
     assert verdicts["train from scratch: normalized accuracy falls with the ways"] == "holds"
 
 

@@ -14,6 +14,7 @@ from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
 from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.report import write_findings
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled, write_tables
 from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
@@ -50,11 +51,11 @@ def test_curves_that_cross_are_told_from_those_that_do_not() -> None:
     crossing = 0.5 + 0.02 * (WAYS - 11.0) + own_noise()
     names = ["one", "two"]
     said = shape.do_not_cross(matrix(one=flat, two=crossing), names, "ways")
-    assert said is not None and said[1:] == ("does not hold", "these do: one and two")
+    assert said is not None and (said.verdict, said.evidence) == ("does not hold", "these do: one and two")
     above = shape.do_not_cross(matrix(one=flat, two=flat + 0.1 + own_noise()), names, "ways")
-    assert above is not None and above[1] == "holds"
+    assert above is not None and above.verdict == "holds"
     same = shape.do_not_cross(matrix(one=flat, two=flat + own_noise()), names, "ways")
-    assert same is not None and same[1] == "undecided"
+    assert same is not None and same.verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -67,21 +68,29 @@ def test_curves_that_cross_are_told_from_those_that_do_not() -> None:
 )
 def test_where_the_gain_comes_from(curve: np.ndarray, verdict: str) -> None:
     said = shape.gains_early(matrix(one=curve + own_noise(), two=curve + own_noise()), ["one", "two"])
-    assert said is not None and said[1] == verdict, said
+    assert said is not None and said.verdict == verdict, said
 
 
 def test_a_spread_on_nearly_all_datasets_is_seen() -> None:
     one, two = 0.5 + own_noise(), 0.6 + own_noise()
     names = ["one", "two", "three"]
     said = shape.are_spread(matrix(one=one, two=two, three=0.7 + own_noise()), names)
-    assert said is not None and said[1:] == ("holds", "they differ on 4 of 4 datasets")
+    assert said is not None and (said.verdict, said.evidence) == ("holds", "they differ on 4 of 4 datasets")
     only_a = np.where(DATASETS == "A", 0.2, 0.0)
     said = shape.are_spread(matrix(one=one, two=0.5 + own_noise(), three=0.5 + only_a + own_noise()), names)
-    assert said is not None and said[1] == "undecided" and said[2].startswith("they differ on 1 of 4")
+    assert (
+        said is not None and said.verdict == "undecided" and said.evidence.startswith("they differ on 1 of 4")
+    )
 
 
 def test_metadelta_is_asked_for_with_pretrained_weights() -> None:
-    methods = ["train_from_scratch", "fine_tuning", "matching_networks", "prototypical_networks", "fo_maml"]
+    methods = [
+        "train_from_scratch",
+        "fine_tuning",
+        "matching_networks",
+        "prototypical_networks",
+        "fo_maml_2022",
+    ]
     names = {f"{name} (pretrained)": 0.5 + own_noise() for name in methods}
     best = runs(**names, **{"metadelta (pretrained)": 0.7 + own_noise()})
     claims = {one.claim: one.verdict for one in find(best)}
@@ -107,9 +116,64 @@ def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> N
     figures = {path.stem for path in (tmp_path / "out").glob("*.svg")}
     assert {"figure-1", "figure-2-ways", "figure-2-shots", "figure-3-within-random"} <= figures
     said = (tmp_path / "out" / "findings.md").read_text()
-    assert "harder than within a domain: fine tuning: **holds**" in said and "random: **" not in said
+    assert "harder than within a domain: fine tuning | holds |" in said and "random | " not in said
     text = (tmp_path / "out" / "figure-1.svg").read_text()
     assert "fine_tuning, within, random" in text and "fine_tuning, cross, random" in text
+
+
+PAPER = (
+    "train_from_scratch",
+    "fine_tuning",
+    "matching_networks",
+    "prototypical_networks",
+    "fo_maml_2022",
+    "metadelta",
+)
+
+
+def experiment_of(folder: Path, base: float, best: str, *, pretrained: bool) -> str:
+    """The six of the paper as an experiment writes them: `best` leads, all gain early, fewer ways are easier."""
+    curve = base + np.minimum(SHOTS, 5) / 50 - 0.005 * WAYS
+    place = {name: 0.03 * number for number, name in enumerate(PAPER)}
+    done = runs(**{name: curve + (0.3 if name == best else place[name]) + own_noise() for name in PAPER})
+    write_tables(make_rows(pooled(done)), folder)
+    write_findings(find(done, pretrained=pretrained), folder)
+    return str(folder)
+
+
+def test_a_join_says_of_all_eight_findings_whether_they_hold_and_what_was_published(tmp_path: Path) -> None:
+    """Worlds in which each finding of the competition paper is true; then one in which weights hurt."""
+    words = ["join"]
+    for side, base in (("within", 0.3), ("cross", 0.1)):
+        for weights, more in (("random", 0.0), ("pretrained", 0.3)):
+            best = "metadelta" if weights == "pretrained" else "prototypical_networks"
+            folder = tmp_path / side / weights
+            made = experiment_of(folder, base + more, best, pretrained=weights == "pretrained")
+            words.append(f"{side}, {weights}={made}")
+    done = CliRunner().invoke(experiment, [*words, "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    rows = json.loads((tmp_path / "out" / "findings.json").read_text())
+    verdicts = {row["claim"]: row["verdict"] for row in rows}
+    eight = [
+        "Pretrained weights help, cross: metadelta",
+        "cross, random: With random weights, prototypical networks are first of the paper's",
+        "cross, pretrained: With pretrained weights, MetaDelta++ is first of the paper's",
+        "Tasks across domains are harder than within a domain: metadelta",
+        "cross, random: fine tuning: normalized accuracy falls with the ways",
+        "cross, random: Curves of the methods over the shots do not cross",
+        "cross, random: Most of the gain comes up to five shots",
+        "cross, random: Methods are spread on nearly all datasets",
+    ]
+    for begins in eight:
+        found = {claim: verdict for claim, verdict in verdicts.items() if claim.startswith(begins)}
+        assert set(found.values()) == {"holds"}, (begins, found)
+    page = " ".join((tmp_path / "out" / "index.html").read_text().split())
+    assert "Published and found" in page and "<td>fine tuning: pretrained weights help, cross</td>" in page
+    assert "<td>above 0</td>" in page and "<td>reproduced</td>" in page and "not reproduced" not in page
+    swapped = [word.replace("pretrained=", "kept=").replace("random=", "pretrained=") for word in words]
+    swapped = [word.replace("kept=", "random=") for word in swapped]
+    assert CliRunner().invoke(experiment, [*swapped, "-o", str(tmp_path / "out")]).exit_code == 0
+    assert "| not reproduced |" in (tmp_path / "out" / "findings.md").read_text()
 
 
 def test_a_folder_without_an_experiment_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anyshot_analysis.studies.experiment.finding import EXPERIMENT
 from anyshot_analysis.studies.reproduce.__main__ import NAMES
 from anyshot_analysis.studies.reproduce.sources import changed, code_of
 from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
@@ -27,9 +28,8 @@ EARLIER = (
 def test_all_thirteen_are_kept_and_set_something_beside_what_was_printed() -> None:
     earlier = {path.parent.name for path in EARLIER.glob("*/result.json")}
     assert {*STORED, *earlier} == set(NAMES) and not earlier & set(STORED)
-    assert {row.reproduction for row in read_published(DOCS / "reproductions" / "published.toml")} == set(
-        NAMES
-    )
+    rows = read_published(DOCS / "reproductions" / "published.toml")
+    assert {row.reproduction for row in rows} == {*NAMES, EXPERIMENT}
     text = (DOCS / "reproductions" / "index.md").read_text()
     assert all((f"]({name}.md)" in text) == (name in STORED) for name in NAMES)
 

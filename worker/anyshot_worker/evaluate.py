@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
 from anyshot_core.taskserver.joined import serve_parts
-from anyshot_core.taskserver.scores import collect
+from anyshot_core.taskserver.scores import collect, put_together
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.evidence import Evidence
@@ -227,7 +227,7 @@ def _score(
             answered.append(replace(found, task=found.task + start))
             expected += [start + index for index in tasks.indices]
         start += len(tasks.indices)
-    summary = score_and_keep(attempt, Predictions.concatenate(answered), assignment.fingerprint, expected)
+    summary = score_and_keep(attempt, put_together(answered), assignment.fingerprint, expected)
     if assignment.keep_learner:
         attempt.upload(LEARNER, attempt.folder / LEARNER)
     return summary

@@ -142,6 +142,16 @@ def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]
     return found
 
 
+def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) -> list[BesidePublished]:
+    """The rows of `name` that one of the estimates stands for; a report that can be smaller than the paper has few."""
+    known = {one.name: one for one in estimates}
+    return [
+        BesidePublished(row, known[row.estimate], decide(row, known[row.estimate]))
+        for row in rows
+        if row.reproduction == name and row.estimate in known
+    ]
+
+
 def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
     """A table of plain cells: found beside published."""
     rows = []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from anyshot_core.taskserver.job import TaskResult
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_scoring.predictions import Predictions
@@ -28,3 +30,14 @@ def collect(
         fit_seconds=[result.fit_seconds for result in results],
         predict_seconds=[result.predict_seconds for result in results],
     )
+
+
+def put_together(parts: Sequence[Predictions]) -> Predictions:
+    """The predictions of all parts, in order, with their tasks numbered as the parts number them."""
+    flat = ("task", "dataset", "domain", "ways", "shots", "fit_seconds", "predict_seconds")
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name in (*flat, "predictions", "labels", "classes")
+    }
+    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    return Predictions(**columns, offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))

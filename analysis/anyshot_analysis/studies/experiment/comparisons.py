@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.finding import FindingVerdict
 from anyshot_scoring.reliability import Interval, Population, ScoreMatrix, align, compare
 from anyshot_scoring.table import TaskTable
 
@@ -25,11 +26,11 @@ class Comparison:
     datasets: Interval | None  # over other datasets
 
     @property
-    def verdict(self) -> str:
-        """Whether `first` is above, over other tasks: "holds", "does not hold" or "undecided"."""
-        if self.tasks is None or self.tasks.holds(0.0):
-            return "undecided"
-        return "holds" if self.tasks.low > 0 else "does not hold"
+    def verdict(self) -> FindingVerdict:
+        """Whether `first` is above, over other tasks."""
+        if self.tasks is None:
+            return FindingVerdict.UNDECIDED
+        return FindingVerdict.above_zero(self.tasks.low, self.tasks.high)
 
 
 def make_matrix(done: Sequence[Done]) -> ScoreMatrix | None:

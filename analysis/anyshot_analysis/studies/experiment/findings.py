@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from anyshot_analysis.studies.experiment import shape
 from anyshot_analysis.studies.experiment.arms import PRETRAINED
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import compare_two, has_single_tasks, make_matrix, shown
+from anyshot_analysis.studies.experiment.finding import Finding, FindingVerdict, sampled
 from anyshot_analysis.studies.experiment.tables import group
 from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.table import TaskTable
@@ -24,27 +25,18 @@ PAPER = (
     "fine_tuning",
     "matching_networks",
     "prototypical_networks",
-    "fo_maml",
+    "fo_maml_2022",
     "metadelta",
 )
-NOT_TESTED = "not tested"
+NOT_TESTED = FindingVerdict.NOT_TESTED
 LEAST_TASKS = 20  # for a slope
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A sentence of the paper or of our aims, whether it holds here, and the evidence.
+def find(done: Sequence[Done], *, pretrained: bool = False) -> list[Finding]:
+    """All findings that the runs at hand can speak to, and one line on what they cannot.
 
-    `verdict` is "holds", "does not hold", "undecided" (the interval contains 0 or is undefined) or "not tested".
+    `pretrained` says that the settings of all runs start from pretrained weights.
     """
-
-    claim: str
-    verdict: str
-    evidence: str
-
-
-def find(done: Sequence[Done]) -> list[Finding]:
-    """All findings that the runs at hand can speak to, and one line on what they cannot."""
     matrix, names = make_matrix(done), {run.name for run in done}
     slopes = [
         _monotone(done, name, by)
@@ -58,12 +50,11 @@ def find(done: Sequence[Done]) -> list[Finding]:
     pairs = [(learned, floor) for learned in LEARNED for floor in FLOORS]
     return [
         *[_above(done, matrix, *pair) for pair in pairs if names >= set(pair)],
-        *_order(done, matrix),
-        *_order_with_weights(done, matrix),
+        *_order(done, matrix, pretrained),
         *_shape(matrix),
         *[_pretrained(done, matrix, name) for name in PAPER if names >= {name, _with_weights(name)}],
         *slopes,
-        *_absent(names),
+        *_absent(names, pretrained),
     ]
 
 
@@ -75,34 +66,39 @@ def _above(done: Sequence[Done], matrix: ScoreMatrix, first: str, second: str) -
     return _finding(claim, matrix, first, second)
 
 
-def _order(done: Sequence[Done], matrix: ScoreMatrix) -> list[Finding]:
-    """With random weights prototypical networks are first of the paper's six."""
-    first, others = "prototypical_networks", [name for name in PAPER if name != "prototypical_networks"]
-    names = {run.name for run in done}
+def _order(done: Sequence[Done], matrix: ScoreMatrix, pretrained: bool) -> list[Finding]:
+    """With random weights prototypical networks are first of the paper's six, with pretrained ones MetaDelta++.
+
+    Runs `(pretrained)` have weights; with `pretrained`, the settings of all say that they have.
+    """
+    if pretrained:
+        return _first(done, matrix, "metadelta", PAPER, "pretrained")
+    arms = [_with_weights(name) for name in PAPER]
+    return [
+        *_first(done, matrix, "prototypical_networks", PAPER, "random"),
+        *_first(done, matrix, _with_weights("metadelta"), arms, "pretrained"),
+    ]
+
+
+def _first(
+    done: Sequence[Done], matrix: ScoreMatrix, first: str, six: Sequence[str], weights: str
+) -> list[Finding]:
+    """That a baseline is first of the six, by its difference to the next best; nothing where it was not run."""
+    names, others = {run.name for run in done}, [name for name in six if name != first]
     if first not in names:
         return []
-    claim = "With random weights, prototypical networks are first of the paper's"
+    called = {"metadelta": "MetaDelta++ is"}.get(first.partition(" ")[0], f"{_shown(first)} are")
+    claim = f"With {weights} weights, {called} first of the paper's"
     absent = [_shown(name) for name in others if name not in names]
-    lacking = [*([f"absent: {', '.join(absent)}"] if absent else []), *_failures(done, PAPER)]
+    lacking = [*([f"absent: {', '.join(absent)}"] if absent else []), *_failures(done, six)]
     if lacking:
         return [Finding(claim, NOT_TESTED, "; ".join(lacking))]
     best = max(others, key=lambda name: float(matrix.column(name).mean()))
-    return [_finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)]
-
-
-def _order_with_weights(done: Sequence[Done], matrix: ScoreMatrix) -> list[Finding]:
-    """With pretrained weights MetaDelta++ is first of the paper's six."""
-    first, names = _with_weights("metadelta"), {run.name for run in done}
-    others = [_with_weights(name) for name in PAPER if name != "metadelta"]
-    if first not in names:
-        return []
-    claim = "With pretrained weights, MetaDelta++ is first of the paper's"
-    absent = [_shown(name) for name in others if name not in names]
-    lacking = [*([f"absent: {', '.join(absent)}"] if absent else []), *_failures(done, [first, *others])]
-    if lacking:
-        return [Finding(claim, NOT_TESTED, "; ".join(lacking))]
-    best = max(others, key=lambda name: float(matrix.column(name).mean()))
-    return [_finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)]
+    found = _finding(f"{claim} (next best here: {_shown(best)})", matrix, first, best)
+    assert found.estimate is not None  # it is a difference
+    name = f"{first.partition(' ')[0]} minus the next best, {weights} weights"
+    selected = "the next best is chosen by the same tasks"
+    return [replace(found, estimate=replace(found.estimate, name=name, selected=selected))]
 
 
 def _shape(matrix: ScoreMatrix) -> list[Finding]:
@@ -115,19 +111,19 @@ def _shape(matrix: ScoreMatrix) -> list[Finding]:
         shape.gains_early(matrix, names),
         shape.are_spread(matrix, names),
     ]
-    return [Finding(*parts) for parts in found if parts is not None]
+    return [one for one in found if one is not None]
 
 
 def _pretrained(done: Sequence[Done], matrix: ScoreMatrix, name: str) -> Finding:
     part = _above(done, matrix, _with_weights(name), name)
-    extra = " (the paper: not for FO-MAML)" if name == "fo_maml" else ""
-    return Finding(part.claim + extra, part.verdict, part.evidence)
+    extra = " (the paper: not for FO-MAML)" if name == "fo_maml_2022" else ""
+    return replace(part, claim=part.claim + extra)
 
 
-def _absent(names: set[str]) -> list[Finding]:
+def _absent(names: set[str], pretrained: bool) -> list[Finding]:
     """One line for all that the experiment cannot speak to."""
     wanted = [_shown(name) for name in dict.fromkeys((*LEARNED, *FLOORS, *PAPER)) if name not in names]
-    if not any(_with_weights(name) in names for name in PAPER):
+    if not pretrained and not any(_with_weights(name) in names for name in PAPER):
         wanted.append("pretrained weights")
     if not wanted:
         return []
@@ -156,13 +152,12 @@ def _monotone(done: Sequence[Done], name: str, by: str) -> Finding:
     if len(np.unique(x)) < 2:
         return Finding(claim, NOT_TESTED, f"all tasks have the same {by}")
     low, slope, high = _slope(x - x.mean(), y - y.mean())
-    sides = sorted((wanted * low, wanted * high))
-    verdict = "holds" if sides[0] > 0 else "does not hold" if sides[1] < 0 else "undecided"
+    verdict = FindingVerdict.above_zero(*sorted((wanted * low, wanted * high)))
     parts = group(table, by)
     ends = f"{parts[0].mean:.3f} at {parts[0].key}, {parts[-1].mean:.3f} at {parts[-1].key}"
-    return Finding(
-        claim, verdict, f"slope {slope:+.4f} [{low:+.4f}, {high:+.4f}] a step over {len(y)} tasks; {ends}"
-    )
+    words = f"slope {slope:+.4f} [{low:+.4f}, {high:+.4f}] a step over {len(y)} tasks; {ends}"
+    estimate = sampled(f"{name}: slope over {by}", slope, (low, high), "normalized accuracy a step")
+    return Finding(claim, verdict, words, estimate)
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -182,7 +177,8 @@ def _finding(claim: str, matrix: ScoreMatrix, first: str, second: str) -> Findin
         f" over other datasets {shown(result.datasets)}; {len(matrix.scores)} tasks, {seeds}"
     )
     words += "; a dataset has a single task in a run" if has_single_tasks(matrix) else ""
-    return Finding(claim, result.verdict, words)
+    interval = None if result.tasks is None else (result.tasks.low, result.tasks.high)
+    return Finding(claim, result.verdict, words, sampled(f"{first} minus {second}", result.mean, interval))
 
 
 def _with_weights(name: str) -> str:

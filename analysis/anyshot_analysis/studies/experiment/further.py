@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from anyshot_analysis.studies.experiment.carry_out import Done, FurtherTable
+from anyshot_analysis.studies.experiment.finding import FindingVerdict
 from anyshot_core.evaluations import BaseClasses, NovelClasses, PointScore
 from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import Interval
@@ -32,11 +33,9 @@ class Gap:
     interval: Interval
 
     @property
-    def verdict(self) -> str:
-        """Whether novel classes are harder: "holds", "does not hold" (easier) or "undecided"."""
-        if self.interval.holds(0.0):
-            return "undecided"
-        return "holds" if self.interval.low > 0 else "does not hold"
+    def verdict(self) -> FindingVerdict:
+        """Whether novel classes are harder."""
+        return FindingVerdict.above_zero(self.interval.low, self.interval.high)
 
 
 def further_scores(done: Sequence[Done]) -> dict[str, list[PointScore]]:

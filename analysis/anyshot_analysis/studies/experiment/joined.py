@@ -5,13 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import hypot
 from pathlib import Path
 
 from anyshot_analysis.studies.experiment.checks import BadExperiment
-from anyshot_analysis.studies.experiment.findings import Finding
+from anyshot_analysis.studies.experiment.finding import (
+    FINDINGS,
+    Finding,
+    FindingVerdict,
+    beside_published,
+    sampled,
+)
+from anyshot_analysis.studies.experiment.page import (
+    Table,
+    findings_table,
+    html_table,
+    markdown_table,
+    published,
+)
+from anyshot_analysis.studies.experiment.report import write_findings
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_scoring.difficulty import measure_difficulty
@@ -27,6 +41,7 @@ class Scores:
 
     title: str
     rows: tuple[Row, ...]
+    findings: tuple[Finding, ...] = ()
 
     def groups(self, by: str) -> dict[str, list[Group]]:
         """Of each baseline the means by a column, in its order."""
@@ -48,8 +63,11 @@ def read_scores(title: str, folder: Path) -> Scores:
     """What an experiment has written. Raises `BadExperiment`."""
     try:
         rows = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-        return Scores(title, tuple(Row(**row) for row in rows))
-    except (OSError, ValueError, TypeError) as error:
+        own = folder / FINDINGS
+        found = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else []
+        findings = tuple(Finding.from_dict(one) for one in found)
+        return Scores(title, tuple(Row(**row) for row in rows), findings)
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadExperiment(
             f"{folder} holds no experiment: `anyshot experiment baselines -o {folder}` writes {SCORES} there ({error})."
         ) from error
@@ -61,15 +79,19 @@ def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
     if len(set(titles)) < len(titles):
         raise BadExperiment(f"Each experiment needs a title of its own; found {', '.join(titles)}.")
     folder.mkdir(parents=True, exist_ok=True)
-    figures, findings = draw_joined(experiments), harder_across(experiments)
+    figures, compared = (
+        draw_joined(experiments),
+        [*harder_across(experiments), *gains_of_weights(experiments)],
+    )
+    own = [replace(one, claim=f"{each.title}: {one.claim}") for each in experiments for one in each.findings]
+    tables = [findings_table([*compared, *own]), published(beside_published(compared))]
     for name, chart in figures.items():
         (folder / f"{name}.svg").write_text(chart.file(), encoding="utf-8")
-    lines = [f"- {one.claim}: **{one.verdict}**. {one.evidence}" for one in findings]
-    (folder / "findings.md").write_text(
-        "\n".join(["# Experiments side by side", "", *lines]) + "\n", encoding="utf-8"
-    )
+    lines = ["# Experiments side by side", *[line for table in tables for line in markdown_table(table)]]
+    (folder / "findings.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_findings([*compared, *own], folder)
     page = folder / "index.html"
-    page.write_text(_page(figures, findings), encoding="utf-8")
+    page.write_text(_page(figures, tables), encoding="utf-8")
     return page
 
 
@@ -100,51 +122,66 @@ def draw_joined(experiments: Sequence[Scores]) -> dict[str, Chart]:
 
 
 def harder_across(experiments: Sequence[Scores]) -> list[Finding]:
-    """For each baseline that ran within and across domains: the difference of its means, whose tasks are not paired."""
-    sides = {
-        side: [one for one in experiments if one.title.lower().startswith(side)]
-        for side in ("within", "cross")
-    }
+    """For each baseline that ran within and across domains: the difference of its means, whose tasks are not paired.
+
+    Experiments go together whose titles go on alike after *within* and *cross*.
+    """
+    by_title = {one.title.lower(): one for one in experiments}
     found = []
-    for within in sides["within"]:
-        for cross in sides["cross"]:
-            if within.title.lower().removeprefix("within") != cross.title.lower().removeprefix("cross"):
-                continue  # of other weights
-            own, other = within.groups("all"), cross.groups("all")
-            found += [
-                _harder(name, own[name][0], other[name][0])
-                for name in own
-                if name in other and name != "random"
-            ]
+    for title, within in by_title.items():
+        rest = title.removeprefix("within")
+        cross = by_title.get(f"cross{rest}")
+        if rest != title and cross is not None:
+            found += _differences(within, cross, CLAIM + ": {}", f"{{}}: within minus across{rest}")
     return found
 
 
-def _harder(name: str, within: Group, cross: Group) -> Finding:
-    claim = f"{CLAIM}: {name.replace('_', ' ')}"
-    difference = within.mean - cross.mean
-    if within.half_width is None or cross.half_width is None:
-        return Finding(claim, "undecided", f"difference {difference:+.3f}, no interval: a single task")
-    half = hypot(within.half_width, cross.half_width)
-    verdict = "undecided" if abs(difference) <= half else "holds" if difference > 0 else "does not hold"
-    words = f"within minus across {difference:+.3f} [{difference - half:+.3f}, {difference + half:+.3f}], 95 % over"
-    return Finding(claim, verdict, f"{words} other tasks of both; {within.tasks} and {cross.tasks} tasks")
+def gains_of_weights(experiments: Sequence[Scores]) -> list[Finding]:
+    """For each baseline that ran with pretrained and with random weights, by titles that end in these words."""
+    by_title = {one.title.lower(): one for one in experiments}
+    found = []
+    for title, pretrained in by_title.items():
+        side = title.removesuffix("pretrained")
+        plain = by_title.get(f"{side}random")
+        if side != title and plain is not None:
+            where = f", {side.strip(' ,')}" if side.strip(" ,") else ""
+            claim = f"Pretrained weights help{where}: {{}}"
+            found += _differences(pretrained, plain, claim, f"{{0}} (pretrained) minus {{0}}{where}")
+    return found
+
+
+def _differences(first: Scores, second: Scores, claim: str, name: str) -> list[Finding]:
+    """Of each baseline of both, but `random`, that the first mean is above the second."""
+    own, other = first.groups("all"), second.groups("all")
+    return [
+        _difference(own[key][0], other[key][0], claim.format(key.replace("_", " ")), name.format(key))
+        for key in own
+        if key in other and key != "random"
+    ]
+
+
+def _difference(first: Group, second: Group, claim: str, name: str) -> Finding:
+    difference = first.mean - second.mean
+    if first.half_width is None or second.half_width is None:
+        words = f"difference {difference:+.3f}, no interval: a single task"
+        return Finding(claim, FindingVerdict.UNDECIDED, words, sampled(name, difference, None))
+    half = hypot(first.half_width, second.half_width)
+    ends = difference - half, difference + half
+    words = f"difference {difference:+.3f} [{ends[0]:+.3f}, {ends[1]:+.3f}], 95 % over other tasks of both"
+    words += f"; {first.tasks} and {second.tasks} tasks"
+    return Finding(claim, FindingVerdict.above_zero(*ends), words, sampled(name, difference, ends))
 
 
 def _names(experiments: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys(name for one in experiments for name in one.groups("all")))
 
 
-def _page(figures: dict[str, Chart], findings: Sequence[Finding]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(one.claim)}</td><td>{escape(one.verdict)}</td><td>{escape(one.evidence)}</td></tr>"
-        for one in findings
-    )
-    table = f"<table><tr><th>Claim</th><th>Verdict</th><th>Evidence</th></tr>{rows}</table>" if rows else ""
+def _page(figures: dict[str, Chart], tables: Sequence[Table]) -> str:
     drawn = "".join(
         f"<figure><figcaption>{escape(name)}: {escape(chart.title)}</figcaption>{chart.svg}</figure>"
         for name, chart in figures.items()
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Experiments side by side</title></head>'
-        f"<body><h1>Experiments side by side</h1>{table}{drawn}</body></html>\n"
+        f"<body><h1>Experiments side by side</h1>{''.join(map(html_table, tables))}{drawn}</body></html>\n"
     )

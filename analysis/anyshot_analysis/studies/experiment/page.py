@@ -9,12 +9,13 @@ from html import escape
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import Comparison, shown
 from anyshot_analysis.studies.experiment.figures import Figure
-from anyshot_analysis.studies.experiment.findings import Finding
+from anyshot_analysis.studies.experiment.finding import Finding
 from anyshot_analysis.studies.experiment.further import Gap, Scores
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
 from anyshot_core.charts import Chart
 from anyshot_core.charts.evaluations import draw_evaluation
 from anyshot_core.evaluations import PointScore, point_words
+from anyshot_core.report.published import BesidePublished, published_table
 
 TITLE = "Baselines on this pool"
 _STYLE = (
@@ -38,6 +39,7 @@ class Content:
     failures: Sequence[Done]
     further: Scores = field(default_factory=dict)
     gaps: Sequence[Gap] = ()
+    published: Sequence[BesidePublished] = ()
 
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]  # title, head, rows
@@ -50,7 +52,7 @@ def make_html(content: Content, figures: Mapping[str, Figure]) -> str:
         f"{figure.chart.svg}</figure>"
         for figure in figures.values()
     )
-    scores, *others = [_html_table(table) for table in _tables(content)]
+    scores, *others = [html_table(table) for table in _tables(content)]
     drawn += "".join(
         f"<figure><figcaption><h3>{escape(chart.title)}</h3></figcaption>{chart.svg}</figure>"
         for chart in _curves(content.further)
@@ -60,7 +62,7 @@ def make_html(content: Content, figures: Mapping[str, Figure]) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{TITLE}</title><style>{_STYLE}</style>'
         f"</head><body><h1>{TITLE}</h1>{notes}{scores}<p>{_WORDS}</p>{failed}{''.join(others)}<h2>Figures</h2>{drawn}"
-        f"{_html_table(_facts(content))}</body></html>\n"
+        f"{html_table(_facts(content))}</body></html>\n"
     )
 
 
@@ -68,11 +70,11 @@ def make_markdown(content: Content) -> str:
     """The same tables, without the figures."""
     lines = [f"# {TITLE}", *[part for note in content.notes for part in ("", note)]]
     scores, *others = _tables(content)
-    lines += [*_markdown_table(scores), "", _WORDS]
+    lines += [*markdown_table(scores), "", _WORDS]
     failed = [f"- failed: {run.name}, seed {run.seed}: {run.message}" for run in content.failures]
     lines += ["", *failed] if failed else []
     for table in (*others, _facts(content)):
-        lines += _markdown_table(table)
+        lines += markdown_table(table)
     return "\n".join(lines) + "\n"
 
 
@@ -83,7 +85,8 @@ def _tables(content: Content) -> list[Table]:
         _gaps(content.gaps),
         _differences(content),
         _by_dataset(content.entries),
-        _findings(content),
+        findings_table(content.findings),
+        published(content.published),
     ]
 
 
@@ -104,7 +107,7 @@ def _label(score: PointScore) -> str:
 
 def _gaps(found: Sequence[Gap]) -> Table:
     head = ("Baseline", "Base minus novel", "95 % over other tasks", "Novel classes are harder")
-    rows = [(gap.name, f"{gap.difference:+.3f}", shown(gap.interval), gap.verdict) for gap in found]
+    rows = [(gap.name, f"{gap.difference:+.3f}", shown(gap.interval), gap.verdict.value) for gap in found]
     return "From base to novel classes", head, rows
 
 
@@ -142,9 +145,20 @@ def _by_dataset(entries: Sequence[BaselineTasks]) -> Table:
     return "By dataset", ("Baseline", *datasets), rows
 
 
-def _findings(content: Content) -> Table:
-    rows = [(part.claim, part.verdict, part.evidence) for part in content.findings]
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """Each claim with its verdict and evidence."""
+    rows = [(part.claim, part.verdict.value, part.evidence) for part in findings]
     return "Findings", ("Claim", "Verdict", "Evidence"), rows
+
+
+def published(rows: Sequence[BesidePublished]) -> Table:
+    """Found beside published, with the rule's verdict."""
+    table = published_table(rows)
+    cells = [
+        tuple(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row)
+        for row in table["rows"]
+    ]
+    return table["title"], tuple(table["header"]), cells
 
 
 def _facts(content: Content) -> Table:
@@ -161,7 +175,9 @@ def _html_failure(run: Done) -> str:
     return f"<p>{first}</p>{more if run.detail else ''}"
 
 
-def _html_table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """A table under its heading; nothing without rows."""
+
     def line(cells: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
@@ -173,7 +189,8 @@ def _html_table(table: Table) -> str:
     return f'<h2>{title}</h2><div class="wide"><table>{first}{body}</table></div>'
 
 
-def _markdown_table(table: Table) -> list[str]:
+def markdown_table(table: Table) -> list[str]:
+    """The same as lines."""
     title, head, rows = table
     if not rows:
         return []

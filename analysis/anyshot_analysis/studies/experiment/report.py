@@ -10,6 +10,7 @@ from anyshot_analysis.pages import plain
 from anyshot_analysis.studies.experiment.carry_out import Done, comparable
 from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
 from anyshot_analysis.studies.experiment.figures import draw_figures
+from anyshot_analysis.studies.experiment.finding import FINDINGS, Finding, beside_published
 from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.further import further_scores, gaps, write_further
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
@@ -52,14 +53,22 @@ def write_report(
         notes=said,
         entries=entries,
         comparisons=compare_all(matrix) if matrix is not None else [],
-        findings=find(runs),
+        findings=(findings := find(runs, pretrained="pretrained" in experiment.settings)),
+        published=beside_published(findings),
         failures=[run for run in done if run.table is None],
         further=further,
         gaps=gaps(runs),
     )
+    write_findings(findings, folder)
     (folder / "findings.md").write_text(make_markdown(content), encoding="utf-8")
     (folder / "index.html").write_text(make_html(content, figures), encoding="utf-8")
     return tuple(said)
+
+
+def write_findings(findings: Sequence[Finding], folder: Path) -> None:
+    """`findings.json`: each claim with its verdict, evidence and estimate."""
+    rows = [one.to_dict() for one in findings]
+    (folder / FINDINGS).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 def store_figures(charts: Sequence[Chart], folder: Path) -> None:

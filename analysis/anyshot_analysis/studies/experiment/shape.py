@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from anyshot_analysis.studies.experiment.finding import Finding, FindingVerdict, sampled
 from anyshot_scoring.reliability import ScoreMatrix
 
-Verdict = tuple[str, str, str]  # claim, verdict, evidence
 LEAST = 10  # tasks of a part
 NEARLY_ALL = 0.9  # of the datasets
 LEVEL = 0.05
 
 
-def do_not_cross(matrix: ScoreMatrix, names: list[str], by: str) -> Verdict | None:
+def do_not_cross(matrix: ScoreMatrix, names: list[str], by: str) -> Finding | None:
     """Methods keep their order from few to many ways or shots (three parts), each pair by its own tasks.
 
     It holds where each pair differs in each part, to the same side; it does not where one pair differs to both sides.
@@ -37,12 +37,14 @@ def do_not_cross(matrix: ScoreMatrix, names: list[str], by: str) -> Verdict | No
     crossing = [" and ".join(pair) for pair, own in sides.items() if {-1, 1} <= set(own)]
     kept = sum(abs(sum(own)) == len(parts) for own in sides.values())
     if crossing:
-        return claim, "does not hold", f"these do: {', '.join(crossing).replace('_', ' ')}"
+        words = f"these do: {', '.join(crossing).replace('_', ' ')}"
+        return Finding(claim, FindingVerdict.FAILS, words)
     words = f"{kept} of {len(pairs)} pairs keep their side in all three parts of the {by}; none is seen to change it"
-    return claim, "holds" if kept == len(pairs) else "undecided", words
+    verdict = FindingVerdict.HOLDS if kept == len(pairs) else FindingVerdict.UNDECIDED
+    return Finding(claim, verdict, words)
 
 
-def gains_early(matrix: ScoreMatrix, names: list[str]) -> Verdict | None:
+def gains_early(matrix: ScoreMatrix, names: list[str]) -> Finding | None:
     """From one to five shots more is gained than from there to the most: twice the middle minus both ends."""
     shots, scores = matrix.shots, np.mean([matrix.column(name) for name in names], axis=0)
     most = int(shots.max())
@@ -54,16 +56,17 @@ def gains_early(matrix: ScoreMatrix, names: list[str]) -> Verdict | None:
     spread = [float(part.var(ddof=1)) / len(part) for part in parts]
     error = sqrt(spread[0] + 4 * spread[1] + spread[2])
     half = cast(float, stats.t.ppf(1 - LEVEL / 2, min(map(len, parts)) - 1)) * error
-    verdict = "holds" if excess > half else "does not hold" if excess < -half else "undecided"
+    ends = excess - half, excess + half
     words = f"{middle - low:+.3f} up to five shots, {high - middle:+.3f} from there to {most}"
-    return (
+    return Finding(
         "Most of the gain comes up to five shots",
-        verdict,
-        f"{words}; difference {excess:+.3f} [{excess - half:+.3f}, {excess + half:+.3f}], 95 % over other tasks",
+        FindingVerdict.above_zero(*ends),
+        f"{words}; difference {excess:+.3f} [{ends[0]:+.3f}, {ends[1]:+.3f}], 95 % over other tasks",
+        sampled("gain up to five shots minus gain beyond", excess, ends),
     )
 
 
-def are_spread(matrix: ScoreMatrix, names: list[str]) -> Verdict | None:
+def are_spread(matrix: ScoreMatrix, names: list[str]) -> Finding | None:
     """On nearly all datasets the methods differ: Friedman's test on each dataset's tasks, Bonferroni over datasets.
 
     It holds where they differ on nine of ten. That they do not differ cannot be shown so. None for two methods.
@@ -75,10 +78,10 @@ def are_spread(matrix: ScoreMatrix, names: list[str]) -> Verdict | None:
     if min(map(len, rows)) < LEAST:
         return None
     differ = sum(_differ([column[own] for column in columns], LEVEL / len(rows)) for own in rows)
-    verdict = "holds" if differ >= NEARLY_ALL * len(rows) else "undecided"
-    return (
+    enough = differ >= NEARLY_ALL * len(rows)
+    return Finding(
         "Methods are spread on nearly all datasets",
-        verdict,
+        FindingVerdict.HOLDS if enough else FindingVerdict.UNDECIDED,
         f"they differ on {differ} of {len(rows)} datasets",
     )
 
