@@ -12,9 +12,11 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.exports.tables import (
     BOARD_COLUMNS,
+    EVALUATION_COLUMNS,
     SUBMISSION_COLUMNS,
     collect_results,
     list_boards,
+    list_evaluations,
     list_submissions,
 )
 from anyshot_platform.kernel.storage import Storage
@@ -31,6 +33,7 @@ Made on {moment}. All moments are UTC.
 | `bundle.zip` | the competition as it can be imported again, without the seeds of hidden tasks |
 | `submissions.csv` | every submission, also disqualified, withdrawn and deleted ones |
 | `leaderboards.csv` | every row of every league's board, in rank order |
+| `evaluations.csv` | every score of a further evaluation: a line for each submission and point |
 | `results.parquet` | one row a task of every finished run: ways, shots, dataset, metrics, seconds |
 | `reproduce.py` | makes the tables and figures out of `results.parquet` |
 
@@ -56,6 +59,9 @@ def make_archive(session: Session, storage: Storage, competition: Competition) -
             ),
             "leaderboards.csv": write(
                 list(list_boards(session, storage, competition)), BOARD_COLUMNS, Form.CSV
+            ),
+            "evaluations.csv": write(
+                list(list_evaluations(session, competition)), EVALUATION_COLUMNS, Form.CSV
             ),
             "results.parquet": write_parquet(table),
             "reproduce.py": _SCRIPT.read_bytes(),

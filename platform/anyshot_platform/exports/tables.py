@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from datetime import datetime
 from itertools import groupby, zip_longest
 from typing import Any
@@ -12,9 +13,11 @@ import pyarrow as pa
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_core.evaluations import PointScore
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.errors import NotFound
+from anyshot_platform.evaluations.reading import read_scores
 from anyshot_platform.fact_sheets.service import table_rows
 from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.kernel.storage import Storage
@@ -67,6 +70,10 @@ ENTRY_COLUMNS = (
     "choice",
     "reason",
     "updated",
+)
+EVALUATION_COLUMNS = (
+    *("phase", "version", "team", "submission", "number", "kind"),
+    *(field.name for field in fields(PointScore)),
 )
 BOARD_COLUMNS = (
     "phase",
@@ -221,6 +228,25 @@ def list_entries(session: Session, competition: Competition) -> Iterator[dict[st
         }
 
 
+def list_evaluations(session: Session, competition: Competition) -> Iterator[dict[str, Any]]:
+    """Each submission's score at each point of the further evaluations of its phase, under the live version."""
+    versions = session.scalars(
+        select(PhaseVersion)
+        .join(Phase, Phase.id == PhaseVersion.phase_id)
+        .where(Phase.competition_id == competition.id, Phase.deleted_at.is_(None))
+        .where(PhaseVersion.number == Phase.live_version, Phase.evaluations != "")
+        .order_by(Phase.position, Phase.id)
+    ).all()
+    rows = [(submission, phase, team) for submission, phase, team, _ in _submissions(session, competition)]
+    for version in versions:
+        own = {row[0].id: row for row in rows if row[0].phase_id == version.phase_id}
+        for key, scores in read_scores(session, version, list(own)).items():
+            submission, phase, team = own[key]
+            about = {"phase": phase, "version": version.number, "team": team, "submission": key}
+            for score in scores:
+                yield {**about, "number": submission.number, "kind": submission.kind.value, **score.to_dict()}
+
+
 def collect_results(
     session: Session, storage: Storage, competition: Competition
 ) -> tuple[pa.Table, list[str]]:
@@ -274,6 +300,8 @@ def table_of(session: Session, storage: Storage, competition: Competition, name:
         )
     if name == "entries":
         return write(list(list_entries(session, competition)), ENTRY_COLUMNS, form)
+    if name == "evaluations":
+        return write(list(list_evaluations(session, competition)), EVALUATION_COLUMNS, form)
     if name == "fact-sheets":
         columns = (
             "team",

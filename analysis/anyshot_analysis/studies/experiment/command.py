@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from anyshot_analysis.studies.experiment.changes import parse_changes
 from anyshot_analysis.studies.experiment.checks import BadExperiment, check
 from anyshot_analysis.studies.experiment.joined import read_scores, words_of, write_joined
 from anyshot_analysis.studies.experiment.plan import Experiment, PlannedRun
+from anyshot_analysis.studies.experiment.site import collect, fetch_archive, send
 from anyshot_core.baselines import BadConfig, NoBaseline, find_baselines
+from anyshot_core.client import Client
 from anyshot_core.data.problems import DataError
 from anyshot_core.evaluations import evaluations_from_list
 from anyshot_core.protocols import AnyWayAnyShot, Range, Roles
@@ -27,6 +30,7 @@ from anyshot_core.protocols.splits import CLASS_SPLITS
 from anyshot_core.taskserver.channel import NoSandbox
 from anyshot_core.taskserver.job import Hooks, ServerProgress
 from anyshot_core.taskserver.server import default_cpus
+from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.dry_run import EVALUATE_HELP, EvaluationText, ProtocolText, WaysRange
 from anyshot_starting_kit.cli.exits import Exit
 from anyshot_starting_kit.dryrun.evaluate import require_sandbox
@@ -37,6 +41,34 @@ _BASELINES = (
 )  # package data: in a checkout a link to baselines/
 _REPORT_EVERY = 30.0  # seconds
 _SANDBOX_BYTES = 4 << 30  # of memory
+
+
+_folder_option = click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the bundles [those that ship with Anyshot].",
+)
+
+
+def _settings_options(command: Any) -> Any:
+    """What is changed of bundles: --settings, --set, --weights, --fix-ml."""
+    options = (
+        click.option(
+            "--settings", default="", help="Overlay of each bundle's config.json, such as quick or paper."
+        ),
+        click.option(
+            "--set", "changes", multiple=True, metavar="KEY=VALUE", help="A key of method, for all bundles."
+        ),
+        click.option(
+            "--weights",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            help="Run each bundle with these pretrained weights too (they go into the zip).",
+        ),
+        click.option("--fix-ml", is_flag=True, help="Run each bundle with fixed support sets (FIX-ML) too."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 class _WithWords(click.Command):
@@ -75,13 +107,86 @@ def join(experiments: tuple[str, ...], output: Path) -> None:
     click.echo(f"Report: {written}")
 
 
+@experiment.command("send")
+@click.argument("competition")
+@click.argument("phase")
+@click.argument("names", nargs=-1, metavar="[BASELINE]...")
+@_folder_option
+@_settings_options
+@connection_options
+def send_to_site(
+    client: Client, competition: str, phase: str, names: tuple[str, ...], folder: Path | None, **options: Any
+) -> None:
+    """Let a site's workers carry out an experiment: run baselines in PHASE of COMPETITION, which you organize.
+
+    The phase says protocols, pools, seeds, tasks, budgets and further evaluations; take a draft that nobody sees.
+    `anyshot experiment collect` makes the report.
+    """
+    try:
+        changes = parse_changes(options["changes"])
+        arms = make_arms(changes, options["weights"], options["fix_ml"])
+        chosen = find_baselines(names, folder or _BASELINES)
+        for name, runs in send(client, competition, phase, chosen, arms, options["settings"]):
+            click.echo(f"{name}: {runs} run{'s' * (runs != 1)} queued")
+    except (NoBaseline, BadConfig, BadExperiment) as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"When they have ended: anyshot experiment collect {competition} --phase {phase}")
+
+
+@experiment.command("collect")
+@click.argument("competition")
+@click.option("--phase", default="", help="Where the baselines ran [the only one].")
+@click.option(
+    "--archive",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The competition's archive (its page Exports) [fetched from the site].",
+)
+@click.option("--pretrained", is_flag=True, help="The settings of all of them start from pretrained weights.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("anyshot-experiment"),
+    show_default=True,
+    help="Folder for the report.",
+)
+@click.option("--server", envvar="ANYSHOT_SERVER", help="Address of the platform [as logged in].")
+@click.option("--token", envvar="ANYSHOT_TOKEN", help="API token [as logged in].")
+def collect_from_site(
+    competition: str,
+    phase: str,
+    archive: Path | None,
+    pretrained: bool,
+    output: Path,
+    server: str | None,
+    token: str | None,
+) -> None:
+    """The report of baselines that a site's workers ran in COMPETITION: tables, figures and findings as of an
+    experiment at home.
+    """
+    command = shlex.join(
+        ["anyshot", "experiment", "collect", competition, *(["--phase", phase] if phase else [])]
+    )
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            if archive is None:
+                archive = Path(scratch) / "archive.zip"
+                fetch = connection_options(fetch_archive)
+                fetch(server=server, token=token, competition=competition, target=archive)
+            found = collect(archive, phase)
+        from anyshot_analysis.studies.experiment.report import write_collected
+
+        written = write_collected(found, output, command, pretrained=pretrained)
+    except BadExperiment as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"Report: {written}")
+    if any(run.table is None for run in found.done):
+        sys.exit(Exit.FAILED)
+
+
 @experiment.command(cls=_WithWords)
 @click.argument("names", nargs=-1, metavar="[BASELINE]...")
-@click.option(
-    "--folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of the bundles [those that ship with Anyshot].",
-)
+@_folder_option
 @click.option(
     "--pool",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -92,16 +197,7 @@ def join(experiments: tuple[str, ...], output: Path) -> None:
 @click.option("--test", multiple=True, metavar="NAME", help="Dataset to meta-test on; may be repeated.")
 @click.option("--seeds", default="93,94,95", show_default=True, help="Seeds of training and test tasks.")
 @click.option("--tasks", type=click.IntRange(2), default=100, show_default=True, help="Test tasks a seed.")
-@click.option("--settings", default="", help="Overlay of each bundle's config.json, such as quick or paper.")
-@click.option(
-    "--set", "changes", multiple=True, metavar="KEY=VALUE", help="A key of method, for all bundles."
-)
-@click.option(
-    "--weights",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Run each bundle with these pretrained weights too (they go into the zip).",
-)
-@click.option("--fix-ml", is_flag=True, help="Run each bundle with fixed support sets (FIX-ML) too.")
+@_settings_options
 @click.option(
     "--within",
     type=click.Choice(sorted(CLASS_SPLITS)),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from anyshot_analysis.pages import plain
 from anyshot_analysis.studies.experiment.carry_out import Done, comparable
+from anyshot_analysis.studies.experiment.checks import BadExperiment
 from anyshot_analysis.studies.experiment.comparisons import compare_all, make_matrix
 from anyshot_analysis.studies.experiment.figures import draw_figures
 from anyshot_analysis.studies.experiment.finding import FINDINGS, Finding, beside_published
@@ -15,12 +17,14 @@ from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.further import further_scores, gaps, write_further
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
 from anyshot_analysis.studies.experiment.plan import Experiment
+from anyshot_analysis.studies.experiment.site import Collected
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
 from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import Range
 from anyshot_core.report.stored import FIGURES
 
+PAGE = "index.html"
 GO_ON = "run the same command to go on"
 
 
@@ -33,36 +37,64 @@ def write_report(
 
     `done` are all runs so far; where none of them finished nothing is written, and None returned.
     """
-    runs = comparable(experiment, done)
+    runs, total = comparable(experiment, done), len(experiment.runs())
     entries = pooled(runs)
     if not entries:
         return None
-    folder, total = experiment.output, len(experiment.runs())
-    write_tables(make_rows(entries), folder)
-    figures = draw_figures(entries)
+    said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
+    said += [*capped(experiment, entries), *notes]
+    content = make_content(runs, _facts(experiment, done, command), said, "pretrained" in experiment.settings)
+    _write(replace(content, failures=[run for run in done if run.table is None]), experiment.output)
+    return tuple(said)
+
+
+def write_collected(found: Collected, folder: Path, command: str, *, pretrained: bool) -> Path:
+    """The same report of what a site's workers found; returns the path of its page. Raises `BadExperiment`."""
+    entries = pooled(found.done)
+    if not entries:
+        raise BadExperiment("No run has finished yet: wait, and collect again.")
+    tasks = max(len(run.table) for run in found.done if run.table is not None)
+    facts = {
+        "Carried out by": f"the workers of a site, in the phase {found.phase}",
+        "Tested on": ", ".join(sorted(set(entries[0].table.dataset.tolist()))),
+        "Tasks": f"{tasks} a seed",
+        "Seeds": f"{max(entry.of for entry in entries)}, the phase's",
+        "Command": command,
+    }
+    content = make_content(found.done, facts, (), pretrained)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(replace(content, further=found.further), folder)
+    return folder / PAGE
+
+
+def make_content(
+    runs: Sequence[Done], facts: Mapping[str, str], notes: Sequence[str], pretrained: bool
+) -> Content:
+    """All that a report says of runs of which one has finished."""
+    matrix, findings = make_matrix(runs), find(runs, pretrained=pretrained)
+    return Content(
+        facts=facts,
+        notes=notes,
+        entries=pooled(runs),
+        comparisons=compare_all(matrix) if matrix is not None else [],
+        findings=findings,
+        failures=[run for run in runs if run.table is None],
+        further=further_scores(runs),
+        gaps=gaps(runs),
+        published=beside_published(findings),
+    )
+
+
+def _write(content: Content, folder: Path) -> None:
+    write_tables(make_rows(content.entries), folder)
+    figures = draw_figures(content.entries)
     for name, figure in figures.items():
         (folder / f"{name}.svg").write_text(figure.chart.file(), encoding="utf-8")
     store_figures([figure.chart for figure in figures.values()], folder)
-    matrix = make_matrix(runs)
-    said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
-    said += [*capped(experiment, entries), *notes]
-    further = further_scores(runs)
-    write_further(further, folder)
-    content = Content(
-        facts=_facts(experiment, done, command),
-        notes=said,
-        entries=entries,
-        comparisons=compare_all(matrix) if matrix is not None else [],
-        findings=(findings := find(runs, pretrained="pretrained" in experiment.settings)),
-        published=beside_published(findings),
-        failures=[run for run in done if run.table is None],
-        further=further,
-        gaps=gaps(runs),
-    )
-    write_findings(findings, folder)
+    write_further(content.further, folder)
+    write_findings(content.findings, folder)
     (folder / "findings.md").write_text(make_markdown(content), encoding="utf-8")
-    (folder / "index.html").write_text(make_html(content, figures), encoding="utf-8")
-    return tuple(said)
+    (folder / PAGE).write_text(make_html(content, figures), encoding="utf-8")
 
 
 def write_findings(findings: Sequence[Finding], folder: Path) -> None:
@@ -91,7 +123,7 @@ def capped(experiment: Experiment, entries: Sequence[BaselineTasks]) -> list[str
 
 def page(experiment: Experiment) -> Path:
     """Where the page lies."""
-    return experiment.output / "index.html"
+    return experiment.output / PAGE
 
 
 def _facts(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:

@@ -1,0 +1,99 @@
+"""`anyshot experiment send` and `collect` against the real web service: a site's workers carry an experiment out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+
+from sqlalchemy import select
+
+from anyshot_analysis.studies.experiment.carry_out import Done
+from anyshot_analysis.studies.experiment.tables import make_rows, pooled
+from anyshot_platform.database import now
+from anyshot_platform.evaluations.points import list_points
+from anyshot_platform.judging.kinds import FURTHER
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.scores.models import RunScore
+from anyshot_platform.submissions.models import Submission
+from tests.platform.admin.results import draw_table, finish_with_table
+from tests.platform.site import SLUG, Site
+from tests.starting_kit.cli.test_platform_commands import (  # noqa: F401 - fixtures
+    address,
+    call,
+    folder,
+)
+
+SKILLS = {"prototypical_networks": 0.7, "nearest_prototype": 0.4}
+
+
+def test_a_sites_workers_carry_out_an_experiment_and_its_report_is_the_same(
+    site: Site,
+    address: str,  # noqa: F811
+    folder: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """Each baseline is run in a phase; collected, tables and findings are those of the same runs at home."""
+    assert call("login", "--server", address, "--token", site.owner().token).exit_code == 0
+    early = call("experiment", "collect", SLUG, "-o", str(tmp_path / "none"))
+    assert early.exit_code == 2, early.output
+    assert "no runs of baselines" in " ".join(early.output.split())
+    sent = call("experiment", "send", SLUG, "feedback", *SKILLS, "--settings", "quick")
+    assert sent.exit_code == 0, sent.output
+    assert "prototypical_networks: 1 run queued" in sent.output
+    waiting = call("experiment", "collect", SLUG, "-o", str(tmp_path / "none"))
+    assert waiting.exit_code == 2 and "No run has finished yet" in waiting.output
+    worker, tables = site.worker(), {}
+    for place, (name, skill) in enumerate(SKILLS.items()):
+        tables[name] = draw_table(skill, site_tasks(site), place)
+        finish_with_table(worker, tables[name])
+    give_evaluations(site)
+    done = call("experiment", "collect", SLUG, "--phase", "feedback", "-o", str(tmp_path / "out"))
+    assert done.exit_code == 0, done.output
+    here = [Done(name, 1, table, 0.0) for name, table in tables.items()]
+    expected = [asdict(row) for row in make_rows(pooled(here))]
+    assert json.loads((tmp_path / "out" / "scores.json").read_text()) == expected
+    said = (tmp_path / "out" / "findings.md").read_text()
+    assert "| prototypical networks is above nearest prototype | holds |" in said
+    assert "the workers of a site, in the phase feedback" in said and "Number of shots" in said
+    other = call("experiment", "collect", SLUG, "--phase", "final", "-o", str(tmp_path / "out"))
+    assert other.exit_code == 2 and "they ran in feedback" in " ".join(other.output.split())
+
+
+def test_the_archive_has_the_further_evaluations(site: Site) -> None:
+    site.member("ada").submit()
+    finish_with_table(site.worker(), draw_table(0.5, site_tasks(site), 0))
+    give_evaluations(site)
+    content = site.owner().call("GET", f"/competitions/{SLUG}/manage/exports/archive.zip").content
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        rows = list(csv.DictReader(io.StringIO(archive.read("evaluations.csv").decode())))
+        assert "evaluations.csv" in archive.read("README.md").decode()
+    assert [(row["phase"], row["team"], row["evaluation"], row["point"]) for row in rows] == [
+        ("feedback", "ada", "shots", "1")
+    ]
+    assert float(rows[0]["mean"]) > 0.3
+    page = site.owner().call("GET", f"/competitions/{SLUG}/manage/exports/evaluations.json").json()
+    assert [row["submission"] for row in page] == [rows[0]["submission"]]
+
+
+def site_tasks(site: Site) -> int:
+    with site.services.database.reading() as session:
+        return session.get_one(Phase, site.phase_id).live.tasks
+
+
+def give_evaluations(site: Site) -> None:
+    """Give every submission the score of its run at one point of a further evaluation."""
+    with site.services.database.writing() as session:
+        phase = session.get_one(Phase, site.phase_id)
+        phase.evaluations = "shots numbers=1 tasks=4"
+        for submission in session.scalars(select(Submission)):
+            source = session.scalars(select(Run).where(Run.submission_id == submission.id)).one()
+            score = session.scalars(select(RunScore).where(RunScore.run_id == source.id)).one()
+            (test,) = FURTHER.plan_tests(session, submission, source, list_points(session, phase.live))
+            test.run.state, test.summary, test.scored_at = RunState.FINISHED, score.summary, now()
+            session.add(test)
