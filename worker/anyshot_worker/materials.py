@@ -15,7 +15,7 @@ from anyshot_core.data.problems import DataError
 from anyshot_core.protocols import Protocol, Roles
 from anyshot_core.protocols.cutting import Shown, cut_packs
 from anyshot_core.protocols.keys import Seed, order_from_seed, read_seed
-from anyshot_core.wire.jobs import MetaTest, PackRef, Part, Scored, Tested
+from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef, Scored, Tested
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_worker.workspace import Workspace
 
@@ -69,7 +69,7 @@ def tested_packs(assignment: Tested) -> list[list[PackRef]]:
     return [[assignment.meta_test[place] for place in part.packs] for part in assignment.parts]
 
 
-def part_of(pool: Pool, part: Part) -> Pool:
+def part_of(pool: Pool, part: MetaTestPart) -> Pool:
     """The datasets that a part is on; raises `BadAssignment` where its tasks cannot be drawn of them."""
     packs = list(pool)
     try:

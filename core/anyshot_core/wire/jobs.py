@@ -168,7 +168,7 @@ class Smoke(Tested):
     kind: Literal[JobKind.SMOKE] = JobKind.SMOKE
 
 
-class Part(Message):
+class MetaTestPart(Message):
     """One of several tests of a learner, with the budget of a run; its tasks come after those of the part before."""
 
     protocol: ProtocolField
@@ -185,7 +185,9 @@ class MetaTest(Tested):
 
     kind: Literal[JobKind.META_TEST] = JobKind.META_TEST
     learner: BlobRef
-    parts: list[Part] = Field(default=[], description="absent: one test, by `protocol` on all of `meta_test`")
+    parts: list[MetaTestPart] = Field(
+        default=[], description="absent: one test, by `protocol` on all of `meta_test`"
+    )
 
 
 class Analyse(Job):

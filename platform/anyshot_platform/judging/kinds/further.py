@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import Protocol
 from anyshot_core.protocols.keys import PhaseSecrets, write_seed
-from anyshot_core.wire.jobs import MetaTest, PackRef, Part
+from anyshot_core.wire.jobs import MetaTest, MetaTestPart, PackRef
 from anyshot_core.wire.worker_api import Complete
 from anyshot_platform.database import now
 from anyshot_platform.evaluations.models import FurtherTest
@@ -124,7 +124,9 @@ class FurtherRun(Scored):
         tests, fields = _tests_of(case.session, case.run), self.tested_fields(case)
         known, each = secrets_of(case.version), _tasks_each(case.run, tests)
         parts = [
-            Part(protocol=_protocol(test, known), tasks=each, packs=_places(test, fields["meta_test"]))
+            MetaTestPart(
+                protocol=_protocol(test, known), tasks=each, packs=_places(test, fields["meta_test"])
+            )
             for test in tests
         ]
         learner = kept_of_source(case, "learner.bin")

@@ -1,6 +1,6 @@
 """The points of a further evaluation are tested by one run
 
-Revision: 0042, after 0041
+Revision: 0043, after 0042
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0042"
-down_revision = "0041"
+revision = "0043"
+down_revision = "0042"
 branch_labels = None
 depends_on = None
 
