@@ -19,7 +19,9 @@ from tests.core.conftest import HONEST, Runs
 
 # Answers follow from random numbers of each kind, from the order in which the query is shown, and from the import.
 RANDOM = HONEST.replace(
-    "class MyMetaLearner", "import random\n\nrandom.random(), torch.manual_seed(7)\n\n\nclass MyMetaLearner", 1
+    "class MyMetaLearner",
+    "import random\n\nrandom.random(), torch.manual_seed(7)\n\n\nclass MyMetaLearner",
+    1,
 ).replace(
     "return -(query_set.mean((1, 2, 3))[:, None] - self.means[None]).abs().numpy()",
     "noise = np.random.rand(len(query_set), len(self.means)) + torch.rand(1).item() * random.random()\n"
@@ -75,7 +77,9 @@ def test_each_part_is_answered_as_in_a_job_of_its_own(
         assert one.failure is None and len(one.results) == 4
         assert all(map(same, one.results, other.results))
     answers = [np.concatenate([result.predictions for result in one.results]) for one in alone]
-    assert len({tuple(answer) for answer in answers}) == 3, "or this test would not tell parts from each other"
+    assert len({tuple(answer) for answer in answers}) == 3, (
+        "or this test would not tell parts from each other"
+    )
     steps = [one.time.participant for one in together]
     assert "import" in steps[0] and "import" not in steps[1]
 
