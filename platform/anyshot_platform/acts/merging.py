@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import select
@@ -98,6 +99,45 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
     return bool(one == other)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What is decided on something now, by which user, and when."""
+
+    value: str
+    by: str | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What somebody read before they decided, by name; `insist` has what they were shown and replace knowingly."""
+
+    fields: Fields = field(default_factory=dict)
+    insist: Fields = field(default_factory=dict)
+
+
+NOTHING_SEEN = Seen()
+
+
+def require_seen(session: Session, seen: Seen, sent: Fields, there: Mapping[str, Written]) -> None:
+    """Raise `Stale` for each decision of `sent` on what somebody else decided otherwise since it was read."""
+    moved = [
+        name
+        for name, value in sent.items()
+        if name in seen.fields
+        and there[name].value not in (value, seen.fields[name])
+        and seen.insist.get(name) != there[name].value
+    ]
+    if moved:
+        raise Stale([_decided(session, name, seen.fields[name], sent[name], there[name]) for name in moved])
+
+
+def _decided(session: Session, name: str, read: Any, yours: Any, there: Written) -> Clash:
+    user = session.get(User, there.by) if there.by else None
+    at = f"{there.at:%Y-%m-%d %H:%M:%S} UTC" if there.at else ""
+    return Clash(name, read, yours, there.value, user.username if user else "Somebody", at)
 
 
 def require_tag(

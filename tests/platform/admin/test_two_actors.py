@@ -12,6 +12,8 @@ from httpx2 import Response
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
+from anyshot_platform.leagues.models import League, LeagueEntry
+from anyshot_platform.leagues.states import Admission, EntryStatus
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
@@ -203,6 +205,134 @@ def test_two_organizers_set_a_gate(site: Site) -> None:
     assert stale.status_code == 409, stale.text
 
 
+def waiting(site: Site) -> tuple[str, str, str]:
+    """A submission of pia's, her team, and her entry, in leagues where organizers decide on both."""
+    submission = site.member("pia").submit(leagues=["free", "scratch"]).json()["id"]
+    with site.services.database.writing() as session:
+        league = session.query(League).filter_by(slug="free").one()
+        league.admission, league.every_member_qualifies = Admission.APPROVAL, True
+        of_scratch = session.query(League).filter_by(slug="scratch").one().id
+        session.query(LeagueEntry).filter_by(league_id=of_scratch).one().status = EntryStatus.DECLARED
+        team_id = session.get_one(Submission, submission).team_id
+    return submission, team_id, of_scratch
+
+
+@pytest.mark.parametrize("what", ["entries", "teams"])
+def test_two_organizers_decide_otherwise(site: Site, what: str) -> None:
+    """One admits, the other had opened the page before and refuses: both values are shown, and who decided first."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    submission, team_id, of_scratch = waiting(site)
+    place, field, value = {
+        "entries": ("/leagues/decide", "entry", f"{submission}:{of_scratch}"),
+        "teams": ("/leagues/teams/decide", "team", f"free:{team_id}"),
+    }[what]
+    read = seen_beside(dana, f"{BASE}/leagues", f'name="{field}" value="{value}"')
+    sent = {field: value, "seen": read}
+    assert post(otto, BASE + place, **sent, act="admit").status_code == 303
+    asked = post(dana, BASE + place, **sent, act="refuse", reason="weights")
+    assert asked.status_code == 409 and "otto changed this" in asked.text
+    assert ">admitted</pre>" in asked.text or ">declared</pre>" in asked.text
+    assert ">refused</pre>" in asked.text and "pia" in asked.text
+    key = {"entries": "entry", "teams": "team"}[what]
+    assert log(site, f"{key}.refuse") == []
+    again = {**sent, "insist": hidden(asked, "insist"), "act": "refuse", "reason": "weights"}
+    assert post(dana, BASE + place, **again).status_code == 303
+    assert [entry.reason for entry in log(site, f"{key}.refuse")] == ["weights"]
+
+
+def test_two_organizers_decide_over_json(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    submission, _, _ = waiting(site)
+    entry = {"submission": submission, "league": "scratch", "seen": "declared"}
+    where = f"{MANAGE}/leagues/entries/decide"
+    assert otto.call("POST", where, json={"entries": [entry], "admit": True}).json() == {"changed": 1}
+    refused = dana.call("POST", where, json={"entries": [entry], "admit": False, "reason": "weights"})
+    assert (refused.status_code, refused.json()["error"]) == (409, "stale")
+    (clash,) = refused.json()["fields"]
+    assert (clash["by"], clash["read"], clash["now"], clash["yours"]) == (
+        "otto",
+        "declared",
+        "admitted",
+        "refused",
+    )
+    agreed = dana.call("POST", where, json={"entries": [entry], "admit": True})
+    assert agreed.json() == {"changed": 0}  # both wanted the same
+
+
+def test_what_another_decided_on_is_left_out_of_the_list_of_entries(site: Site) -> None:
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    waiting(site)
+    finish(site.worker(), 0.5)
+    (row,) = dana.call("GET", f"{MANAGE}/entries", params={"league": "scratch"}).json()["items"]
+    read = seen_beside(dana, f"{BASE}/entries", f'value="{row["id"]}"')
+    sent = {"entry": row["id"], "seen": read}
+    assert flash(post(otto, f"{BASE}/entries", **sent, act="refuse", reason="weights")).startswith("1 of 1")
+    told = flash(post(dana, f"{BASE}/entries", **sent, act="admit"))
+    assert told.startswith("0 of 1 entries changed.") and "otto changed" in told
+    assert log(site, "entry.admit") == []
+
+
+ADDED = {
+    # form: what both send, the list that has it, how many of the same name there are then
+    "announcements": ({"title": "Soon", "body": "A"}, {"body": "B"}, "/announcements", "title", 2),
+    "leagues": ({"key": "new", "title": "A"}, {"title": "B"}, "/leagues", "settings.key", 1),
+    "pages": ({"title": "Rules", "body": "A"}, {"body": "B"}, "/pages", "title", 2),
+    "phases/new": ({**phase_form(), "key": "new"}, {"title": "B"}, "/phases", "key", 1),
+    "webhooks": ({"url": "https://example.org/x"}, {}, "/webhooks", "url", 2),
+}
+
+
+@pytest.mark.parametrize("form", ADDED)
+def test_what_two_people_add_under_one_name_replaces_nothing(site: Site, form: str) -> None:
+    """The second is added beside the first, or refused in words; what the first one wrote stays as it is."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    sent, other, where, key, number = ADDED[form]
+
+    def there() -> list[dict[str, object]]:
+        found = dana.call("GET", MANAGE + where).json()
+        name = sent[key.rpartition(".")[2]]
+        return [row for row in found if name in (row.get(key), row.get("settings", {}).get("key"))]
+
+    assert post(dana, f"{BASE}/{form}", **sent).status_code == 303
+    (first,) = there()
+    second = post(otto, f"{BASE}/{form}", **{**sent, **other})
+    assert second.status_code in (200, 303, 422), second.text
+    assert len(there()) == number
+    assert {name: value for name, value in first.items() if name != "etag"} in [
+        {name: value for name, value in row.items() if name != "etag"} for row in there()
+    ]
+    if number == 1:
+        assert "already" in (flash(second) or second.text)
+
+
+def test_two_people_keep_a_file_under_one_name_and_both_are_in_the_log(site: Site) -> None:
+    """The second takes the place of the first, as the form says; the digest tells which was there before."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    digests = []
+    for who, content in ((dana, b"one"), (otto, b"two")):
+        upload = who.upload(content, "a.txt")
+        put = who.call("PUT", f"{MANAGE}/files/a.txt", json={"upload_id": upload})
+        digests.append(put.json()["digest"])
+    entries = log(site, "file.put")
+    assert [(entry.actor_id, entry.after["digest"]) for entry in entries] == [
+        (dana.id, digests[0]),
+        (otto.id, digests[1]),
+    ]
+
+
+def test_two_people_move_and_remove_a_page(site: Site) -> None:
+    """Moving goes by one place from where it is; who removes what is gone already is told so, and nothing else goes."""
+    dana, otto = site.owner(), site.member("otto", Role.ORGANIZER)
+    made = [dana.call("POST", f"{MANAGE}/pages", json={"title": title}).json() for title in "ABC"]
+    for who in (dana, otto):
+        post(who, f"{BASE}/pages/{made[2]['id']}/move", by="-1")
+    assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["C", "A", "B"]
+    answers = [post(who, f"{BASE}/pages/{made[0]['id']}/delete").status_code for who in (dana, otto)]
+    assert answers == [303, 404]
+    assert [row["title"] for row in dana.call("GET", f"{MANAGE}/pages").json()] == ["C", "B"]
+    assert len(log(site, "page.delete")) == 1
+
+
 # What two people meet at each form of organizers' that is no act: a merge (a test above), or why nothing is lost.
 FORMS = {
     "announcements": "an act",
@@ -212,22 +342,22 @@ FORMS = {
     "bundle-with-seeds": "an act",
     "clone": "adds one",
     "delete": "an act",
-    "entries": "a decision on each, noted",
-    "files": "puts a file under its name; the one before is in the log by its digest",
+    "entries": "test_what_another_decided_on_is_left_out_of_the_list_of_entries",
+    "files": "test_two_people_keep_a_file_under_one_name_and_both_are_in_the_log",
     "files/{name}/remove": "an act",
     "leagues": "test_two_organizers_change_a_league",
-    "leagues/decide": "a decision on each, noted",
-    "leagues/teams/decide": "a decision on each, noted",
+    "leagues/decide": "test_two_organizers_decide_otherwise",
+    "leagues/teams/decide": "test_two_organizers_decide_otherwise",
     "leagues/{league_slug}/{act}": "an act",
     "look": "writes nothing",
     "look/end": "writes nothing",
     "pages": "test_two_organizers_change_a_page",
     "pages/preview": "writes nothing",
-    "pages/{page_id}/delete": "sets one state",
-    "pages/{page_id}/move": "moves one by one place",
+    "pages/{page_id}/delete": "test_two_people_move_and_remove_a_page",
+    "pages/{page_id}/move": "test_two_people_move_and_remove_a_page",
     "people/add": "an act",
     "people/{membership_id}/{act}": "test_two_organizers_change_a_team_and_a_note",
-    "phases/new": "adds one",
+    "phases/new": "test_what_two_people_add_under_one_name_replaces_nothing",
     "phases/{phase_id}/restore/deleted": "an act",
     "phases/{phase_slug}": "test_two_organizers_change_one_field_of_a_phase",
     "rehearsals": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
@@ -238,7 +368,7 @@ FORMS = {
     "state": "an act",
     "submissions/acts": "an act on each",
     "transfer": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
-    "webhooks": "adds one",
+    "webhooks": "test_what_two_people_add_under_one_name_replaces_nothing",
     "acts/{act}": "an act",
     "announcements/{announcement_id}/{act}": "an act",
     "code/{team_id}/{act}": "an act",

@@ -10,16 +10,18 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.merging import NOTHING_SEEN, Seen
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.entries.eligibility import asks
+from anyshot_platform.entries.eligibility import asks, eligibility_of
 from anyshot_platform.entries.models import Entry
 from anyshot_platform.entries.service import Change, history_of
 from anyshot_platform.entries.states import EntryState
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.kernel.paging import Page, page_of
-from anyshot_platform.leagues.models import League
+from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.organizers.entries import team_acts
+from anyshot_platform.organizers.leagues.entry_acts import Judged, name_of
 from anyshot_platform.organizers.leagues.organizing import decide
 from anyshot_platform.organizers.submissions import bulk
 from anyshot_platform.phases.models import Phase
@@ -86,6 +88,18 @@ def find_entries(
     return found, page
 
 
+def decided_on(session: Session, rows: Sequence[EntryRow]) -> dict[str, str]:
+    """What is decided on each row, by the name of its team or submission in its league: for `seen`."""
+    found = {}
+    for row in rows:
+        if asks(row.league):
+            known = eligibility_of(session, row.league, row.team)
+            found[team_acts.name_of(row.team.name, row.league.name)] = known.status.value
+        elif (judged := session.get(LeagueEntry, (row.submission.id, row.league.id))) is not None:
+            found[name_of(Judged(judged, row.submission, row.league))] = judged.status.value
+    return found
+
+
 def _joined(query: Any) -> Any:
     return (
         query.select_from(Entry)
@@ -120,11 +134,12 @@ def act_on(
     act: EntryAct,
     actor_id: str,
     reason: str = "",
+    seen: Seen = NOTHING_SEEN,
 ) -> EntriesOutcome:
     """Do one thing to many entries; boards follow, teams hear, the log keeps it.
 
     In a league that asks its members, admitting and refusing is about the team; elsewhere about the submission.
-    Raises `Invalid` where a reason is missing.
+    What somebody else decided on since it was `seen` is left out. Raises `Invalid` where a reason is missing.
     """
     if act in (EntryAct.REFUSE, EntryAct.DISQUALIFY) and not reason.strip():
         raise Invalid("Give the reason: the team sees it.", field="reason")
@@ -137,7 +152,7 @@ def act_on(
     skipped = dict.fromkeys(set(ids) - {row[0].id for row in rows}, "It is not here.")
     for row in rows:
         entry: Entry = row[0]
-        why = _act(session, competition, row[1], row[2], act, actor_id, reason)
+        why = _act(session, competition, row[1], row[2], act, actor_id, reason, seen)
         if why:
             skipped[entry.id] = why
         else:
@@ -153,6 +168,7 @@ def _act(
     act: EntryAct,
     actor_id: str,
     reason: str,
+    seen: Seen,
 ) -> str:
     """Do it; returns why not, in words."""
     if act in (EntryAct.DISQUALIFY, EntryAct.QUALIFY):
@@ -166,7 +182,9 @@ def _act(
             )
         )
         if asks(league)
-        else (lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason))
+        else (
+            lambda: decide(session, competition, [(submission.id, league.id)], status, actor_id, reason, seen)
+        )
     )
     try:
         return "" if judge() else f"It is {status.value} already."

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
@@ -28,6 +29,11 @@ class Applicant:
     team: Team
     league: League
 
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return name_of(self.team.name, self.league.name)
+
 
 def find_applicant(session: Session, competition: Competition, league: League, team_id: str) -> Applicant:
     """A team of this competition, in a league of it; raises `NotFound`."""
@@ -45,17 +51,33 @@ def judge(
     status: EntryStatus,
     actor_id: str,
     reason: str = "",
+    seen: Seen = NOTHING_SEEN,
 ) -> int:
-    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed."""
+    """Admit or refuse teams in a league that asks; boards follow, the teams hear. Returns how many changed.
+
+    Raises `Stale` where one was decided on since it was `seen`.
+    """
     act, request = VERDICTS[status], ActRequest(actor_id, reason)
     chosen = [find_applicant(session, competition, league, team_id) for team_id in team_ids]
+    there = {one.name: _written(session, one) for one in chosen}
+    require_seen(session, seen, dict.fromkeys(there, status.value), there)
     return sum(carry_out(session, act, one, request).changed for one in chosen)
+
+
+def name_of(team: str, league: str) -> str:
+    """What people call a team in a league."""
+    return f"the team “{team}” in “{league}”"
+
+
+def _written(session: Session, one: Applicant) -> Written:
+    known = eligibility.eligibility_of(session, one.league, one.team)
+    verdict = session.get(TeamVerdict, (one.league.id, one.team.id))
+    return Written(known.status.value, known.decided_by, verdict.decided_at if verdict else None)
 
 
 def _target(session: Session, one: Applicant) -> Target:
     team = one.team
-    title = f"the team “{team.name}” in “{one.league.name}”"
-    return Target("team", team.id, team.name, title, (team.competition_id,))
+    return Target("team", team.id, team.name, one.name, (team.competition_id,))
 
 
 def _members(session: Session, team: Team) -> int:

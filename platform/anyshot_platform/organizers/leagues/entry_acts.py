@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.merging import Written
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
@@ -34,10 +35,20 @@ def find_judged(session: Session, competition: Competition, submission_id: str, 
     return Judged(entry, submission, session.get_one(League, league_id))
 
 
+def name_of(judged: Judged) -> str:
+    """What people call a submission in a league."""
+    return f"no. {judged.submission.number} of “{judged.submission.team.name}” in “{judged.league.name}”"
+
+
+def written(judged: Judged) -> Written:
+    """What is decided on it."""
+    return Written(judged.entry.status.value, judged.entry.decided_by, judged.entry.decided_at)
+
+
 def _target(session: Session, judged: Judged) -> Target:
     submission = judged.submission
-    title = f"no. {submission.number} of “{submission.team.name}” in “{judged.league.name}”"
-    return Target("submission", submission.id, submission.id[:12], title, (submission.competition_id,))
+    competitions = (submission.competition_id,)
+    return Target("submission", submission.id, submission.id[:12], name_of(judged), competitions)
 
 
 def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) -> Act[Judged]:

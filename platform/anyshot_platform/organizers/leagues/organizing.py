@@ -10,6 +10,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
@@ -20,7 +21,7 @@ from anyshot_platform.leagues.description import LeagueSpec, describe_league, le
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.leagues.states import Admission, EntryStatus
-from anyshot_platform.organizers.leagues.entry_acts import VERDICTS, find_judged
+from anyshot_platform.organizers.leagues.entry_acts import VERDICTS, Judged, find_judged, name_of, written
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
@@ -36,6 +37,11 @@ class LeagueEntryRow:
     submission: Submission
     team: str
     members: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return name_of(Judged(self.entry, self.submission, self.league))
 
 
 def save_league(
@@ -131,10 +137,16 @@ def decide(
     status: EntryStatus,
     actor_id: str,
     reason: str = "",
+    seen: Seen = NOTHING_SEEN,
 ) -> int:
-    """Admit or refuse entries, each (submission id, league id); boards follow. Returns how many changed."""
+    """Admit or refuse entries, each (submission id, league id); boards follow. Returns how many changed.
+
+    Raises `Stale` where one was decided on since it was `seen`.
+    """
     act, request = VERDICTS[status], ActRequest(actor_id, reason)
     chosen = [find_judged(session, competition, *entry) for entry in entries]
+    there = {name_of(judged): written(judged) for judged in chosen}
+    require_seen(session, seen, dict.fromkeys(there, status.value), there)
     return sum(carry_out(session, act, judged, request).changed for judged in chosen)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
@@ -15,6 +16,7 @@ from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.entries import moderating
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.site.entries.shown import show_change
+from anyshot_platform.site.shell.act_frame import seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
@@ -52,6 +54,7 @@ def show_entries(
         "entries",
         heading="Entries",
         rows=rows,
+        seen=seal(moderating.decided_on(session, rows)),
         histories={row.entry.id: [show_change(one) for one in row.history] for row in rows},
         page=place,
         wanted=wanted,
@@ -80,6 +83,7 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             moderating.EntryAct(form.text("act")),
             access.viewer.id,
             form.text("reason"),
+            seen_in(form),
         )
         skipped = " ".join(sorted(set(found.skipped.values())))
         return f"{len(found.done)} of {len(chosen)} entries changed." + (

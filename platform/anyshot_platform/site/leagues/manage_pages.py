@@ -19,11 +19,10 @@ from anyshot_platform.organizers.entries import team_acts
 from anyshot_platform.organizers.leagues import organizing
 from anyshot_platform.organizers.leagues.acts import ACTS
 from anyshot_platform.site.entries.views import list_decisions
-from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
+from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged, seen_in
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
     AsReviewer,
-    carry_out_change,
     manage_path,
     render_manage,
 )
@@ -37,6 +36,8 @@ router = APIRouter(prefix="/competitions/{slug}/manage/leagues", include_in_sche
 def show_leagues(request: Request, access: AsReviewer, session: SessionDep, status: str = "") -> Response:
     """Leagues and the entries that wait for a decision."""
     wanted = EntryStatus(status) if status in set(EntryStatus) else None
+    entries = organizing.list_entries(session, access.competition, status=wanted)
+    teams = list_decisions(session, list_leagues(session, access.competition))
     return render_manage(
         request,
         session,
@@ -48,8 +49,10 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         seen_of=lambda league: seal(_fields(league)),
         acts=ACTS,
         leagues=list_leagues(session, access.competition, deleted=True),
-        entries=organizing.list_entries(session, access.competition, status=wanted),
-        teams=list_decisions(session, list_leagues(session, access.competition)),
+        entries=entries,
+        teams=teams,
+        entries_seen=seal({row.name: row.entry.status for row in entries}),
+        teams_seen=seal({team_acts.name_of(row.team_name, row.league_name): row.status for row in teams}),
         status=status,
     )
 
@@ -109,7 +112,7 @@ def _fields(league: League) -> dict[str, Any]:
 
 
 @router.post("/teams/decide")
-def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked teams."""
 
     def change() -> str:
@@ -126,16 +129,17 @@ def decide_teams(access: AsOrganizer, session: SessionDep, form: FormDep) -> Res
                 status,
                 access.viewer.id,
                 form.text("reason"),
+                seen_in(form),
             )
             for league, _, team in chosen
         )
         return f"{changed} of {len(chosen)} decisions changed: {status.value}."
 
-    return carry_out_change(session, manage_path(access, "/leagues"), "", change)
+    return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 
 
 @router.post("/decide")
-def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+def decide(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Admit or refuse the ticked entries."""
 
     def change() -> str:
@@ -144,11 +148,17 @@ def decide(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
         if not chosen:
             raise Invalid("Tick the entries first.")
         changed = organizing.decide(
-            session, access.competition, chosen, status, access.viewer.id, form.text("reason")
+            session,
+            access.competition,
+            chosen,
+            status,
+            access.viewer.id,
+            form.text("reason"),
+            seen_in(form),
         )
         return f"{changed} of {len(chosen)} entries {status.value}."
 
-    return carry_out_change(session, manage_path(access, "/leagues"), "", change)
+    return save_merged(request, session, form, manage_path(access, "/leagues"), "", change)
 
 
 @router.post("/{league_slug}/{act}")

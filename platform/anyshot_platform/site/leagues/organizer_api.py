@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_core.wire.evidence import Evidence
-from anyshot_platform.acts.merging import require_tag, tag_of
+from anyshot_platform.acts.merging import Seen, require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
@@ -30,6 +30,9 @@ from anyshot_platform.web.services import SessionDep
 router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/leagues", tags=["organizing: leagues"])
 LeagueParam = Annotated[str, Path(max_length=64)]
 IdParam = Annotated[str, Path(max_length=32)]
+
+
+SEEN = "what was decided when you read it: 409 `stale` where somebody decided otherwise since"
 
 
 class LeagueState(BaseModel):
@@ -60,6 +63,7 @@ class EntryIn(BaseModel):
 
     submission: str = Field(max_length=32)
     league: str = Field(max_length=64)
+    seen: EntryStatus | None = Field(default=None, description=SEEN)
 
 
 class DecisionIn(BaseModel):
@@ -147,6 +151,7 @@ class TeamDecisionIn(BaseModel):
     teams: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
     admit: bool
     reason: str = Field(default="", max_length=2000)
+    seen: dict[str, EntryStatus] = Field(default={}, max_length=1000, description=f"by team: {SEEN}")
 
 
 @router.get("/teams")
@@ -160,8 +165,12 @@ def decide_teams(access: AsOrganizer, session: SessionDep, body: TeamDecisionIn)
     """Admit or refuse teams; boards follow, the teams hear of it."""
     league = service.find_league(session, access.competition, body.league)
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
+    seen = {
+        _find_applicant(session, access.competition, body.league, team_id).name: known
+        for team_id, known in body.seen.items()
+    }
     changed = team_acts.judge(
-        session, access.competition, league, body.teams, status, access.viewer.id, body.reason
+        session, access.competition, league, body.teams, status, access.viewer.id, body.reason, Seen(seen)
     )
     return DecidedOut(changed=changed)
 
@@ -172,7 +181,14 @@ def decide(access: AsOrganizer, session: SessionDep, body: DecisionIn) -> Decide
     leagues = {row.slug: row.id for row in service.list_leagues(session, access.competition, deleted=True)}
     chosen = [(entry.submission, leagues.get(entry.league, "")) for entry in body.entries]
     status = EntryStatus.ADMITTED if body.admit else EntryStatus.REFUSED
-    changed = organizing.decide(session, access.competition, chosen, status, access.viewer.id, body.reason)
+    seen = {
+        entry_acts.name_of(entry_acts.find_judged(session, access.competition, *one)): entry.seen
+        for one, entry in zip(chosen, body.entries, strict=True)
+        if entry.seen is not None
+    }
+    changed = organizing.decide(
+        session, access.competition, chosen, status, access.viewer.id, body.reason, Seen(seen)
+    )
     return DecidedOut(changed=changed)
 
 

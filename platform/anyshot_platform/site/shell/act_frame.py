@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
-from anyshot_platform.acts.merging import Fields, Stale, changes, seal, unseal
+from anyshot_platform.acts.merging import Fields, Seen, Stale, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.sight.access import CompetitionAccess, require_role
@@ -141,6 +141,11 @@ def merge(
     """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened."""
     seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
     return changes(session, subject, seen, sent, current, insist)
+
+
+def seen_in(form: SentForm) -> Seen:
+    """What a form says that its reader saw of the things that it decides on."""
+    return Seen(unseal(form.text("seen")) or {}, unseal(form.text("insist")) or {})
 
 
 def save_merged(
