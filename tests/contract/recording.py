@@ -46,6 +46,7 @@ FREE = {
     "image_digests",
     "packs",
 }
+TIMES = {"at", "seconds_used", "memory_bytes", "fit_seconds", "predict_seconds", "cores"}  # and machines
 _PATH = re.compile(r"(?:/[\w.-]+){3,}")  # of this machine
 _ID = re.compile(r"\b[0-9a-f]{32}\b")
 Json = dict[str, Any]
@@ -234,7 +235,7 @@ def plain(message: Any, path: str = "") -> Any:
     name = path.rpartition(".")[2]
     if path.startswith((".usage", ".measures")) and isinstance(message, int | float):
         return type(message)(0)
-    if name in ("at", "seconds_used", "memory_bytes", "fit_seconds", "predict_seconds", "cores"):
+    if message is not None and name in TIMES:
         return type(message)(1)
     if name in ("hardware", "image_digest", "private", "detail", "url", "kit_version", "release"):
         return name if message else ""

@@ -18,6 +18,7 @@ from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.submissions.states import SubmissionKind
 from tests.contract.stage import TASKS, Stage
 from tests.contract.test_jobs import quota, submit, text_of
+from tests.platform.admin.test_submission_reports import evaluate, make_pair, split_classes
 from tests.platform.site import Person, make_zip
 from tests.services.material import TEST, TRAIN
 from tests.worker.test_query_order import COUNTING
@@ -198,11 +199,15 @@ def draft_version(stage: Stage, change: dict[str, dict[str, Any]]) -> None:
 SETTINGS = {
     "flips": {"replicates": 1000},
     "diversity": {"tasks": 4, "floor_tasks": 2},
+    "n-way-flips": {"share": 0.5, "draws": 1000},
+    "representations": {"permutations": 20},
+    "feature-diversity": {"permutations": 100},
 }
 
 
-def order(stage: Stage, analysis: str) -> str:
+def order(stage: Stage, analysis: str, *submissions: str) -> str:
     wish = {"analysis": analysis, "phase": "feedback", "settings": SETTINGS.get(analysis, {})}
+    wish["submissions"] = list(submissions)
     return ask(stage, "POST", "/reports", wish, 202)["id"]
 
 
@@ -211,7 +216,22 @@ def test_every_report_is_computed_and_shown(stage: Stage) -> None:
     submit(stage, "alice")
     submit(stage, "bob", GUESSING)
     stage.worker().work()
-    ordered = {analysis: order(stage, analysis) for analysis in REPORTS}
+    see_computed(stage, {kind.name: order(stage, kind.name) for kind in REPORTS.values() if not kind.most})
+
+
+@pytest.mark.slow("six reports by a real worker")
+def test_every_report_on_submissions_is_computed_and_shown(stage: Stage) -> None:
+    """Of two submissions that exported everything, one of which was tested on base and novel classes besides."""
+    pair = make_pair(stage.site)
+    split_classes(pair)
+    evaluate(pair, {"base": 0.8, "novel": 0.6})
+    chosen = {kind.name: (pair.pia, pair.rob)[: max(kind.least, 1)] for kind in REPORTS.values() if kind.most}
+    chosen["representations"] = (pair.pia, pair.rob)
+    see_computed(stage, {name: order(stage, name, *ids) for name, ids in chosen.items()})
+
+
+def see_computed(stage: Stage, ordered: dict[str, str]) -> None:
+    """A worker computes reports, by name their ids; their pages say what they found."""
     stage.worker("analyst").work()
     for analysis, report in ordered.items():
         shown = ask(stage, "GET", f"/reports/{report}")

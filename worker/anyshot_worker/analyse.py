@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
 from pathlib import Path
 
 from anyshot_core.data.problems import DataError
+from anyshot_core.exports import array_role
 from anyshot_core.protocols import ProtocolError
 from anyshot_core.results import read_results, write_results
-from anyshot_core.wire.jobs import Analyse
-from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.jobs import Analyse, ExportRef
+from anyshot_core.wire.reports import ReportSummary, SubmissionShift
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Complete, Progress, ResultsRef, Stage
 from anyshot_scoring.errors import ScoringError
@@ -22,7 +26,7 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
     """Run the analysis that the assignment names and upload its page, numbers and table.
 
     `parameters.analysis` is the name in `anyshot_analysis.jobs`; the rest goes to it. Its inputs are the packs of
-    the assignment's pools and the results of the runs that it lists.
+    the assignment's pools, the results and exports of the runs that it lists, and scores in further evaluations.
 
     Raises:
         BadAssignment: what was asked for cannot be computed; the text says what to change.
@@ -31,7 +35,7 @@ def analyse(attempt: Attempt[Analyse]) -> Complete:
 
     assignment = attempt.assignment
     name = assignment.parameters.analysis
-    parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis"})
+    parameters = assignment.parameters.model_dump(mode="json", exclude={"analysis", "evaluations"})
     attempt.report_stage(Stage.PREPARING, f"Fetching what the report {name!r} is about")
     with attempt.step("prepare"):
         inputs = _gather(attempt)
@@ -77,7 +81,39 @@ def _gather(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
             _named(workspace.get(ref.blob, ".parquet"), ref, folder / f"{place}.parquet")
             for place, ref in enumerate(assignment.results)
         ],
+        **_exported(attempt),
+        "evaluations": _evaluations(attempt),
     }
+
+
+def _exported(attempt: Attempt[Analyse]) -> dict[str, list[Path]]:
+    """What runs exported, by what the files hold, under names that say whose they are."""
+    folder, found = attempt.folder / "exports", dict[str, list[Path]]()
+    for place, ref in enumerate(attempt.assignment.exports):
+        source = attempt.site.workspace.get(ref.blob, ".npz")
+        target = folder / str(place) / f"{_file_name(ref)}.npz"
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(source, target)
+        found.setdefault(array_role(target), []).append(target)
+    return found
+
+
+def _file_name(ref: ExportRef) -> str:
+    """Letters, digits and dashes only: a team chooses its name."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", f"{ref.submission} run {ref.run + 1}").strip("-")[:80]
+
+
+def _evaluations(attempt: Attempt[Analyse]) -> list[Path]:
+    """The scores of submissions in further evaluations, one file each."""
+    parameters = attempt.assignment.parameters
+    if not isinstance(parameters, SubmissionShift):
+        return []
+    files = list[Path]()
+    for place, (name, scores) in enumerate(parameters.evaluations.items()):
+        files.append(attempt.folder / f"evaluations-{place + 1}.json")
+        rows = [score.to_dict() for score in scores]
+        files[-1].write_text(json.dumps({"name": name, "evaluations": rows}), encoding="utf-8")
+    return files
 
 
 def _named(source: Path, ref: ResultsRef, target: Path) -> Path:

@@ -35,11 +35,15 @@ class TestedLearner:
 
 
 def read_tested(path: Path) -> TestedLearner:
-    """An `evaluations.json` of a dry run, or the list that a site answers. Raises `BadAnalysis`."""
+    """An `evaluations.json` of a dry run, with a `name` or without, or the list that a site answers.
+
+    Raises `BadAnalysis`.
+    """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         rows = data["evaluations"] if isinstance(data, dict) else data
         scores = [PointScore.from_dict(row) for row in rows]
+        named = str(data.get("name") or "") if isinstance(data, dict) else ""
     except (ValueError, KeyError, TypeError) as error:
         raise BadAnalysis(f"{path}: not the further evaluations of a run ({error})") from error
     known = [score for score in scores if score.mean is not None]
@@ -47,7 +51,7 @@ def read_tested(path: Path) -> TestedLearner:
     curve = tuple(s for s in known if s.evaluation == Mixtures.name and s.at is not None)
     if not {BaseClasses.name, NovelClasses.name} <= set(sides):
         raise BadAnalysis(f"{path}: no scores on base and on novel classes; {HOW}")
-    return TestedLearner(path.parent.name or path.stem, sides, curve)
+    return TestedLearner(named or path.parent.name or path.stem, sides, curve)
 
 
 def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPage:

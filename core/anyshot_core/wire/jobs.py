@@ -63,6 +63,14 @@ class ResultsRef(Message):
     predictions: BlobRef | None = Field(default=None, description="where kept: what reports say of classes")
 
 
+class ExportRef(Message):
+    """A file that a run of a submission exported, for a report; `submission` is its shown name."""
+
+    submission: str
+    run: int = Field(ge=0, description="place among the submission's seeded runs")
+    blob: BlobRef
+
+
 class Budget(Message):
     """Seconds of the participant's own time; None is unlimited."""
 
@@ -197,6 +205,7 @@ class Analyse(Job):
     meta_train: list[PackRef] = Field(default=[])
     meta_test: list[PackRef] = Field(default=[])
     results: list[ResultsRef] = Field(default=[], description="what a report on a board is computed from")
+    exports: list[ExportRef] = Field(default=[], description="what a report on submissions is computed from")
     parameters: ReportParameters
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from anyshot_core.evaluations.scores import PointScore
 from anyshot_core.wire.message import Message
 from anyshot_core.wire.protocols import ProtocolField
 
@@ -41,7 +42,11 @@ class PlanParameters(Message):
     flip: float
 
 
-class Diversity(Message):
+class OnPools(Message):
+    """A report that is computed from the packs of a phase's pools."""
+
+
+class Diversity(OnPools):
     """How far apart the tasks of a pool are."""
 
     analysis: Literal["diversity"] = "diversity"
@@ -51,7 +56,7 @@ class Diversity(Message):
     protocol: ProtocolField
 
 
-class Audit(Message):
+class Audit(OnPools):
     """How many classes of a pool its tasks see."""
 
     analysis: Literal["audit"] = "audit"
@@ -59,7 +64,7 @@ class Audit(Message):
     protocol: ProtocolField
 
 
-class Shift(Message):
+class Shift(OnPools):
     """Accuracy in and out of distribution."""
 
     analysis: Literal["shift"] = "shift"
@@ -69,8 +74,61 @@ class Shift(Message):
     seed: int
 
 
+class SubmissionShift(Message):
+    """What submissions lose on novel classes; `evaluations` are their scores in further evaluations, by shown name."""
+
+    analysis: Literal["submission-shift"] = "submission-shift"
+    evaluations: dict[str, list[PointScore]]
+
+
+class PredictorTrust(Message):
+    """What support sets tell about a submission's accuracy."""
+
+    analysis: Literal["predictor-trust"] = "predictor-trust"
+    wanted: float
+    coverage: float
+
+
+class SnapshotAdvice(Message):
+    """Which snapshot of a training to take."""
+
+    analysis: Literal["snapshots"] = "snapshots"
+    margin: float
+
+
+class Representations(Message):
+    """How alike the layers of two learners are."""
+
+    analysis: Literal["representations"] = "representations"
+    permutations: int
+
+
+class FeatureDiversity(Message):
+    """How different the datasets look to a learner."""
+
+    analysis: Literal["feature-diversity"] = "feature-diversity"
+    permutations: int
+    seed: int
+
+
+class NWayFlips(Message):
+    """How often the order of two submissions turns over sets of classes; `names` by submission."""
+
+    analysis: Literal["n-way-flips"] = "n-way-flips"
+    share: float
+    draws: int
+    names: dict[str, str]
+    seed: int
+
+
+OnSubmissions = (
+    SubmissionShift | PredictorTrust | SnapshotAdvice | Representations | FeatureDiversity | NWayFlips
+)
+AnyParameters = (
+    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | OnSubmissions
+)
 ReportParameters = Annotated[
-    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift,
+    AnyParameters,
     Field(discriminator="analysis"),
 ]
 

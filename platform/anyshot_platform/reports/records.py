@@ -6,14 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from anyshot_core.wire.reports import (
-    Audit,
-    DifficultyParameters,
-    Diversity,
-    FlipsParameters,
-    PlanParameters,
-    Shift,
-)
+from anyshot_core.wire.reports import AnyParameters
 
 
 class RunTable(BaseModel):
@@ -28,12 +21,28 @@ class RunTable(BaseModel):
     predictions: tuple[str, int] | None = None
 
 
+class ExportedFile(BaseModel):
+    """A file that a run exported: of which submission, by its shown name, which run, the file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    submission: str
+    run: int
+    digest: str
+    size: int
+
+
 class ReportInputs(BaseModel):
-    """The tables that a report on a board is computed from; none for a report on pools."""
+    """What a report on a board or on submissions is computed from; nothing for a report on pools.
+
+    `subjects` are the shown names of the submissions that were chosen for it.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     runs: tuple[RunTable, ...] = ()
+    exports: tuple[ExportedFile, ...] = ()
+    subjects: tuple[str, ...] = ()
 
 
 class Earlier(BaseModel):
@@ -47,6 +56,6 @@ class Earlier(BaseModel):
 
 
 StoredParameters = Annotated[
-    FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit | Shift | Earlier,
+    AnyParameters | Earlier,
     Field(discriminator="analysis"),
 ]

@@ -210,6 +210,9 @@ def act(
 @click.argument("phase")
 @click.argument("analysis")
 @click.option("--league", help="Of a board; the first one if left out.")
+@click.option(
+    "--submission", "submissions", multiple=True, metavar="ID", help="What a report on submissions is about."
+)
 @click.option("--set", "values", multiple=True, metavar="NAME=NUMBER", help="A setting of the report.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for its page and data.")
 @connection_options
@@ -219,12 +222,15 @@ def report(
     phase: str,
     analysis: str,
     league: str | None,
+    submissions: tuple[str, ...],
     values: tuple[str, ...],
     out: Path | None,
 ) -> None:
     """Have a worker compute the report ANALYSIS on PHASE, and wait for it."""
     chosen = {name: number for name, _, number in (value.partition("=") for value in values)}
     body = {"analysis": analysis, "phase": phase, "league": league, "settings": chosen}
+    if submissions:
+        body["submissions"] = list(submissions)
     found = client.organize("POST", competition, "/reports", body)
     while found["state"] not in ENDED:
         time.sleep(1.0)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import httpx
@@ -82,8 +83,26 @@ def finish_with_predictions(worker: PaperWorker, skill: float, seed: int) -> str
     return _finish(worker, job, predictions.score(), predictions)
 
 
+def finish_with_exports(
+    worker: PaperWorker, predictions: Predictions, exports: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Complete the next run with predictions and exported arrays by file; returns its submission."""
+    job = worker.claim()
+    assert job is not None
+    files = dict[str, bytes]()
+    for name, arrays in exports.items():
+        file = io.BytesIO()
+        np.savez(file, **arrays)
+        files[name] = file.getvalue()
+    return _finish(worker, job, predictions.score(), predictions, files)
+
+
 def _finish(
-    worker: PaperWorker, job: dict[str, Any], table: TaskTable, predictions: Predictions | None
+    worker: PaperWorker,
+    job: dict[str, Any],
+    table: TaskTable,
+    predictions: Predictions | None,
+    more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> str:
     meta = {"run": job["run_id"], "protocol": "p"}
     files = {"results.parquet": io.BytesIO()}
@@ -92,8 +111,7 @@ def _finish(
         files["predictions.parquet"] = io.BytesIO()
         write_predictions(files["predictions.parquet"], predictions, meta)  # pyright: ignore[reportArgumentType]
     references = []
-    for name, file in files.items():
-        content = file.getvalue()
+    for name, content in ({name: file.getvalue() for name, file in files.items()} | dict(more)).items():
         assert worker.put(job, name, content).is_success
         references.append({"name": name, "digest": hashlib.sha256(content).hexdigest(), "size": len(content)})
     found = summarize(table, table.task.tolist())

@@ -13,7 +13,7 @@ from anyshot_analysis.jobs.registry import read_parameters
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import now
 from anyshot_platform.notifications.models import Notification
-from anyshot_platform.organizers.reports.catalogue import KINDS
+from anyshot_platform.organizers.reports.catalogue import KINDS, Subject
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.pools.service import add_pack, create_pool, create_pool_version
@@ -26,8 +26,9 @@ API = f"/api/v1/competitions/{SLUG}/manage/reports"
 
 def test_the_platform_offers_what_the_workers_can_compute() -> None:
     for kind in KINDS.values():
-        assert JOBS[kind.name].audience == ReportAudience.ORGANIZER
-        defaults = {setting.name: setting.default for setting in kind.settings if setting.name != "entries"}
+        own = JOBS[kind.name].audience == ReportAudience.PARTICIPANT
+        assert own == (kind.subject == Subject.SUBMISSIONS) == (kind.most > 0)
+        defaults = {s.name: s.default for s in kind.settings if s.name not in ("entries", "run")}
         read_parameters(kind.name, defaults)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.jobs import Analyse, ResultsRef
-from anyshot_core.wire.reports import ReportSummary
+from anyshot_core.wire.jobs import Analyse, ExportRef, ResultsRef
+from anyshot_core.wire.reports import OnPools, ReportSummary
 from anyshot_core.wire.worker_api import Complete, WorkerInfo
 from anyshot_platform.artifacts.service import blob_ref
 from anyshot_platform.judging.kinds.kind import Case, Kind, NotAssignable, common_fields
@@ -54,17 +54,19 @@ class ReportRun(Kind):
         return told or run.tasks_total
 
     def job(self, case: Case) -> Analyse:
-        """Compute the report. One on a board is computed from its results: no pack has to travel for it."""
+        """Compute the report. Only one on pools needs packs; the others need what runs left."""
         report = _report_of(case.session, case.run)
-        results, version = _results(case, report), case.version
+        version = case.version
         if isinstance(report.parameters, Earlier):
             raise NotAssignable("This report was asked for of an earlier release: ask for it again.")
-        train, test = version.meta_train_pool_version_id, version.meta_test_pool_version_id
+        pools = (version.meta_train_pool_version_id, version.meta_test_pool_version_id)
+        train, test = (case.packs(pool) if isinstance(report.parameters, OnPools) else [] for pool in pools)
         return Analyse(
             **common_fields(case, version.tasks),
-            meta_train=[] if results else case.packs(train),
-            meta_test=[] if results else case.packs(test),
-            results=results,
+            meta_train=train,
+            meta_test=test,
+            results=_results(case, report),
+            exports=_exports(case, report),
             parameters=report.parameters,
         )
 
@@ -92,6 +94,15 @@ def _results(case: Case, report: Report) -> list[ResultsRef]:
             blob=blob_ref(services, row.digest, row.size),
             predictions=blob_ref(services, *row.predictions) if row.predictions else None,
         )
+        for row in rows
+    ]
+
+
+def _exports(case: Case, report: Report) -> list[ExportRef]:
+    """The files of runs that a report is computed from."""
+    rows, services = report.results.exports if report.results else (), case.services
+    return [
+        ExportRef(submission=row.submission, run=row.run, blob=blob_ref(services, row.digest, row.size))
         for row in rows
     ]
 

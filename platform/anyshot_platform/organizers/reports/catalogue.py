@@ -13,6 +13,7 @@ class Subject(StrEnum):
 
     BOARD = "board"  # the results of those who stand on a league's board
     POOL = "pool"  # the data of a phase, before anybody is tested on it
+    SUBMISSIONS = "submissions"  # what chosen submissions exported, or were tested on besides
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,21 @@ class ReportSetting:
 
 @dataclass(frozen=True)
 class ReportKind:
-    """A report: its name in `anyshot_analysis.jobs`, its words, and what may be set."""
+    """A report: its name in `anyshot_analysis.jobs`, its words, what may be set, and of how many submissions it is."""
 
     name: str
     title: str
     about: str
     subject: Subject
     settings: tuple[ReportSetting, ...] = ()
+    least: int = 0
+    most: int = 0
 
 
 _SEED = ReportSetting(
     "seed", "Seed", 0, 0, 2**31 - 1, "Of the report's own draws: the same seed, the same report."
 )
+_RUN = ReportSetting("run", "Seeded run", 1, 1, 50, "Which of a submission's runs, counted from 1.")
 KINDS: dict[str, ReportKind] = {
     kind.name: kind
     for kind in (
@@ -105,6 +109,77 @@ KINDS: dict[str, ReportKind] = {
             "Classes that the tasks see",
             "Which share of each dataset's classes the phase's tasks are expected to see.",
             Subject.POOL,
+        ),
+        ReportKind(
+            "submission-shift",
+            "In and out of distribution",
+            "Scores on base and on novel classes, what is lost between them, and the curve along lambda, from the "
+            "further evaluations base, novel and mixtures.",
+            Subject.SUBMISSIONS,
+            least=1,
+            most=5,
+        ),
+        ReportKind(
+            "predictor-trust",
+            "What support sets tell about a predictor",
+            "Whether a task's accuracy is known from its support set alone: safe, unsafe or cannot tell, with the band "
+            "and how often it holds. From the exported estimates of all runs.",
+            Subject.SUBMISSIONS,
+            (
+                ReportSetting("wanted", "Accuracy to be safe of", 0.6, 0.01, 0.99),
+                ReportSetting("coverage", "Share of tasks that the band holds", 0.8, 0.5, 0.99),
+            ),
+            least=1,
+            most=1,
+        ),
+        ReportKind(
+            "snapshots",
+            "Which snapshot to take",
+            "Which moment of a training is the best one by four rules, and what each loses on novel classes. From "
+            "exported snapshots.",
+            Subject.SUBMISSIONS,
+            (
+                ReportSetting(
+                    "margin", "Margin", 0.01, 0.0001, 0.5, "Difference that is too small to matter."
+                ),
+                _RUN,
+            ),
+            least=1,
+            most=1,
+        ),
+        ReportKind(
+            "representations",
+            "Layers compared",
+            "How alike the layers of two submissions are (CKA, Procrustes, CCA), beside chance; of one submission, "
+            "those of its first two runs. From exported features.",
+            Subject.SUBMISSIONS,
+            (ReportSetting("permutations", "Random pairings", 40, 20, 400), _RUN),
+            least=1,
+            most=2,
+        ),
+        ReportKind(
+            "feature-diversity",
+            "Diversity to a learner",
+            "How different the datasets of the meta-test pool look to a submission, beside chance. From "
+            "exported features.",
+            Subject.SUBMISSIONS,
+            (ReportSetting("permutations", "Random deals", 400, 100, 5_000), _RUN, _SEED),
+            least=1,
+            most=1,
+        ),
+        ReportKind(
+            "n-way-flips",
+            "Flips over sets of classes",
+            "How often two submissions change their order, judged by the tasks whose classes are all in a random set, "
+            "beside as many tasks of any classes. From the predictions of all runs.",
+            Subject.SUBMISSIONS,
+            (
+                ReportSetting("share", "Share of classes in a set", 0.75, 0.05, 0.95),
+                ReportSetting("draws", "Sets", 2_000, 1_000, 20_000),
+                _SEED,
+            ),
+            least=2,
+            most=2,
         ),
     )
 }

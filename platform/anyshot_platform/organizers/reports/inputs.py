@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import Subquery, func, select
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
@@ -99,7 +99,7 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
         )
         for (submission, team), origin in zip(rows, chosen, strict=True)
     ]
-    results = _results_of(session, version, [stander.submission for stander in standers])
+    results = results_of(session, version, [stander.submission for stander in standers])
     kept = {row.submission for row in results}
     lost = [stander.name for stander in standers if stander.submission not in kept]
     if lost:
@@ -121,15 +121,41 @@ def _count_scored(session: Session, phases: set[str]) -> dict[tuple[str, str], i
     return {(phase, team): count for phase, team, count in counted}
 
 
-def _results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
-    """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
-    newest = (
+def _newest(version: PhaseVersion, submissions: Sequence[str]) -> Subquery:
+    """The newest generation of each submission's runs with a score."""
+    return (
         select(Run.submission_id, func.max(Run.generation).label("generation"))
         .join(RunScore, RunScore.run_id == Run.id)
         .where(Run.phase_version_id == version.id, Run.submission_id.in_(submissions))
         .group_by(Run.submission_id)
         .subquery()
     )
+
+
+def files_of(
+    session: Session, version: PhaseVersion, submissions: Sequence[str], name: str
+) -> list[tuple[str, int, str, int]]:
+    """Submission, seeded run, digest and size of a file that the runs that count have left, where it is kept."""
+    newest = _newest(version, submissions)
+    rows = session.execute(
+        select(Run.submission_id, Run.seed_index, Artifact.digest, Artifact.size)
+        .join(newest, (newest.c.submission_id == Run.submission_id) & (newest.c.generation == Run.generation))
+        .join(Artifact, Artifact.run_id == Run.id)
+        .where(
+            Run.phase_version_id == version.id,
+            Run.state == RunState.FINISHED,
+            Artifact.name == name,
+            Artifact.final,
+            Artifact.expired_at.is_(None),
+        )
+        .order_by(Run.submission_id, Run.seed_index)
+    )
+    return [(submission or "", seed, digest, size) for submission, seed, digest, size in rows]
+
+
+def results_of(session: Session, version: PhaseVersion, submissions: Sequence[str]) -> list[RunTable]:
+    """The tables of the runs that count, their predictions where kept: of each submission's newest generation."""
+    newest = _newest(version, submissions)
     predictions = aliased(Artifact)
     rows = session.execute(
         select(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, FlipsParameters, PlanParameters
+from anyshot_core.wire.reports import AnyParameters
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
@@ -25,10 +25,11 @@ from anyshot_platform.organizers.reports.inputs import (
     pack_digests,
     pool_parameters,
 )
+from anyshot_platform.organizers.reports.submissions import gather_submissions
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.reports.models import Report
-from anyshot_platform.reports.records import ReportInputs, RunTable
+from anyshot_platform.reports.records import ReportInputs
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 
@@ -49,28 +50,33 @@ def request_report(
     actor_id: str,
     *,
     league: League | None = None,
+    submissions: Sequence[str] = (),
     settings: Mapping[str, float | None] | None = None,
 ) -> tuple[Report, bool]:
     """The report on a phase's live version, and whether it had to be queued.
 
     One that was asked for before with the same inputs is given again, unless it failed. Raises `Invalid` for
-    settings out of bounds and `NothingToReport` where there is nothing to compute from.
+    settings out of bounds or other `submissions` than it is of, and `NothingToReport` where there is nothing to
+    compute from.
     """
     version = live_version(session, phase)
     chosen = {setting.name: setting.read((settings or {}).get(setting.name)) for setting in kind.settings}
-    results: tuple[RunTable, ...] = ()
+    inputs = ReportInputs()
     if kind.subject == Subject.BOARD:
         if league is None:
             raise NothingToReport("This competition has no league, so no board.")
-        inputs, parameters = board_parameters(
+        board, parameters = board_parameters(
             kind.name, version, gather_board(session, version, league), chosen
         )
-        results = inputs.results
+        inputs = ReportInputs(runs=board.results)
+    elif kind.subject == Subject.SUBMISSIONS:
+        league = None
+        inputs, parameters = gather_submissions(session, version, kind, submissions, chosen)
     else:
         if version.meta_test_pool_version_id is None:
             raise NothingToReport("This phase has no meta-test pool yet.")
         league, parameters = None, pool_parameters(kind.name, version, chosen)
-    key = _key(session, kind, version, parameters, results)
+    key = _key(session, kind, version, parameters, inputs)
     earlier = _find_earlier(session, competition, phase, key)
     if earlier is not None:
         return earlier, False
@@ -83,7 +89,7 @@ def request_report(
         league_id=league.id if league else None,
         analysis=kind.name,
         parameters=parameters,
-        results=ReportInputs(runs=results),
+        results=inputs,
         digest=key,
         run_id=run.id,
         requested_by=actor_id,
@@ -97,15 +103,16 @@ def _key(
     session: Session,
     kind: ReportKind,
     version: PhaseVersion,
-    parameters: FlipsParameters | DifficultyParameters | PlanParameters | Diversity | Audit,
-    results: tuple[RunTable, ...],
+    parameters: AnyParameters,
+    inputs: ReportInputs,
 ) -> str:
     pools = [version.meta_train_pool_version_id, version.meta_test_pool_version_id]
     about = {
         "analysis": kind.name,
         "version": VERSION,
         "packs": [pack_digests(session, pool) for pool in pools] if kind.subject == Subject.POOL else [],
-        "results": [row.model_dump(mode="json") for row in results],
+        "results": [row.model_dump(mode="json") for row in inputs.runs],
+        "exports": [row.model_dump(mode="json") for row in inputs.exports],
         "parameters": parameters.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()

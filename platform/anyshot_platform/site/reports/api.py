@@ -43,6 +43,9 @@ class ReportIn(BaseModel):
     analysis: str = Field(max_length=32, description=f"one of {', '.join(KINDS)}")
     phase: str = Field(max_length=64)
     league: str | None = Field(default=None, max_length=64, description="of a board; the first if left out")
+    submissions: list[Annotated[str, Field(max_length=32)]] = Field(
+        default=[], max_length=5, description="ids, for a report on submissions"
+    )
     settings: dict[str, float] = Field(default={}, max_length=20)
 
 
@@ -53,6 +56,7 @@ class ReportOut(BaseModel):
     analysis: str
     phase: str
     league: str | None
+    submissions: list[str] = Field(description="shown names of those that it is about")
     state: RunState
     message: str
     progress: str
@@ -84,7 +88,14 @@ def request_report(access: AsOrganizer, session: SessionDep, body: ReportIn) -> 
     leagues = list_leagues(session, access.competition)
     league = find_league(session, access.competition, body.league) if leagues else None
     report, _ = service.request_report(
-        session, access.competition, phase, kind, access.viewer.id, league=league, settings=body.settings
+        session,
+        access.competition,
+        phase,
+        kind,
+        access.viewer.id,
+        league=league,
+        submissions=body.submissions,
+        settings=body.settings,
     )
     session.flush()
     return _show_detail(session, report)
@@ -128,6 +139,7 @@ def _show(session: Session, report: Report) -> ReportOut:
         analysis=report.analysis,
         phase=report.phase.slug,
         league=league.slug if league else None,
+        submissions=list(report.results.subjects) if report.results else [],
         state=report.run.state,
         message=report.run.message,
         progress=report.run.progress_message,

@@ -15,7 +15,9 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
 from anyshot_platform.organizers.reports.acts import ACTS
-from anyshot_platform.organizers.reports.catalogue import KINDS, find_kind
+from anyshot_platform.organizers.reports.catalogue import KINDS, ReportKind, Subject, find_kind
+from anyshot_platform.organizers.reports.submissions import list_choices
+from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import find_phase, list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
 from anyshot_platform.reports.models import Report
@@ -25,6 +27,7 @@ from anyshot_platform.site.leaderboards.api import find_league
 from anyshot_platform.site.shell.act_frame import perform_named
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
 from anyshot_platform.site.submissions.downloads import open_stored
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.web.files import send_stored
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect
@@ -62,6 +65,7 @@ def show_reports(
         phase=chosen.slug if chosen else "",
         leagues=[(row.slug, row.name) for row in leagues],
         league=league,
+        choices=[(row.name, list_choices(session, row)) for row in phases],
     )
 
 
@@ -70,7 +74,8 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
     """Ask for a report; one that was made from the same inputs is shown again."""
     try:
         kind = find_kind(form.text("analysis"))
-        phase = find_phase(session, access.competition, form.text("phase"))
+        submissions = [own for own in (form.text("submission"), form.text("other")) if own]
+        phase = _phase_of(session, access, kind, form.text("phase"), submissions)
         league = (
             find_league(session, access.competition, form.text("league") or None)
             if list_leagues(session, access.competition)
@@ -78,7 +83,14 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
         )
         settings = {setting.name: form.decimal(setting.name) for setting in kind.settings}
         report, queued = service.request_report(
-            session, access.competition, phase, kind, access.viewer.id, league=league, settings=settings
+            session,
+            access.competition,
+            phase,
+            kind,
+            access.viewer.id,
+            league=league,
+            submissions=submissions,
+            settings=settings,
         )
         session.flush()
     except PlatformError as error:
@@ -88,6 +100,20 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
         return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
     words = "A worker computes it now." if queued else "Nothing has changed since this report was made."
     return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
+
+
+def _phase_of(
+    session: Session, access: AsOrganizer, kind: ReportKind, slug: str, submissions: list[str]
+) -> Phase:
+    """The phase that was chosen; of a report on submissions, that of the first one."""
+    first = session.get(Submission, submissions[0]) if submissions else None
+    if (
+        kind.subject == Subject.SUBMISSIONS
+        and first is not None
+        and first.competition_id == access.competition.id
+    ):
+        return first.phase
+    return find_phase(session, access.competition, slug)
 
 
 @router.get("/{report_id}")
@@ -113,7 +139,9 @@ def show_report(
 
 def _row(session: Session, report: Report) -> dict[str, object]:
     league = session.get(League, report.league_id) if report.league_id else None
-    return {"report": report, "kind": find_kind(report.analysis), "league": league, "run": report.run}
+    subjects = report.results.subjects if report.results else ()
+    kind = find_kind(report.analysis)
+    return {"report": report, "kind": kind, "league": league, "run": report.run, "subjects": subjects}
 
 
 def _section(session: Session, services: Services, report: Report) -> Markup | None:

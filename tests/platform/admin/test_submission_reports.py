@@ -1,0 +1,214 @@
+"""Reports on submissions: asked for on the pages, from what their runs exported and were tested on besides."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyshot_platform.database import now
+from anyshot_platform.evaluations.points import list_points
+from anyshot_platform.judging.kinds import FURTHER
+from anyshot_platform.phases.models import Phase
+from anyshot_platform.runs.models import Run
+from anyshot_platform.runs.states import RunState
+from anyshot_platform.submissions.models import Submission
+from anyshot_scoring.predictions import Predictions
+from anyshot_scoring.summary import summarize
+from tests.platform.admin.results import draw_table, finish_with_exports, work_off
+from tests.platform.admin.test_manage import BASE, flash, page, post
+from tests.platform.site import SLUG, Site
+
+API = f"/api/v1/competitions/{SLUG}/manage/reports"
+PAIRS = [np.array(pair) for pair in itertools.combinations(range(6), 2)]
+
+
+def answers(strong: set[int]) -> Predictions:
+    """Every 2-way task of six classes: right where a class of `strong` is asked, wrong elsewhere."""
+    labels = np.array([0, 0, 1, 1])
+    hits = [np.repeat([c in strong for c in task], 2) for task in PAIRS]
+    return Predictions.from_tasks(
+        task=np.arange(len(PAIRS)),
+        dataset=["alpha"] * len(PAIRS),
+        domain=["alpha"] * len(PAIRS),
+        ways=[2] * len(PAIRS),
+        shots=[1] * len(PAIRS),
+        predictions=[np.where(hit, labels, 1 - labels) for hit in hits],
+        labels=[labels] * len(PAIRS),
+        classes=PAIRS,
+    )
+
+
+def exports(turn: np.ndarray) -> dict[str, dict[str, Any]]:
+    """Estimates that are always right; three snapshots, of which the second is the best; layers with known distances.
+
+    Images of a dataset are alike, those of two at right angles; `turn` rotates the features, which changes no distance.
+    """
+    told = np.linspace(0.3, 0.9, 40)
+    curve = np.array([0.4, 0.8, 0.5])[:, None] + np.zeros((3, 10))
+    return {
+        "estimates.npz": {"accuracy": told, "k_fold": told, "hold_out": told},
+        "snapshots.npz": {
+            "train_loss": np.array([3.0, 2.0, 1.0]),
+            "base": np.array([0.5, 0.6, 0.7])[:, None] + np.zeros((3, 10)),
+            "validation": curve,
+            "novel": curve,
+        },
+        "layers.npz": {
+            "features": (np.repeat(np.eye(3), 8, axis=0) @ turn).astype(np.float32),
+            "image_dataset": np.repeat([0, 1, 2], 8),
+            "image_class": np.zeros(24, np.int64),
+        },
+    }
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A site with two scored submissions."""
+
+    site: Site
+    pia: str
+    rob: str
+
+
+@pytest.fixture
+def pair(site: Site) -> Pair:
+    return make_pair(site)
+
+
+def make_pair(site: Site) -> Pair:
+    """Pia's is right on four of six classes, rob's on the two others; the phase let them export everything."""
+    site.set_version(tasks=len(PAIRS))
+    worker, found = site.worker(), []
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    for name, strong, turn in (("pia", {0, 1, 2, 3}, np.eye(3)), ("rob", {4, 5}, turned)):
+        site.member(name).submit()
+        found.append(finish_with_exports(worker, answers(strong), exports(turn)))
+    return Pair(site, *found)
+
+
+def ask(pair: Pair, analysis: str, *ids: str, **settings: str) -> str:
+    """Ask on the page; the address that it leads to."""
+    chosen = dict(zip(("submission", "other"), ids, strict=False))
+    asked = post(pair.site.owner(), f"{BASE}/reports", analysis=analysis, **chosen, **settings)
+    assert flash(asked) == "A worker computes it now.", flash(asked)
+    return asked.headers["location"]
+
+
+def words(pair: Pair, address: str) -> str:
+    return " ".join(page(pair.site.owner(), address).text.split())
+
+
+@pytest.mark.slow("five reports by a real worker")
+def test_reports_on_submissions_say_what_their_files_hold(pair: Pair, tmp_path: Path) -> None:
+    """Each by a worker, from one page; answers are known from how the files were made."""
+    form = words(pair, f"{BASE}/reports")
+    assert "On submissions" in form and form.count(">pia #1</option>") >= 6
+    asked = {
+        "trust": ask(pair, "predictor-trust", pair.pia, wanted="0.6", coverage="0.8"),
+        "snapshots": ask(pair, "snapshots", pair.pia),
+        "layers": ask(pair, "representations", pair.pia, pair.rob, permutations="20"),
+        "diversity": ask(pair, "feature-diversity", pair.rob, permutations="100"),
+        "flips": ask(pair, "n-way-flips", pair.pia, pair.rob, share="0.5", draws="1000"),
+    }
+    assert work_off(pair.site, tmp_path) == len(asked)
+    said = {name: words(pair, address) for name, address in asked.items()}
+    assert "0 cannot tell, 0 not estimable" in said["trust"] and "the band of k-fold holds" in said["trust"]
+    assert ": pia #1" in said["trust"] and "pia-1-run-1.npz" in said["trust"]
+    assert "Take snapshot 2 of 3, best on validation classes: not snapshot 3," in said["snapshots"]
+    assert "pia #1, rob #1" in said["layers"]
+    assert "two datasets of 3 are 1.0000 apart, more than images dealt at random" in said["diversity"]
+    assert "pia #1 leads rob #1 by 66.67 points" in said["flips"]
+    owner = pair.site.owner()
+    found = {
+        name: owner.call("GET", f"{API}/{address.rpartition('/')[2]}").json()
+        for name, address in asked.items()
+    }
+    assert found["layers"]["result"]["result"]["features"]["cka"] == pytest.approx(1.0, abs=1e-5)
+    assert found["flips"]["result"]["result"]["flip"] == pytest.approx(4 / 20, abs=0.05)
+    assert found["flips"]["submissions"] == ["pia #1", "rob #1"]
+    listed = words(pair, f"{BASE}/reports")
+    assert ": pia #1, rob #1</td>" in listed
+    again = post(owner, f"{BASE}/reports", analysis="snapshots", submission=pair.pia)
+    assert flash(again) == "Nothing has changed since this report was made."
+
+
+def test_in_and_out_of_distribution_is_from_further_evaluations(pair: Pair, tmp_path: Path) -> None:
+    """0.8 on base and 0.6 on novel classes: 20 points are lost."""
+    split_classes(pair)
+    refused = post(pair.site.owner(), f"{BASE}/reports", analysis="submission-shift", submission=pair.pia)
+    assert "pia #1 has no scores on base and on novel classes" in flash(refused)
+    evaluate(pair, {"base": 0.8, "novel": 0.6})
+    address = ask(pair, "submission-shift", pair.pia)
+    assert work_off(pair.site, tmp_path) == 1
+    said = words(pair, address)
+    assert re.search(r"pia #1 loses 20(\.0+)? ± ", said), re.findall(r"pia #1 loses.{60}", said)
+    assert "No curve along lambda" in said
+
+
+def split_classes(pair: Pair) -> None:
+    """The phase trains on base classes and tests on novel ones."""
+    split = {"ways": 2, "shots": 1, "query": 2, "held_back": 0.3}
+    pair.site.set_version(
+        protocol={"name": "class_side", "side": "novel", "images": "all", **split},
+        train_protocol={"name": "class_side", "side": "base", **split},
+    )
+
+
+def evaluate(pair: Pair, scores: dict[str, float]) -> None:
+    """Pia's submission has been tested in these further evaluations."""
+    with pair.site.services.database.writing() as session:
+        phase = session.get_one(Phase, pair.site.phase_id)
+        phase.evaluations = "\n".join(scores)  # pyright: ignore[reportAttributeAccessIssue]
+        session.flush()
+        submission = session.get_one(Submission, pair.pia)
+        source = session.query(Run).filter(Run.submission_id == pair.pia).one()
+        for point in list_points(session, source.phase_version):
+            test = FURTHER.plan_test(session, submission, source, point)
+            table = draw_table(scores[point.evaluation.short_name], 30, 0)
+            table.normalized_accuracy[:] += (
+                scores[point.evaluation.short_name] - table.normalized_accuracy.mean()
+            )
+            test.summary = summarize(table, table.task.tolist())
+            test.run.state, test.scored_at = RunState.FINISHED, now()
+            session.add(test)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "ids", "said"),
+    [
+        ("n-way-flips", ["pia"], "is about 2 submission(s); 1 were chosen"),
+        ("predictor-trust", ["pia", "rob"], "is about 1 submission(s); 2 were chosen"),
+        ("snapshots", ["stranger"], "is no scored submission of the phase"),
+    ],
+)
+def test_other_submissions_than_a_report_is_of_are_refused(
+    analysis: str, ids: list[str], said: str, pair: Pair
+) -> None:
+    wanted = [{"pia": pair.pia, "rob": pair.rob}.get(name, "0" * 32) for name in ids]
+    wish = {"analysis": analysis, "phase": "feedback", "submissions": wanted}
+    refused = pair.site.owner().call("POST", API, json=wish)
+    assert refused.status_code == 422 and said in refused.json()["message"]
+    assert refused.json()["field"] == "submissions"
+
+
+def test_what_was_not_exported_is_said_with_what_to_change(site: Site) -> None:
+    site.set_version(tasks=len(PAIRS))
+    participant = site.member("pia")
+    participant.submit()
+    own = finish_with_exports(site.worker(), answers({0}), {})
+    for analysis, said in (
+        ("snapshots", "No run of pia #1 exported snapshots"),
+        ("predictor-trust", "exported estimates from support sets"),
+        ("feature-diversity", "exported features"),
+    ):
+        wish = {"analysis": analysis, "phase": "feedback", "submissions": [own]}
+        refused = site.owner().call("POST", API, json=wish)
+        assert refused.status_code == 409 and said in refused.json()["message"]
+        assert "let the phase export them" in refused.json()["message"]
+    assert participant.call("POST", API, json=wish).status_code == 403
