@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +30,18 @@ class Clash:
     now: Any
     by: str
     at: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """What stands somewhere now, who wrote it (a user's id), and when."""
+
+    value: Any = None
+    by: str | None = None
+    at: datetime | None = None
+
+
+Subject = tuple[str, str] | Written
 
 
 class Stale(Conflict):
@@ -69,7 +81,7 @@ def tag_of(fields: Fields) -> str:
 
 def changes(
     session: Session,
-    subject: tuple[str, str],
+    subject: Subject,
     seen: Fields | None,
     sent: Fields,
     current: Fields,
@@ -77,8 +89,8 @@ def changes(
 ) -> dict[str, Any]:
     """The fields of `sent` that are to be written: those that differ from what was `seen`.
 
-    `subject` is the type and id under which the audit log knows the object; `insist` has the values that somebody was
-    shown and replaces knowingly.
+    `subject` is the type and id under which the audit log knows the object, or who wrote it last; `insist` has the
+    values that somebody was shown and replaces knowingly.
 
     Raises:
         Stale: somebody else gave one of them another value meanwhile.
@@ -99,15 +111,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return one.replace("\r\n", "\n").strip() == other.replace("\r\n", "\n").strip()
     return bool(one == other)
-
-
-@dataclass(frozen=True)
-class Written:
-    """What is decided on something now, by which user, and when."""
-
-    value: str
-    by: str | None = None
-    at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -140,9 +143,7 @@ def _decided(session: Session, name: str, read: Any, yours: Any, there: Written)
     return Clash(name, read, yours, there.value, user.username if user else "Somebody", at)
 
 
-def require_tag(
-    session: Session, subject: tuple[str, str], tag: str | None, sent: Fields, current: Fields
-) -> None:
+def require_tag(session: Session, subject: Subject, tag: str | None, sent: Fields, current: Fields) -> None:
     """Raise `Stale` where a request says what it read (`If-Match`), and that is no longer so."""
     if tag in (None, "*", tag_of(current)):
         return
@@ -152,8 +153,10 @@ def require_tag(
 
 
 def _clash(
-    session: Session, subject: tuple[str, str], name: str, base: Fields, sent: Fields, current: Fields
+    session: Session, subject: Subject, name: str, base: Fields, sent: Fields, current: Fields
 ) -> Clash:
+    if isinstance(subject, Written):
+        return _decided(session, name, base.get(name), sent[name], replace(subject, value=current.get(name)))
     by, at = _who_wrote(session, subject, name)
     return Clash(name, base.get(name), sent[name], current.get(name), by, at)
 

@@ -8,18 +8,21 @@ from functools import partial
 import pytest
 from sqlalchemy import MetaData, select
 
+from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import Due
 from anyshot_platform.database import Database
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.migration import migrate
 from anyshot_platform.submissions.models import Submission
-from tests.platform.admin.test_manage import page
+from tests.platform.admin.test_manage import page, post
 from tests.platform.admin.test_old_rules import write_row
+from tests.platform.admin.test_two_actors import hidden, seen
 from tests.platform.entries.test_entries import scored
 from tests.platform.entries.test_finals import end_feedback, final, launch  # noqa: F401
 from tests.platform.site import Site, make_zip
 
 SHEET = "/api/v1/competitions/small/fact-sheet"
+FORM = "/competitions/small/fact-sheet"
 SHEETS = "/api/v1/competitions/small/manage/fact-sheets"
 QUESTIONS = [
     {"key": "method", "label": "Describe the method", "required": True},
@@ -51,6 +54,38 @@ def test_only_finalists_owe_one_and_organizers_see_it(asking: Site) -> None:
     (row,) = owner.call("GET", SHEETS).json()
     assert (row["answers"], row["public"]) == ({"method": "prototypes", "code": "here"}, True)
     assert bob.call("GET", SHEETS).status_code == 403
+
+
+def test_two_members_of_a_team_fill_in_one_fact_sheet(asking: Site) -> None:
+    """What both answered is kept; where both answered one question, the second sees both answers and who wrote."""
+    ada, bob = asking.member("ada"), asking.member("bob")
+    with asking.services.database.writing() as session:
+        competition = asking.competition(session)
+        competition.team_size = 2
+        first, second = (find_membership(session, competition.id, one.id) for one in (ada, bob))
+        assert first is not None and second is not None
+        second.team_id = first.team_id
+    read = seen(bob, FORM)
+    assert post(ada, FORM, seen=read, fact_method="prototypes", act="save").status_code == 303
+    assert post(bob, FORM, seen=read, fact_code="here", act="save").status_code == 303
+    found = ada.call("GET", SHEET).json()
+    assert found["answers"] == {"method": "prototypes", "code": "here"}
+    asked = post(bob, FORM, seen=read, fact_method="MAML", fact_code="here", act="hand_in")
+    assert asked.status_code == 409 and "prototypes" in asked.text and "MAML" in asked.text
+    stale = ada.call("PUT", SHEET, json={"answers": {"method": "MAML"}}, headers={"if-match": '"0"'})
+    assert (stale.status_code, stale.json()["error"]) == (409, "stale")
+    assert {clash["by"] for clash in stale.json()["fields"]} == {"bob"}
+    tag = {"if-match": found["etag"]}
+    said = ada.call("PUT", SHEET, json={"answers": {"method": "MAML", "code": "here"}}, headers=tag)
+    assert said.json()["answers"]["method"] == "MAML"
+    insisted = {
+        "insist": hidden(asked, "insist"),
+        "fact_method": "USL",
+        "fact_code": "here",
+        "act": "hand_in",
+    }
+    once_more = post(bob, FORM, seen=read, **insisted)
+    assert once_more.status_code == 409 and "ada changed this" in once_more.text  # she wrote again meanwhile
 
 
 def test_an_upload_needs_one_only_where_the_competition_says_so(asking: Site) -> None:

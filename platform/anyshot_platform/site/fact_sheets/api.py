@@ -8,12 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
+from anyshot_platform.acts.merging import Written, require_tag, tag_of
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Due, Role
 from anyshot_platform.fact_sheets import service
 from anyshot_platform.fact_sheets.states import SheetState
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.teams.models import Team
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
@@ -45,6 +47,7 @@ class FactSheetOut(BaseModel):
     questions: list[Any]
     answers: dict[str, Any]
     public: bool
+    etag: str = Field(description="for `If-Match` of a change")
 
 
 @router.get("/fact-sheet")
@@ -55,9 +58,20 @@ def show(access: Participant, session: SessionDep) -> FactSheetOut:
 
 
 @router.put("/fact-sheet")
-def save(access: Participant, session: SessionDep, body: FactSheetIn) -> FactSheetOut:
+def save(
+    access: Participant, session: SessionDep, body: FactSheetIn, if_match: IfMatch = None
+) -> FactSheetOut:
     """Keep a draft, or hand it in; it can be handed in again."""
     membership = require_participant(access.membership)
+    known = service.sheet_of(session, access.competition, session.get_one(Team, membership.team_id))
+    current = sheet_fields(access.competition, known)
+    sent = {
+        **current,
+        **dict.fromkeys(current.keys() - {"public"}, ""),
+        **body.answers,
+        "public": body.public,
+    }
+    require_tag(session, who_wrote(known), if_match, sent, current)
     service.save(
         session, access.competition, membership, body.answers, hand_in=body.hand_in, public=body.public
     )
@@ -80,4 +94,17 @@ def show_sheet(competition: Competition, row: service.TeamSheet) -> FactSheetOut
         questions=competition.fact_sheet,
         answers=row.sheet.answers if row.sheet else {},
         public=bool(row.sheet and row.sheet.public),
+        etag=tag_of(sheet_fields(competition, row)),
     )
+
+
+def sheet_fields(competition: Competition, row: service.TeamSheet) -> dict[str, Any]:
+    """What a team's members write: an answer to each question, and whether it is public."""
+    answers = row.sheet.answers if row.sheet else {}
+    asked = [str(question["key"]) for question in competition.fact_sheet]
+    return {**{key: answers.get(key, "") for key in asked}, "public": bool(row.sheet and row.sheet.public)}
+
+
+def who_wrote(row: service.TeamSheet) -> Written:
+    """Who saved it last."""
+    return Written(None, row.sheet.updated_by, row.sheet.updated_at) if row.sheet else Written()

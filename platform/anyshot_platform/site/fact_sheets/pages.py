@@ -7,12 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.fact_sheets import service
 from anyshot_platform.sight.access import CompetitionAccess
-from anyshot_platform.site.fact_sheets.api import show_sheet
+from anyshot_platform.site.fact_sheets.api import sheet_fields, show_sheet, who_wrote
+from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.teams.models import Team
 from anyshot_platform.web.access import competition_role
@@ -36,8 +38,10 @@ def _show(
     session: SessionDep,
     problem: PlatformError | None = None,
     sent: dict[str, str] | None = None,
+    seen: str = "",
 ) -> Response:
     team = session.get_one(Team, require_participant(access.membership).team_id)
+    known = service.sheet_of(session, access.competition, team)
     return render(
         request,
         "competitions/fact_sheet.html",
@@ -45,7 +49,8 @@ def _show(
         section="competitions",
         head=read_header(session, access),
         tab="team",
-        sheet=show_sheet(access.competition, service.sheet_of(session, access.competition, team)),
+        sheet=show_sheet(access.competition, known),
+        seen=seen or seal(sheet_fields(access.competition, known)),
         sent=sent,
         problem=problem.message if problem else "",
     )
@@ -58,12 +63,19 @@ def save(request: Request, access: Participant, session: SessionDep, form: FormD
     keys = [str(question["key"]) for question in access.competition.fact_sheet]
     answers = {key: form.text(f"fact_{key}", 10_000) for key in keys}
     hand_in = form.text("act") == "hand_in"
+    team = session.get_one(Team, membership.team_id)
+    known = service.sheet_of(session, access.competition, team)
+    current = sheet_fields(access.competition, known)
+    sent = {**answers, "public": form.flag("public")}
     try:
-        service.save(
-            session, access.competition, membership, answers, hand_in=hand_in, public=form.flag("public")
-        )
+        wanted = {**current, **merge(session, form, who_wrote(known), sent, current)}
+        public = wanted.pop("public")
+        service.save(session, access.competition, membership, wanted, hand_in=hand_in, public=public)
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, f"/competitions/{access.competition.slug}/fact-sheet")
     except PlatformError as error:
         session.rollback()
-        return _show(request, access, session, error, answers)
+        return _show(request, access, session, error, answers, form.text("seen"))
     words = "The fact sheet is handed in." if hand_in else "The draft is saved; it is not handed in yet."
     return redirect(f"/competitions/{access.competition.slug}/fact-sheet", flash=words)

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
-from anyshot_platform.acts.merging import Fields, Seen, Stale, changes, seal, unseal
+from anyshot_platform.acts.merging import Fields, Seen, Stale, Subject, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
 from anyshot_platform.sight.access import CompetitionAccess, require_role
@@ -136,7 +136,7 @@ def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Resp
 
 
 def merge(
-    session: Session, form: SentForm, subject: tuple[str, str], sent: Fields, current: Fields
+    session: Session, form: SentForm, subject: Subject, sent: Fields, current: Fields
 ) -> dict[str, Any]:
     """The fields of a form that are to be written; raises `Stale` where somebody changed one since it was opened."""
     seen, insist = unseal(form.text("seen")), unseal(form.text("insist"))
