@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from anyshot_starting_kit.networks import heads
 from anyshot_starting_kit.networks.backbones import make_backbone, use_batch_statistics
 from anyshot_starting_kit.networks.weights import MissingWeights, WrongWeights, no_weights
 
+SmallTask = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
 
 @pytest.fixture
-def task() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+def task() -> SmallTask:
     """Support, labels, query and query labels of three well separated classes in 20 dimensions."""
     draw = torch.Generator().manual_seed(0)
     centres = 3 * torch.randn(3, 20, generator=draw)
@@ -46,7 +49,7 @@ def test_resnet18_is_that_of_timm(tmp_path: Path) -> None:
     """Weights saved by timm load, classifier left out, and give timm's features."""
     import timm
 
-    theirs = timm.create_model("resnet18", pretrained=False).eval()
+    theirs: Any = timm.create_model("resnet18", pretrained=False).eval()
     torch.save(theirs.state_dict(), tmp_path / "resnet18.pt")
     ours = make_backbone("resnet18", weights="resnet18.pt", submission=tmp_path).eval()
     images = torch.rand(2, 3, 64, 64)
@@ -120,7 +123,7 @@ def test_batch_statistics_have_no_state() -> None:
     torch.testing.assert_close(network.train()(images), network.eval()(images))
 
 
-def test_ridge_equals_its_primal(task) -> None:
+def test_ridge_equals_its_primal(task: SmallTask) -> None:
     """The n x n system gives the weights of the d x d one."""
     support, labels, queries, _ = task
     primal = torch.linalg.solve(
@@ -130,7 +133,7 @@ def test_ridge_equals_its_primal(task) -> None:
     torch.testing.assert_close(ours, queries @ primal, rtol=1e-3, atol=1e-4)
 
 
-def test_svm_dual_is_optimal(task) -> None:
+def test_svm_dual_is_optimal(task: SmallTask) -> None:
     """No feasible direction improves: its value equals what a general solver finds."""
     from scipy.optimize import minimize
 
@@ -173,7 +176,7 @@ def test_svm_is_solved_for_large_tasks(size: float) -> None:
     assert primal <= 1.002 * (better.square().sum() / 2 + 0.1 * losses.sum())
 
 
-def test_svm_gradients_are_those_of_the_solution(task) -> None:
+def test_svm_gradients_are_those_of_the_solution(task: SmallTask) -> None:
     """The backbone learns through the solver: a step along the gradient changes the loss as the gradient says."""
     support, labels, queries, truth = (part.double() if part.is_floating_point() else part for part in task)
 
@@ -189,7 +192,7 @@ def test_svm_gradients_are_those_of_the_solution(task) -> None:
     torch.testing.assert_close(found, slope.norm(), rtol=0.05, atol=0.0)
 
 
-def test_logistic_regression_is_sklearns(task) -> None:
+def test_logistic_regression_is_sklearns(task: SmallTask) -> None:
     """C is 1 / (n strength)."""
     from sklearn.linear_model import LogisticRegression
 
@@ -202,7 +205,7 @@ def test_logistic_regression_is_sklearns(task) -> None:
     np.testing.assert_allclose(ours, theirs.predict_proba(queries.numpy()), atol=2e-3)
 
 
-def test_matching_attention_is_a_distribution(task) -> None:
+def test_matching_attention_is_a_distribution(task: SmallTask) -> None:
     """Rows are log probabilities, and the right class wins."""
     support, labels, queries, truth = task
     scores = heads.matching_attention(support, labels, queries, 3, 10.0)
@@ -217,7 +220,7 @@ def test_matching_attention_is_a_distribution(task) -> None:
     assert sure.grad is not None and 0.1 < sure.grad < 10
 
 
-def test_propagation_is_balanced_and_helps(task) -> None:
+def test_propagation_is_balanced_and_helps(task: SmallTask) -> None:
     """Each class gets its share of the query; a biased prototype is corrected by the query."""
     support, labels, queries, truth = task
     known, asked = heads.power_transform(support[:3], 1.0), heads.power_transform(queries, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from anyshot_core.baselines import find_baselines, merged_config
 from anyshot_starting_kit import budget
+from anyshot_starting_kit.networks.backbones import Backbone
 from anyshot_starting_kit.networks.weights import WrongWeights
 from anyshot_starting_kit.runner.generators import Task
 from anyshot_starting_kit.training import (
@@ -156,7 +158,9 @@ def test_a_round_that_is_cut_short_decides_nothing(monkeypatch: pytest.MonkeyPat
             yield draw_task(seed)
 
     class Guess(nn.Module):
-        def forward(self, support, labels, queries, ways):
+        def forward(
+            self, support: torch.Tensor, labels: torch.Tensor, queries: torch.Tensor, ways: int
+        ) -> torch.Tensor:
             return torch.zeros(len(queries), ways)
 
     def score(clock: Clock) -> float | None:
@@ -263,7 +267,9 @@ def test_large_tasks_pass_in_chunks() -> None:
     seen: list[int] = []
 
     class Head(nn.Module):
-        def forward(self, support, labels, queries, ways):
+        def forward(
+            self, support: torch.Tensor, labels: torch.Tensor, queries: torch.Tensor, ways: int
+        ) -> torch.Tensor:
             return queries[:, :ways]
 
     for joint, wanted in ((False, [128, 128, 44]), (True, [300])):
@@ -293,7 +299,7 @@ def test_more_inner_steps_at_test_time(name: str) -> None:
 
 
 def test_an_ensemble_has_the_backbones_that_its_weights_fit(
-    tmp_path: Path, capsys: pytest.CaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One that they do not fit is left out, and said so; a file for each is found by the backbone's name."""
     folder = str(tmp_path)
@@ -309,14 +315,14 @@ def test_an_ensemble_has_the_backbones_that_its_weights_fit(
         make_backbones(settings_of(weights="conv4.pt", backbones=["resnet12"], folder=folder))
 
     class Joint(nn.Module):
-        def __init__(self, backbones) -> None:
+        def __init__(self, backbones: Sequence[Backbone]) -> None:
             super().__init__()
             self.backbones = nn.ModuleList(backbones)
 
     class Learner(EnsembleLearner):
         settings = settings_of(weights="conv4.pt", **both)
 
-        def assemble(self, backbones):
+        def assemble(self, backbones: Sequence[Backbone]) -> Joint:
             return Joint(backbones)
 
     trained = make_backbones(settings_of(backbones=["conv4"]))
@@ -331,7 +337,7 @@ def test_an_ensemble_has_the_backbones_that_its_weights_fit(
     ("method", "words"),
     [({"bakbone": "conv4"}, "bakbone is unknown"), ({"iterations": "many"}, 'iterations is "many"')],
 )
-def test_bad_settings_are_named(method: dict, words: str) -> None:
+def test_bad_settings_are_named(method: dict[str, Any], words: str) -> None:
     """A typing error does not pass for a default."""
     with pytest.raises(BadSettings, match=words):
         LoopSettings.from_dict(method)

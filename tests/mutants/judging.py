@@ -32,12 +32,13 @@ OPTIONS = [
     "tests.mutants.witness",
     "-k",
     "not postgres",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",  # `heavy` has imported a plugin already
+    "--timeout=200",  # seconds; a test that waits for ever has failed
 ]
-OPTIONS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # `heavy` has imported a plugin already
 # pytest's exit codes; anything else says that the tests could not run.
 VERDICTS = {0: "SURVIVED", 1: "killed", witness.INVALID: "INVALID"}
 PATIENCE = 300.0  # seconds; a mutant's tests take a few
-OPTIONS += ["--timeout=200"]  # seconds; a test that waits for ever has failed
 # What a test run around this one, or a shell, has set for itself.
 NOT_OURS = ("PYTHONDONTWRITEBYTECODE", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS")
 STARTUP = FOLDER / "startup" / "sitecustomize.py"

@@ -61,6 +61,7 @@ def test_no_two_purposes_or_runs_share_a_key() -> None:
 
 def test_the_tasks_of_exports_follow_from_those_of_the_run_and_do_not_tell_them() -> None:
     tasks = SECRETS.tasks(0)
+    assert isinstance(tasks, bytes)
     assert exports_seed(tasks) == hmac.digest(tasks, b'anyshot phase key 1["exports"]', "sha256")
     number = hashlib.sha256(b"anyshot number 1 93").digest()
     assert exports_seed(93) == hmac.digest(number, b'anyshot phase key 1["exports"]', "sha256")

@@ -7,6 +7,7 @@ them.
 
 import json
 import os
+import types
 from importlib.machinery import SourceFileLoader
 
 with open(os.path.join(os.path.dirname(__file__), "mutant.json")) as file:  # noqa: PTH118, PTH120, PTH123 - quick
@@ -14,7 +15,7 @@ with open(os.path.join(os.path.dirname(__file__), "mutant.json")) as file:  # no
 compile_file = SourceFileLoader.get_code
 
 
-def get_code(self, fullname):
+def get_code(self: SourceFileLoader, fullname: str) -> types.CodeType | None:
     """The code of a module; of the mutant's file the changed one, past the bytecode cache."""
     if os.path.realpath(self.path) != MUTANT["file"]:
         return compile_file(self, fullname)
