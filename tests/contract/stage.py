@@ -32,7 +32,7 @@ from tests.platform.site import Person, Site
 from tests.services.material import BASELINES, TEST, TRAIN, zip_folder
 
 TASKS = 6
-PROTOCOL = {"name": "any_way_any_shot", "ways": [2, 5], "shots": [1, 3], "query": 10}
+PROTOCOL: dict[str, Any] = {"name": "any_way_any_shot", "ways": [2, 5], "shots": [1, 3], "query": 10}
 
 
 class Wire(httpx.BaseTransport):

@@ -37,6 +37,10 @@ ELSEWHERE = {
     "anyshot data get": "tests/starting_kit/cli/test_data_get.py",  # a public pool
     "anyshot dry-run": _ROLES,  # torch
     "cp -r baselines/": _ROLES,
+    **dict.fromkeys(
+        ("anyshot experiment send", "anyshot experiment collect"),
+        "tests/starting_kit/cli/test_experiment_on_a_site.py",  # an organizer's site
+    ),
     "anyshot experiment": f"{_EXPERIMENT}::test_command_runs_and_goes_on",  # torch and hours
     "anyshot organize rehearse": (
         "tests/platform/entries/test_rehearsal.py::test_one_command_plays_the_competition_of_2022_to_published_results"
