@@ -14,6 +14,11 @@ def words(text: str) -> str:
     return sources._words(sources._without_docstrings(ast.parse(text)))
 
 
+def test_types_are_no_change() -> None:
+    assert words("def f(x: int | str) -> int:\n    return x\n") == words("def f(x):\n    return x\n")
+    assert words("class A:\n    x: int = 1\n") != words("class A:\n    x: int = 2\n")
+
+
 def test_formatting_and_docstrings_are_no_change() -> None:
     plain = 'def f(x):\n    """What it does."""\n    return x + 1  # one more\n'
     assert words(plain) == words("def f(x):\n    return (x\n        + 1)\n")

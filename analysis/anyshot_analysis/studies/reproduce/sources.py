@@ -27,7 +27,7 @@ BESIDE = (
 
 
 def code_of(name: str) -> dict[str, str]:
-    """Digest of each module that reproduction `name` computes with, itself first; formatting and words do not count."""
+    """Digest of each module that a reproduction computes with, itself first; layout, words and types do not count."""
     start, found = f"{HERE}.{name.replace('-', '_')}", {}
     waiting = [start]
     while waiting:
@@ -100,7 +100,7 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
 
 
 def _words(node: Any) -> str:
-    """The tree as text, the same under every Python: empty fields and what newer ones add do not count."""
+    """The tree as text, the same under every Python: empty fields, types and what newer ones add do not count."""
     if isinstance(node, list):
         return "[" + ",".join(map(_words, node)) + "]"
     if not isinstance(node, ast.AST):
@@ -108,6 +108,6 @@ def _words(node: Any) -> str:
     fields = [
         f"{name}={_words(value)}"
         for name, value in ast.iter_fields(node)
-        if value not in (None, []) and name not in ("type_params", "kind", "ctx")
+        if value not in (None, []) and name not in ("type_params", "kind", "ctx", "annotation", "returns")
     ]
     return f"{type(node).__name__}({','.join(fields)})"
