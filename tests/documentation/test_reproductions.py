@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None
     assert body.index("Published and found") < body.index("<svg") < body.index("Estimates")
     for one in verdicts(DOCS, name):
         assert one.published.words in body and f"<td>{one.verdict.value}</td>" in body
+
+
+def test_each_printed_number_has_its_page_where_our_copy_has_pages() -> None:
+    path = DOCS / "reproductions" / "published.toml"
+    unpaged = set(tomllib.loads(path.read_text())["unpaged"])
+    rows = read_published(path)
+    assert unpaged < {row.paper for row in rows}
+    assert {row.estimate for row in rows if (row.page is None) != (row.paper in unpaged)} == set()
+    assert "Table 3, appendix I, p. 20" in draw_page(DOCS, "hellinger").body
 
 
 def test_no_generated_page_or_picture_is_in_the_repository() -> None:

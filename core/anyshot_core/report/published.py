@@ -37,7 +37,8 @@ class Published:
 
     Attributes:
         reproduction, estimate: the stored report, and its estimate of the same quantity.
-        paper, where, row: the paper; its table or figure, with the section or page; the row or curve in it.
+        paper, where, row: the paper; its table or figure, with the section; the row or curve in it.
+        page: the page as it is numbered in print; None of papers that we have as text without pages.
         value, half_width: as printed, in the unit of the estimate.
         above, below: instead of a value: the paper says that the quantity lies there.
         margin: differences up to it do not matter: half a printed digit, or what the paper calls small.
@@ -55,6 +56,7 @@ class Published:
     below: float | None = None
     margin: float = 0.0
     differs: str = ""
+    page: int | None = None
 
     def __post_init__(self) -> None:
         if [self.value, self.above, self.below].count(None) != 2:
@@ -152,6 +154,11 @@ def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) 
     ]
 
 
+def place_words(published: Published) -> str:
+    """Table or figure, and the page where it is known."""
+    return published.where + ("" if published.page is None else f", p. {published.page}")
+
+
 def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
     """A table of plain cells: found beside published."""
     rows = []
@@ -162,6 +169,16 @@ def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
             interval["undefined"] if isinstance(interval, Mapping) else "{:.4g} to {:.4g}".format(*interval)
         )
         rows.append(
-            [p.paper, p.where, p.row, p.words, e["value"], shown, e["unit"], one.verdict.value, p.differs]
+            [
+                p.paper,
+                place_words(p),
+                p.row,
+                p.words,
+                e["value"],
+                shown,
+                e["unit"],
+                one.verdict.value,
+                p.differs,
+            ]
         )
     return {"title": "Published and found", "header": HEADER, "rows": rows}
