@@ -47,6 +47,24 @@ def private_pages(live: LiveSite) -> list[str]:
     ]
 
 
+def set_screen(browser: webdriver.Chrome, width: int, scheme: str) -> None:
+    """A screen of that width, a phone's if it is narrow, in light or dark colours."""
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {
+            "width": width,
+            "height": 900,
+            "screenWidth": width,
+            "screenHeight": 900,
+            "deviceScaleFactor": 1,
+            "mobile": width < 500,
+        },
+    )
+
+
 def look(browser: webdriver.Chrome, address: str) -> list[str]:
     """What axe finds wrong on a page, and whether the page is wider than the window."""
     browser.get(address)
@@ -70,13 +88,7 @@ def look(browser: webdriver.Chrome, address: str) -> list[str]:
 @pytest.mark.slow("axe-core over every page for participants, in a browser")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_axe(live: LiveSite, browser: webdriver.Chrome, width: int, scheme: str) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
+    set_screen(browser, width, scheme)
     found = [fault for path in PUBLIC for fault in look(browser, live.address + path)]
     with live.services.database.writing() as session:
         session.get_one(Phase, live.scene.phase.id).show_confusion = True

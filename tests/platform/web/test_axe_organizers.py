@@ -21,7 +21,7 @@ from anyshot_platform.runs.states import RunKind, RunState
 from anyshot_platform.users.models import User
 from tests.platform.web.conftest import LiveSite
 from tests.platform.web.scene import add_artifact, make_table
-from tests.platform.web.test_axe import look
+from tests.platform.web.test_axe import look, set_screen
 
 MANAGE = (
     "",
@@ -88,13 +88,7 @@ def add_report(session: Session, live: LiveSite, state: RunState) -> Report:
 def test_axe_for_organizers(
     live: LiveSite, browser: webdriver.Chrome, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
+    set_screen(browser, width, scheme)
     reports = add_reports(live, tmp_path)
     with live.services.database.writing() as session:
         session.get_one(User, live.scene.organizer.id).is_site_admin = True
