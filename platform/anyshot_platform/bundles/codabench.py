@@ -170,7 +170,8 @@ class _Conversion:
         said = missing_file(source, self.files)
         content = self.files.read(source)
         if said or content is None:
-            self.report.problem(path, said or f"{source!r} is a folder, not a page")
+            words = said or f"{source!r} is a folder, not a page"
+            self.report.notice(path, f"{words}: write {title!r} here", "/settings#pages")
             return None
         stem = unique(key_from(title, "page"), {name.split("/")[-1].rsplit(".", 1)[0] for name in self.kept})
         target = f"pages/{stem}.md"
@@ -188,7 +189,7 @@ class _Conversion:
             if "//" in address or address.startswith("data:") or content is None:
                 lost.append(address[:80])
                 return found[0]
-            name = re.sub(r"[^A-Za-z0-9._-]+", "-", inside.removeprefix("pages/")).lstrip("-._")
+            name = self._free_name(re.sub(r"[^A-Za-z0-9._-]+", "-", inside.removeprefix("pages/")), content)
             self.kept[f"{FILES}{name}"] = content
             return found[0].replace(address, f"{FILES}{name}")
 
@@ -199,6 +200,15 @@ class _Conversion:
             )
             self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})", "/settings#files")
         return shown
+
+    def _free_name(self, name: str, content: bytes) -> str:
+        """A name for an image that no other image of the pages has."""
+        name = name.lstrip("-._")
+        if self.kept.get(f"{FILES}{name}", content) == content:
+            return name
+        stem, dot, suffix = name.rpartition(".")
+        others = {key.removeprefix(FILES).rpartition(".")[0] for key in self.kept if key.startswith(FILES)}
+        return unique(stem, others) + dot + suffix
 
     def _fact_sheet(self) -> list[dict[str, Any]]:
         """The questions; each is answered by a text here."""

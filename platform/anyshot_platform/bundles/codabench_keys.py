@@ -76,6 +76,8 @@ READ_15 = _words(
 )
 # What Codabench's own reader takes where a phase does not say; 0 there means no limit.
 DEFAULTS_2 = {"max_submissions_per_day": 5, "max_submissions": 100, "execution_time_limit": 600}
+# The same of CodaLab's reader.
+DEFAULTS_15 = {"max_submissions_per_day": 999, "max_submissions": 100, "execution_time_limit": 300}
 # Codabench's rules of a leaderboard, and whose submission stands here.
 RULES_2 = {
     "add": {"team_chooses": True},

@@ -10,6 +10,7 @@ from typing import Any
 from anyshot_platform.bundles.codabench_dates import UnclearDate, read_date
 from anyshot_platform.bundles.codabench_keys import (
     DEFAULTS_2,
+    DEFAULTS_15,
     PHASE_READ,
     PHASE_WITHOUT_EQUIVALENT,
     RULES_2,
@@ -48,7 +49,14 @@ class PhasesConversion:
             if end is None:
                 end = self._end_of_following(start, [other for other, _ in dates])
             phases.append(self._phase(path, phase, start, end, phases))
+        self._say_whether_over(phases)
         return phases
+
+    def _say_whether_over(self, phases: list[dict[str, Any]]) -> None:
+        ends = [phase["end"] for phase in phases]
+        if phases and None not in ends and max(ends) < datetime.now(UTC):
+            words = "all phases are over: move their dates, or copy the competition with another start"
+            self.report.notice(("phases",), words, "/phases")
 
     def _end_of_following(self, start: datetime, starts: list[datetime]) -> datetime | None:
         """When a phase without an end is over: as the next one starts, or parallel ones with the competition."""
@@ -169,9 +177,9 @@ class PhasesConversion:
         return None
 
     def _default(self, key: str, phase: dict[Any, Any], keys: tuple[str, ...]) -> int | None:
-        """What Codabench takes where a phase has none of the keys."""
-        silent = self.report.flavour is Flavour.CODABENCH_2 and not any(name in phase for name in keys)
-        return DEFAULTS_2.get(key) if silent else None
+        """What the other platform takes where a phase has none of the keys."""
+        known = DEFAULTS_2 if self.report.flavour is Flavour.CODABENCH_2 else DEFAULTS_15
+        return None if any(name in phase for name in keys) else known.get(key)
 
     def _seconds(self, path: Path, phase: dict[Any, Any]) -> float | None:
         for key, factor in zip(_LIMITS, (1.0, 0.001), strict=True):
@@ -189,6 +197,9 @@ class PhasesConversion:
         """Whose submission stands on the board: by the rule of the leaderboards, or the flag of CodaLab's phase."""
         if is_true(phase.get("force_best_submission_to_leaderboard", False)):
             return {"board_shows": "best"}
+        if self.report.flavour is Flavour.CODALAB_15:
+            forced = is_true(self.report.data.get("force_submission_to_leaderboard", False))
+            return {"board_shows": "last"} if forced else {"team_chooses": True}
         rules = {str(board["submission_rule"]) for _, board in self._boards() if board.get("submission_rule")}
         known = [rule for name in sorted(rules) if (rule := RULES_2.get(name.lower()))]
         if len(known) < len(rules) or len(rules) > 1:

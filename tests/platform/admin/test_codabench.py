@@ -204,13 +204,10 @@ def test_parallel_phases_lose_their_parent() -> None:
 
 
 def test_what_cannot_be_taken_over_is_a_problem_with_its_line() -> None:
-    broken = VERSION_2.replace("start: 1-3-2024", "start: soon").replace(
-        "file: pages/overview.md", "file: gone.md"
-    )
+    broken = VERSION_2.replace("start: 1-3-2024", "start: soon")
     with pytest.raises(BundleInvalid) as caught:
         read_bundle(zipped({"competition.yaml": broken, **FILES_2}))
     said = [str(problem) for problem in caught.value.problems]
-    assert any("line 12" in line and "gone.md" in line for line in said)
     assert any("'soon' is no date" in line for line in said)
 
 
@@ -258,7 +255,50 @@ def test_codabenchs_defaults_count_where_a_phase_is_silent() -> None:
     final = changed(("  max_submissions_per_day: 0\n  execution_time_limit: 600\n", "")).spec.phases[1]
     assert (final.quota.per_day, final.quota.total, final.budget.run) == (5, 100, 600.0)
     bundle = read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15}))
-    assert bundle.spec.phases[1].quota.total is None  # CodaLab has no such defaults
+    first, second = bundle.spec.phases
+    assert (first.quota.total, first.quota.per_day, first.budget.run) == (999, 10, 300.0)
+    assert (second.quota.total, second.quota.per_day, second.budget.run) == (100, 999, 500.0)
+
+
+@pytest.mark.parametrize(("forced", "chooses"), [("true", False), ("false", True)])
+def test_in_codalab_a_team_puts_its_submission_on_the_board_unless_it_is_forced(
+    forced: str, chooses: bool
+) -> None:
+    text = VERSION_15.replace("leaderboard: true", f"leaderboard: {forced}")
+    phases = read_bundle(zipped({"competition.yaml": text, **FILES_15})).spec.phases
+    assert [phase.scoring.team_chooses for phase in phases] == [chooses, chooses]
+    best = text.replace(
+        "    color: grey\n", "    color: grey\n    force_best_submission_to_leaderboard: true\n"
+    )
+    first = read_bundle(zipped({"competition.yaml": best, **FILES_15})).spec.phases[0]
+    assert (first.scoring.board_shows, first.scoring.team_chooses) == ("best", False)
+
+
+def test_a_missing_text_stops_no_import_and_is_something_to_do() -> None:
+    """The review: a bundle was refused because its terms were not in it."""
+    bundle = changed(
+        ("terms: pages/terms.md", "terms: gone.md"), ("file: pages/overview.md", "file: lost.md")
+    )
+    assert (bundle.spec.terms, [page.title for page in bundle.spec.pages]) == (None, ["Terms", "Old page"])
+    left = {notice.message: notice.place for notice in bundle.without_equivalent}
+    assert left["the file 'gone.md' is not in the bundle: write 'terms' here"] == "/settings#pages"
+    assert left["the file 'lost.md' is not in the bundle: write 'Overview' here"] == "/settings#pages"
+
+
+def test_phases_that_are_all_over_are_said_to_be_moved() -> None:
+    said = notices(read_bundle(zipped({"competition.yaml": VERSION_15, **FILES_15})))
+    assert "all phases are over: move their dates" in said
+    later = VERSION_15.replace("2019-03-01", "2999-03-01")
+    assert "all phases are over" not in notices(read_bundle(zipped({"competition.yaml": later, **FILES_15})))
+
+
+def test_two_images_of_one_name_stay_two() -> None:
+    page = b"![one](plot.png) ![two](../plot.png)"
+    other = b"\x89PNG\r\n\x1a\n" + bytes(41)
+    bundle = changed(files={"pages/overview.md": page, "pages/plot.png": PNG, "plot.png": other})
+    text = bundle.files[bundle.spec.pages[0].file].decode()
+    assert text == "![one](files/plot.png) ![two](files/plot-2.png)"
+    assert (bundle.files["files/plot.png"], bundle.files["files/plot-2.png"]) == (PNG, other)
 
 
 def test_a_hidden_board_is_shown_to_nobody() -> None:
