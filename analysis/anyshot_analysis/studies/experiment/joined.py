@@ -25,7 +25,7 @@ from anyshot_analysis.studies.experiment.page import (
     markdown_table,
     published,
 )
-from anyshot_analysis.studies.experiment.report import write_findings
+from anyshot_analysis.studies.experiment.report import store_figures, write_findings
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_scoring.difficulty import measure_difficulty
@@ -74,7 +74,7 @@ def read_scores(title: str, folder: Path) -> Scores:
 
 
 def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
-    """Figures as SVG, `scores.json`, `findings.md` and `index.html`, whose path it returns. Raises `BadExperiment`."""
+    """Figures, as SVG and data, `findings.md`, `.json` and `index.html`, whose path it returns. Raises `BadExperiment`."""
     titles = [one.title for one in experiments]
     if len(set(titles)) < len(titles):
         raise BadExperiment(f"Each experiment needs a title of its own; found {', '.join(titles)}.")
@@ -87,6 +87,7 @@ def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
     tables = [findings_table([*compared, *own]), published(beside_published(compared))]
     for name, chart in figures.items():
         (folder / f"{name}.svg").write_text(chart.file(), encoding="utf-8")
+    store_figures(list(figures.values()), folder)
     lines = ["# Experiments side by side", *[line for table in tables for line in markdown_table(table)]]
     (folder / "findings.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_findings([*compared, *own], folder)
