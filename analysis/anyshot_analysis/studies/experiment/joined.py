@@ -74,7 +74,10 @@ def read_scores(title: str, folder: Path) -> Scores:
 
 
 def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
-    """Figures, as SVG and data, `findings.md`, `.json` and `index.html`, whose path it returns. Raises `BadExperiment`."""
+    """Figures (SVG, data), `findings.md`, `findings.json` and `index.html`, whose path it returns.
+
+    Raises `BadExperiment`.
+    """
     titles = [one.title for one in experiments]
     if len(set(titles)) < len(titles):
         raise BadExperiment(f"Each experiment needs a title of its own; found {', '.join(titles)}.")
