@@ -49,9 +49,8 @@ def _said(message: Message) -> list[str]:
     return [message.string] if isinstance(message.string, str) else list(message.string or ())
 
 
-# Templates that say English by themselves: pages of organizers and operators, the reference of the API, the page of
-# building blocks. Shorten the list; nothing may come onto it.
-UNMARKED = tuple(TEMPLATE_FOLDER / name for name in ("manage", "admin", "design.html", "reference.html"))
+# Templates that say English by themselves: the reference of the API, the page of building blocks. Shorten the list; nothing may come onto it.
+UNMARKED = tuple(TEMPLATE_FOLDER / name for name in ("design.html", "reference.html"))
 TEMPLATES = sorted(
     path
     for path in TEMPLATE_FOLDER.rglob("*.html")
@@ -118,4 +117,4 @@ def _strings(node: nodes.Node, *, marked: bool) -> Iterator[str]:
         yield from _strings(child, marked=marked)
 
 
-_IS_CODE = ("True", "anyshot data get ")
+_IS_CODE = ("True", "T", "anyshot data get ")

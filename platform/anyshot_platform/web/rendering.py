@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from anyshot_platform.kernel.filters import FILTERS
 from anyshot_platform.kernel.identicons import identicon
 from anyshot_platform.kernel.language import gettext, ngettext, said_here, script_words
+from anyshot_platform.phases.ranking import rule_words
 from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.sight.phases import publication_of
 from anyshot_platform.sight.standing import standing_of
@@ -63,7 +64,7 @@ def environment() -> Environment:
         publication=publication_of,
         status_words=status_words,
     )
-    made.globals.update(static=static, script_words=script_words, identicon=identicon)
+    made.globals.update(static=static, script_words=script_words, identicon=identicon, rule_words=rule_words)
     return made
 
 

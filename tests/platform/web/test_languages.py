@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
+import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
 from anyshot_platform.kernel.filters import count, duration, score, size, when
-from anyshot_platform.kernel.language import Reader, asked_for, begun, name_of, read_by, said_in, say
+from anyshot_platform.kernel.language import FOLDER, Reader, asked_for, begun, name_of, read_by, said_in, say
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.ranking import rule_words
@@ -17,8 +20,11 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import User
 from anyshot_platform.web.language import LANGUAGE_COOKIE
 from anyshot_scoring.rules import RULES
+from tests.architecture.catalogue import catalogue
+from tests.platform.site import make_zip
 from tests.platform.web.conftest import Visitor
 from tests.platform.web.scene import Scene
+from tests.platform.web.test_axe_organizers import ADMIN, MANAGE
 
 FRENCH = {"accept": "text/html", "accept-language": "fr-CH, en;q=0.5"}
 
@@ -151,3 +157,65 @@ def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene)
     assert "Votre code a levé une erreur." in failed and "Échouée." in failed and "Failed." not in failed
     upload = visitor.see(f"/competitions/{scene.competition.slug}/phases/{scene.phase.slug}/submit")
     assert "Soumettre pour un score" in upload
+
+
+# Forms of settings say their labels as they are declared, in English.
+WITH_SETTINGS = ("/settings", "/phases/new", "/phases/feedback", "/phases/feedback/versions/1")
+
+
+@pytest.mark.slow("all pages of organizers and administrators")
+def test_pages_of_organizers_and_administrators_are_read_in_french(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        for person in (scene.organizer, scene.admin):
+            session.get_one(User, person.id).language = "fr"
+    said = {str(one.id): str(one.string) for one in catalogue(FOLDER / "fr.po") if isinstance(one.id, str)}
+    english = {text for text, french in said.items() if french != text and " " in text and "%(" not in text}
+    left: dict[str, list[str]] = {}
+    manage = f"/competitions/{scene.competition.slug}/manage"
+    for person, pages in (
+        (
+            scene.organizer,
+            [
+                *(manage + part for part in MANAGE if part not in WITH_SETTINGS),
+                "/organize",
+                "/organize/pools",
+            ],
+        ),
+        (scene.admin, ["/admin" + part for part in ADMIN]),
+    ):
+        visitor.sign_in(person)
+        for path in pages:
+            page = visitor.see(path)
+            texts = {" ".join(html.unescape(text).split()) for text in re.findall(r">([^<>]+)<", page)}
+            if found := sorted(texts & english - {"Final phase"}):
+                left[path] = found
+            assert '<html lang="fr">' in page
+    assert not left, left
+
+
+def test_who_reads_french_joins_and_submits_in_french(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.visitor.id).language = "fr"
+    visitor.sign_in(scene.visitor)
+    base = f"/competitions/{scene.competition.slug}"
+    join = f"{base}/join"
+    assert "Rejoindre" in visitor.see(join)
+    visitor.send(join, join, accept="1", terms_version="2", team_name="Voilà")
+    assert "Premiers pas" in visitor.see(base)
+    submit = f"{base}/phases/feedback/submit"
+    refused = visitor.client.post(submit, **_zip_of(visitor, submit, b"no zip"))
+    assert "La soumission a été refusée" in refused.text and "The submission was refused" not in refused.text
+    answer = visitor.client.post(submit, **_zip_of(visitor, submit, make_zip()), follow_redirects=False)
+    assert answer.status_code == 303, answer.text
+    page = visitor.see(answer.headers["location"])
+    assert "En file d" in page and "Queued" not in page
+
+
+def _zip_of(visitor: Visitor, page: str, content: bytes) -> dict[str, Any]:
+    token = re.search(r'name="csrf-token" content="([^"]+)"', visitor.see(page))
+    assert token is not None
+    return {
+        "data": {"csrf_token": token[1], "kind": "entry", "league": "free-style", "leagues_shown": "1"},
+        "files": {"file": ("a.zip", content, "application/zip")},
+        "headers": {"accept": "text/html"},
+    }

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.announcements import organizing
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.announcements.acts import ACTS, ADD
 from anyshot_platform.site.shell.act_frame import perform_named
@@ -25,7 +26,7 @@ def show_announcements(request: Request, access: AsReviewer, session: SessionDep
         access,
         "announcements.html",
         "announcements",
-        heading="Announcements",
+        heading=say("Announcements"),
         acts=ACTS,
         told=len(members_of(session, access.competition)),
         announcements=organizing.list_announcements(session, access.competition, deleted=True),

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.audit.service import read_entries
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, PageParam
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
 from anyshot_platform.web.access import site_admin
@@ -40,7 +41,7 @@ def show_competition_log(
         access,
         "audit.html",
         "audit",
-        heading="Audit log",
+        heading=say("Audit log"),
         rows=rows,
         page=place,
         action=action,

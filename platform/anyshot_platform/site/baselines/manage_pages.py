@@ -10,6 +10,7 @@ from anyshot_platform.acts.merging import seal
 from anyshot_platform.baselines import gates, service
 from anyshot_platform.errors import Invalid
 from anyshot_platform.judging.kinds import GATE_SEEDS
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.leagues.service import find_league, list_leagues
 from anyshot_platform.organizers.baselines import acts
@@ -43,7 +44,7 @@ def show_baselines(
         access,
         "baselines.html",
         "baselines",
-        heading="Baselines and gates",
+        heading=say("Baselines and gates"),
         acts=acts.ACTS,
         baselines=[row for row in baselines if row.deleted_at is None],
         removed=[row for row in baselines if row.deleted_at is not None],

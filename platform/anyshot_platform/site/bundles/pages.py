@@ -23,6 +23,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import create_competition
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.data import take_data
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.bundles.service import (
@@ -134,7 +135,7 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
         access,
         "imported.html",
         "overview",
-        heading="Imported",
+        heading=say("Imported"),
         report=report,
         placeholders=list_guests(session, access.competition),
     )

@@ -14,6 +14,7 @@ from anyshot_platform.competitions.files import find_file, is_image, list_files
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Due, Registration, Visibility
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.bundles.reporting import read_report
 from anyshot_platform.organizers.competitions import acts, file_acts, organizing
 from anyshot_platform.organizers.competitions.texts import values_now
@@ -63,7 +64,7 @@ def show_overview(request: Request, access: AsReviewer, session: SessionDep) -> 
         access,
         "overview.html",
         "overview",
-        heading="Overview",
+        heading=say("Overview"),
         acts=acts.ACTS,
         phase_acts=PHASE_ACTS,
         rows=phase_rows(session, access),
@@ -112,7 +113,7 @@ def show_settings(request: Request, access: AsReviewer, session: SessionDep) -> 
         access,
         "settings.html",
         "settings",
-        heading="Settings and texts",
+        heading=say("Settings and texts"),
         fact_sheet_text=_questions(access.competition.fact_sheet),
         seen=seal(organizing.settings_of(access.competition)),
         values=values_now(session, access.competition),

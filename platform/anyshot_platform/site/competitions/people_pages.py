@@ -9,6 +9,7 @@ from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
@@ -46,7 +47,7 @@ def show_people(
         access,
         "people.html",
         "people",
-        heading="People and teams",
+        heading=say("People and teams"),
         seal=seal,
         team_fields=people.team_fields,
         people=found,

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.entries import moderating
@@ -52,7 +53,7 @@ def show_entries(
         access,
         "entries.html",
         "entries",
-        heading="Entries",
+        heading=say("Entries"),
         rows=rows,
         seen=seal(moderating.decided_on(session, rows)),
         histories={row.entry.id: [show_change(one) for one in row.history] for row in rows},

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from anyshot_platform.errors import NotFound
 from anyshot_platform.exports.archive import make_archive
 from anyshot_platform.exports.tables import table_of
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.site.shell.manage_frame import AsReviewer, render_manage
 from anyshot_platform.web.services import ServicesDep, SessionDep
@@ -24,7 +25,7 @@ def show_exports(request: Request, access: AsReviewer, session: SessionDep) -> R
         access,
         "exports.html",
         "exports",
-        heading="Exports",
+        heading=say("Exports"),
         forms_of=[form.value for form in Form],
     )
 

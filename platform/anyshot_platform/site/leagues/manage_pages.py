@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.merging import seal
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueSpec, describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.questions import read_questions, write_questions
@@ -44,7 +45,7 @@ def show_leagues(request: Request, access: AsReviewer, session: SessionDep, stat
         access,
         "leagues.html",
         "leagues",
-        heading="Leagues",
+        heading=say("Leagues"),
         write_questions=write_questions,
         seen_of=lambda league: seal(_fields(league)),
         acts=ACTS,

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.organizers.phases.checks import problems_of, usable_pools, words_on_zone
 from anyshot_platform.phases.description import PhaseSpec
@@ -41,7 +42,7 @@ def _offered(
     return {
         "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
         "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],
-        "rules": [(name, rule.title) for name, rule in RULES.items()],
+        "rules": [(name, say(rule.title)) for name, rule in RULES.items()],
         "hardware": [(name, name) for name in sorted(classes)],
         "images": [(name, name or "the worker's default") for name in sorted(images)],
     }

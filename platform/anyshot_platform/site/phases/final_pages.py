@@ -7,6 +7,7 @@ from sqlalchemy import select
 from starlette.responses import Response
 
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.phases import final_acts, finals, repeats, winner_acts
@@ -53,7 +54,9 @@ def show_final(request: Request, access: AsReviewer, session: SessionDep, phase:
             "boards": [(league, board) for league, board in boards if board.places],
         }
         context["codes"] = list_teams(session, access.competition)
-    return render_manage(request, session, access, "final.html", "final", heading="Final phase", **context)
+    return render_manage(
+        request, session, access, "final.html", "final", heading=say("Final phase"), **context
+    )
 
 
 @router.post("/{phase_slug}/winners/{username}")

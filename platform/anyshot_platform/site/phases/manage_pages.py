@@ -16,6 +16,7 @@ from anyshot_platform.acts.merging import Stale, changes, seal, unseal
 from anyshot_platform.audit.service import select_entries
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases import organizing, versions
 from anyshot_platform.organizers.phases.acts import ACTS
 from anyshot_platform.organizers.phases.checks import foreign_pools, open_protocol
@@ -55,7 +56,7 @@ def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Re
         access,
         "phases.html",
         "phases",
-        heading="Phases",
+        heading=say("Phases"),
         phase_acts=ACTS,
         rows=phase_rows(session, access),
         deleted=list(session.scalars(query)),
@@ -192,7 +193,7 @@ def _editor(
         access,
         "phase.html",
         "phases",
-        heading=phase.name if phase else "New phase",
+        heading=phase.name if phase else say("New phase"),
         phase=phase,
         acts=ACTS,
         end=next(f.value for f in shown[0].fields if f.setting.path == "end"),

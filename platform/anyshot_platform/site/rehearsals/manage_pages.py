@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.competitions.models import Competition
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.rehearsals.acts import (
     MOST_TASKS,
     MOST_TEAMS,
@@ -36,7 +37,7 @@ def show_rehearsals(
         access,
         "rehearsals.html",
         "rehearsals",
-        heading="Rehearsal",
+        heading=say("Rehearsal"),
         checks=checklist(session, services.settings, access.competition),
         copy_of_another=is_copy(session, access.competition),
         rehearsals=[

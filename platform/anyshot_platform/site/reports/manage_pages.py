@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from anyshot_core.report import section_of
 from anyshot_platform.errors import NotFound, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.service import list_leagues
 from anyshot_platform.organizers.reports import service
@@ -53,7 +54,7 @@ def show_reports(
         access,
         "reports.html",
         "reports",
-        heading="Reports",
+        heading=say("Reports"),
         acts=ACTS,
         reports=[_row(session, report) for report in service.list_reports(session, access.competition)],
         deleted=[

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.errors import Invalid, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.submissions import bulk, organizing
 from anyshot_platform.organizers.submissions.acts import ACTS
@@ -69,7 +70,7 @@ def _show(
         access,
         "submissions.html",
         "submissions",
-        heading="Submissions",
+        heading=say("Submissions"),
         wanted=wanted,
         phases=[(p.slug, p.name) for p in list_phases(session, access.competition)],
         statuses=[word.value for word in SubmissionStatus],
@@ -110,7 +111,7 @@ def _act(request: Request, access: CompetitionAccess, session: Session, form: Se
             access,
             "submissions_confirm.html",
             "submissions",
-            heading="Submissions",
+            heading=say("Submissions"),
             act=act,
             words=WORDS[act],
             shown=bulk.preview_many(session, chosen, act, access.viewer.id),
@@ -132,7 +133,7 @@ def _done(
         access,
         "submissions_done.html",
         "submissions",
-        heading="Submissions",
+        heading=say("Submissions"),
         outcome=outcome,
         words=WORDS[outcome.act],
         undo=undo.value if undo and outcome.done else None,

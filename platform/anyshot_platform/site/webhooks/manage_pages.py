@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.webhooks import organizing
 from anyshot_platform.organizers.webhooks.acts import ACTS
 from anyshot_platform.services import Services
@@ -43,7 +44,14 @@ def show_webhooks(
     context = _hooks(session, services, access.competition.id)
     target = manage_path(access, "/webhooks")
     return render_manage(
-        request, session, access, "webhooks.html", "webhooks", heading="Webhooks", target=target, **context
+        request,
+        session,
+        access,
+        "webhooks.html",
+        "webhooks",
+        heading=say("Webhooks"),
+        target=target,
+        **context,
     )
 
 
