@@ -49,7 +49,8 @@ def _said(message: Message) -> list[str]:
     return [message.string] if isinstance(message.string, str) else list(message.string or ())
 
 
-# Templates that say English by themselves: the reference of the API, the page of building blocks. Shorten the list; nothing may come onto it.
+# Templates that say English by themselves: the reference of the API, the page of building blocks. Nothing may come onto
+# the list.
 UNMARKED = tuple(TEMPLATE_FOLDER / name for name in ("design.html", "reference.html"))
 TEMPLATES = sorted(
     path
