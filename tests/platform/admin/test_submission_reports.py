@@ -169,7 +169,7 @@ def evaluate(pair: Pair, scores: dict[str, float]) -> None:
         submission = session.get_one(Submission, pair.pia)
         source = session.query(Run).filter(Run.submission_id == pair.pia).one()
         for point in list_points(session, source.phase_version):
-            test = FURTHER.plan_test(session, submission, source, point)
+            (test,) = FURTHER.plan_tests(session, submission, source, [point])
             table = draw_table(scores[point.evaluation.short_name], 30, 0)
             table.normalized_accuracy[:] += (
                 scores[point.evaluation.short_name] - table.normalized_accuracy.mean()
