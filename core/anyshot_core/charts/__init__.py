@@ -7,7 +7,7 @@ a title and a text alternative. The same input gives the same bytes.
 from anyshot_core.charts.bars import Bar, draw_bars, draw_difficulty
 from anyshot_core.charts.canvas import Chart
 from anyshot_core.charts.critical import draw_critical_difference
-from anyshot_core.charts.curves import HistoryPoint, draw_curves, draw_history
+from anyshot_core.charts.curves import draw_curves
 from anyshot_core.charts.distributions import draw_distributions, draw_heat_map
 from anyshot_core.charts.ranks import RankBar, draw_rank_intervals
 from anyshot_core.charts.recorded import UnknownChart, redraw
@@ -16,7 +16,6 @@ from anyshot_core.charts.reliability import ReliabilityBin, draw_reliability
 __all__ = [
     "Bar",
     "Chart",
-    "HistoryPoint",
     "RankBar",
     "ReliabilityBin",
     "UnknownChart",
@@ -26,7 +25,6 @@ __all__ = [
     "draw_difficulty",
     "draw_distributions",
     "draw_heat_map",
-    "draw_history",
     "draw_rank_intervals",
     "draw_reliability",
     "redraw",

@@ -1,14 +1,11 @@
-"""Curves with bands over ways and shots, and the history of the top of a board."""
+"""Curves with bands over ways and shots."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import MaxNLocator
 
 from anyshot_core.charts.bars import SCORE
@@ -17,14 +14,6 @@ from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.summary import Group
 
 _BAND_ROOM = 0.25  # how far above and below all means bands are shown
-
-
-@dataclass(frozen=True)
-class HistoryPoint:
-    """From `at` on, the best score of a participant was `score`."""
-
-    at: datetime
-    score: float
 
 
 @recorded(series=lambda series: {n: [Group(**g) for g in groups] for n, groups in series.items()})
@@ -52,48 +41,6 @@ def draw_curves(
             _set_score_limits(axes, [g for groups in series.values() for g in groups])
         if len(series) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return None
-
-    return draw(title, description, paint, height=_height(len(series)))
-
-
-def draw_history(
-    series: Mapping[str, Sequence[HistoryPoint]], title: str = "History of the top", axis: str = SCORE
-) -> Chart:
-    """Steps of each participant's best score over time, up to the last point of all."""
-    series = {name: points for name, points in series.items() if points}
-    words = " ".join(
-        f"{name}: " + ", ".join(f"{p.score:.3f} from {p.at:%Y-%m-%d %H:%M}" for p in points) + "."
-        for name, points in series.items()
-    )
-    description = (
-        f"Best {axis.lower()} so far of each participant. {words or 'There is nothing to draw yet.'}"
-    )
-    last = max((p.at for points in series.values() for p in points), default=None)
-
-    def paint(axes: Axes) -> None:
-        if last is None:
-            return empty(axes)
-        for i, (name, points) in enumerate(series.items()):
-            ordered = sorted(points, key=lambda p: p.at)
-            steps = [*ordered, HistoryPoint(last, ordered[-1].score)]
-            colour, marker, dashes = style(i)
-            axes.step(
-                np.array([p.at for p in steps]),
-                [p.score for p in steps],
-                where="post",
-                color=colour,
-                linestyle=dashes,
-                marker=marker,
-                markersize=4,
-                label=_legend(name),
-            )
-        locator = AutoDateLocator(maxticks=8)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-        axes.set_ylabel(f"Best {axis.lower()}")
-        axes.grid(axis="y")
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return None
 
     return draw(title, description, paint, height=_height(len(series)))

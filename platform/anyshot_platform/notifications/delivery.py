@@ -21,6 +21,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
+from anyshot_platform.notifications.letters import CHOICES
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.services import Services
@@ -111,6 +112,10 @@ def make_message(services: Services, email: Email) -> EmailMessage:
     message["Date"] = format_datetime(email.created_at)
     message["Message-ID"] = f"<{email.id}@anyshot>"
     base = services.settings.base_url.rstrip("/")
+    if (
+        CHOICES in email.body.splitlines()
+    ):  # no mail that its reader cannot do without, such as a new password
+        message["List-Unsubscribe"] = f"<{base}{CHOICES}>"  # RFC 2369: programs show it as a button
     body = "\n".join(base + line if line.startswith("/") else line for line in email.body.splitlines())
     message.set_content(body + "\n")
     return message

@@ -16,6 +16,7 @@ from anyshot_platform.users.models import MailRhythm, User
 
 HOUR = 8  # of the reader's day, at which a digest goes out
 _LONGEST = 50_000  # characters; what comes later stands on the page alone
+CHOICES = "/account/notifications"  # where a reader chooses which e-mails they get
 _FOOT = say("-- \nChoose which e-mails you get:\n/account/notifications\n")
 _SUBJECTS = {MailRhythm.DAILY: say("Your day"), MailRhythm.WEEKLY: say("Your week")}
 

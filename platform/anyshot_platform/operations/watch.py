@@ -11,6 +11,7 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.alerts.models import Alert
 from anyshot_platform.alerts.service import close_alert, open_alert
 from anyshot_platform.database import now
+from anyshot_platform.kernel.filters import count
 from anyshot_platform.operations.set_aside import count_set_aside
 from anyshot_platform.queue.loops import LoopState, read_loops
 from anyshot_platform.runs.models import Attempt, Run
@@ -85,10 +86,12 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
         age = (moment - _aware(oldest)).total_seconds()
         workers = count_workers(session, name)
         if workers == 0 and age > settings.worker_gone_seconds:
-            found["no_workers", name] = f"{queued} runs wait for class “{name}”, and no worker serves it."
+            found["no_workers", name] = (
+                f"Class “{name}” has no worker, and {count(queued, 'run')} {'waits' if queued == 1 else 'wait'} for it."
+            )
         elif age > settings.alert_queue_seconds:
             found["queue_stalled", name] = (
-                f"The oldest of {queued} queued runs of “{name}” waits for {age:.0f} s."
+                f"The oldest of {count(queued, 'queued run')} of “{name}” waits for {age:.0f} s."
             )
     return found
 

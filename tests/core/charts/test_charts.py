@@ -1,6 +1,5 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -9,14 +8,12 @@ import pytest
 from anyshot_core.charts import (
     Bar,
     Chart,
-    HistoryPoint,
     RankBar,
     draw_bars,
     draw_curves,
     draw_difficulty,
     draw_distributions,
     draw_heat_map,
-    draw_history,
     draw_rank_intervals,
 )
 from anyshot_core.charts.canvas import PALETTE, style
@@ -25,7 +22,6 @@ from anyshot_scoring.summary import Group, summarize
 from tests.scoring.drawn import draw_table
 
 SUMMARY = summarize(draw_table(1, 300), 300)
-DAY = datetime(2026, 7, 1)
 NASTY = 'a <b> & "c" $x_1$ $\\frac{ \x00\x1b 名前'
 CHARTS: dict[str, Callable[[], Chart]] = {
     "bars": lambda: draw_bars(SUMMARY.by_dataset, "By dataset"),
@@ -38,7 +34,6 @@ CHARTS: dict[str, Callable[[], Chart]] = {
     ),
     "distributions": lambda: draw_distributions({"a": np.linspace(-0.2, 1, 99), "same": [0.5] * 4}),
     "heat map": lambda: draw_heat_map([[np.nan, 0.7], [0.3, np.nan]], ["a", "b"], "Order", "probability"),
-    "history": lambda: draw_history({"a": [HistoryPoint(DAY + timedelta(days=i), i / 9) for i in range(4)]}),
 }
 EMPTY: dict[str, Callable[[], Chart]] = {
     "bars": lambda: draw_bars([], "No bars"),
@@ -47,7 +42,6 @@ EMPTY: dict[str, Callable[[], Chart]] = {
     "ranks": lambda: draw_rank_intervals([], "No rank", "tasks"),
     "distributions": lambda: draw_distributions({"a": [np.nan]}),
     "heat map": lambda: draw_heat_map(np.full((1, 1), np.nan), ["a"], "No cell", "nothing"),
-    "history": lambda: draw_history({}),
 }
 
 
@@ -156,16 +150,12 @@ def _luminance(rgb: tuple[int, ...]) -> float:
 
 @pytest.mark.parametrize("entries", [2, 17, 51])
 def test_a_legend_is_not_cut_off(entries: int):
-    groups, history = SUMMARY.by_ways, [HistoryPoint(DAY + timedelta(days=i), i / 9) for i in range(4)]
-    for chart in (
-        draw_curves({f"entry {i}": groups for i in range(entries)}, "Many", "ways"),
-        draw_history({f"entry {i}": history for i in range(entries)}),
-    ):
-        root = ET.fromstring(chart.svg)
-        height = float(root.attrib["viewBox"].split()[3])
-        texts = [e for e in root.iter() if e.tag.endswith("text") and (e.text or "").startswith("entry ")]
-        places = [float(text.attrib["y"]) for text in texts]
-        assert len(places) == entries and min(places) > 8 and max(places) < height
+    chart = draw_curves({f"entry {i}": SUMMARY.by_ways for i in range(entries)}, "Many", "ways")
+    root = ET.fromstring(chart.svg)
+    height = float(root.attrib["viewBox"].split()[3])
+    texts = [e for e in root.iter() if e.tag.endswith("text") and (e.text or "").startswith("entry ")]
+    places = [float(text.attrib["y"]) for text in texts]
+    assert len(places) == entries and min(places) > 8 and max(places) < height
 
 
 def test_bands_do_not_flatten_the_curves():

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from anyshot_platform.accounts.service import erase_user
 from anyshot_platform.database import now
 from anyshot_platform.notifications.delivery import send_due_emails
-from anyshot_platform.notifications.letters import next_digest
+from anyshot_platform.notifications.letters import next_digest, send_email
 from anyshot_platform.notifications.models import Email, Notification
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.users.models import MailRhythm, User
@@ -60,7 +60,7 @@ def test_a_digest_gathers_what_happened_and_goes_out_once(site: Site) -> None:
     assert digest.index("First thing") < digest.index("Second thing")
     assert f"http://testserver/competitions/{SLUG}/announcements" in digest
     assert "http://testserver/not-an-address" not in digest  # a text's own line leads nowhere new
-    assert digest.count("/account/notifications") == 1
+    assert digest.count("/account/notifications") == 2  # in the header and at the foot
     _announce(site, "Third thing")
     _let_pass(site)
     digests = [mail for mail in _sent(site) if "alice@example.org" in mail]
@@ -68,6 +68,16 @@ def test_a_digest_gathers_what_happened_and_goes_out_once(site: Site) -> None:
     titles = {note["title"] for note in alice.call("GET", "/api/v1/notifications").json()}
     assert {f"A small competition: {word} thing" for word in ("First", "Second", "Third")} <= titles
     assert bob.call("GET", DELIVERY).json() == {"mail_rhythm": "at_once", "muted": []}
+
+
+def test_a_mail_names_the_page_where_it_is_chosen_unless_its_reader_needs_it(site: Site) -> None:
+    header = "List-Unsubscribe: <http://testserver/account/notifications>"
+    _reader(site, "alice")
+    _announce(site, "Something")
+    with site.services.database.writing() as session:
+        send_email(session, to="bob@example.org", subject="Your new password", body="/account/reset")
+    told, needed = sorted(_sent(site), key=lambda mail: "bob@example.org" in mail)
+    assert header in told and "List-Unsubscribe" not in needed
 
 
 @pytest.mark.parametrize("gone", ["erased", "blocked", "moved"])

@@ -222,7 +222,9 @@ def test_operators_hear_of_a_queue_without_workers(site: Site) -> None:
         session.execute(update(Run).values(queued_at=now() - timedelta(minutes=5)))
     sweep(site.services)
     with site.services.database.reading() as session:
-        assert [(alert.kind, alert.subject) for alert in list_open(session)] == [("no_workers", "cpu")]
+        (alert,) = list_open(session)
+        assert (alert.kind, alert.subject) == ("no_workers", "cpu")
+        assert alert.message == "Class “cpu” has no worker, and 1 run waits for it."
     claimed(site)
     sweep(site.services)
     with site.services.database.reading() as session:
