@@ -13,7 +13,7 @@ from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.published import BesidePublished, beside, read_published
 from anyshot_scoring.undefined import Undefined
 
-PUBLISHED = Path(anyshot_analysis.__path__[0]) / "_published.toml"  # in a checkout a link to docs/
+PUBLISHED = Path(anyshot_analysis.__path__[0]) / "_reproductions/published.toml"  # a link to docs/
 EXPERIMENT = "experiment"  # what `published.toml` calls reports of experiments
 FINDINGS = "findings.json"
 UNIT, OTHER_TASKS = "normalized accuracy", "other tasks of these datasets"
