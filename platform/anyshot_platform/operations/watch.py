@@ -91,7 +91,7 @@ def _find_stalled(session: Session, settings: PlatformSettings) -> dict[tuple[st
             )
         elif age > settings.alert_queue_seconds:
             found["queue_stalled", name] = (
-                f"The oldest of {count(queued, 'queued run')} of “{name}” waits for {age:.0f} s."
+                f"The oldest run in the queue of “{name}” waits for {age:.0f} s; {queued} are in it."
             )
     return found
 
