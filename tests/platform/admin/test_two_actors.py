@@ -433,11 +433,12 @@ def test_what_one_organizer_has_done_another_does_not_do_again(site: Site) -> No
     pia = site.member("pia")
     submission = pia.submit().json()["id"]
     finish(site.worker(), 0.5)
+    gamma_id = make_paper_pack(site.services, "gamma")
     with site.services.database.writing() as session:
         spare = create_pool(
             session, slug="spare", name="Spare", owner_id=dana.id, competition_id=site.competition(session).id
         )
-        gamma = session.get_one(Pack, make_paper_pack(site.services, "gamma"))
+        gamma = session.get_one(Pack, gamma_id)
         create_pool_version(session, spare, [gamma], created_by=dana.id)
         team_id = session.get_one(Submission, submission).team_id
     for method, path, body, key in (
