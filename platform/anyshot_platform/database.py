@@ -239,8 +239,10 @@ class Database:
             listener(session)
 
     def dispose(self) -> None:
-        """Close all connections."""
+        """Close all connections: those at rest now, one that is in use when it comes back."""
+        pool = self.engine.pool
         self.engine.dispose()
+        event.listen(pool, "checkin", lambda _, record: record.invalidate())
 
 
 def _create_engine(address: str, pool_size: int) -> Engine:

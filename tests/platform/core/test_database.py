@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import psycopg
 import pytest
 from sqlalchemy import select, update
@@ -38,3 +40,19 @@ def test_connections_that_the_server_closed_are_not_used(postgres_services: Serv
     for look in (database.reading, database.glancing, database.writing):
         with look() as session:
             assert session.scalar(select(1)) == 1
+
+
+def test_a_connection_in_use_at_the_end_is_closed_when_it_comes_back(services: Services) -> None:
+    database = services.database
+    with database.reading() as session:
+        mine = session.connection().connection.driver_connection
+        database.dispose()
+        assert session.scalar(select(1)) == 1
+    assert mine is not None
+    with pytest.raises((psycopg.OperationalError, sqlite3.ProgrammingError), match="closed"):
+        mine.execute("SELECT 1")
+    for _ in range(2):
+        with database.reading() as session:
+            again = session.connection().connection.driver_connection
+    assert again is not None and again.execute("SELECT 1")
+    database.dispose()
