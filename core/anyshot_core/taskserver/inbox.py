@@ -106,10 +106,12 @@ class Output:
             self._tail.add(stream, text, self.stage)
         if not self._full and self._line_breaks > self._job.caps.shown_lines:
             self._full = True
-            self._lines.flush(self.stage)
             self.log(
                 f"More than {self._job.caps.shown_lines:,} lines: of what is printed from here on, the end is kept."
             )
+            for unfinished, beginning in self._lines.take_unfinished().items():
+                if beginning:
+                    self._tail.add(unfinished, beginning, self.stage)
         return None
 
     def _write_row(self, row: LoggerRow) -> None:

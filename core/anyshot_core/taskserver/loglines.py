@@ -42,8 +42,8 @@ class LogLines:
 
     def __init__(self, policy: LogPolicy, on_log: Callable[[LogLine], object]) -> None:
         self._policy, self._on_log = policy, on_log
-        self._rest = {Stream.STDOUT: b"", Stream.STDERR: b""}
-        self._skipping = {Stream.STDOUT: False, Stream.STDERR: False}
+        self._rest = dict.fromkeys(Stream, b"")
+        self._skipping = dict.fromkeys(Stream, False)
         self._told = False
 
     def add(self, stream: Stream, data: bytes, stage: Stage) -> None:
@@ -62,10 +62,15 @@ class LogLines:
 
     def flush(self, stage: Stage) -> None:
         """Hand on what has no line end yet."""
-        for stream, rest in self._rest.items():
-            if rest and not self._skipping[stream] and shows(self._policy, stage):
+        for stream, rest in self.take_unfinished().items():
+            if rest and shows(self._policy, stage):
                 self._emit(stream, rest, stage)
-            self._rest[stream] = b""
+
+    def take_unfinished(self) -> dict[Stream, bytes]:
+        """What has no line end yet, no longer kept here; nothing of a line whose beginning was shown."""
+        taken = {stream: b"" if self._skipping[stream] else rest for stream, rest in self._rest.items()}
+        self._rest = dict.fromkeys(Stream, b"")
+        return taken
 
     def _cut(self, stream: Stream, stage: Stage) -> None:
         """A line without end: show its beginning once, drop the rest of it."""
