@@ -16,7 +16,19 @@ from typing import Any
 from anyshot_core.report.estimates import Estimate
 from anyshot_scoring.undefined import Undefined
 
-HEADER = ("paper", "where", "row", "published", "found", "95 % interval", "unit", "verdict", "what differs")
+HEADER = (
+    "paper",
+    "where",
+    "row",
+    "published",
+    "found",
+    "95 % interval",
+    "unit",
+    "verdict",
+    "why",
+    "what differs",
+)
+CONDITIONS = "conditions"  # in the result of a stored report
 
 
 class BadPublished(ValueError):
@@ -39,6 +51,9 @@ class Published:
         reproduction, estimate: the stored report, and its estimate of the same quantity.
         paper, where, row: the paper; its table or figure, with the section; the row or curve in it.
         page: the page as it is numbered in print; None of papers that we have as text without pages.
+        conditions: conditions of the stored report that the printed number stands under.
+        control: an estimate of the same report that lacks what the row is about, such as task noise alone.
+        instead: an estimate of the same quantity at a setting that is thought to be the paper's.
         value, half_width: as printed, in the unit of the estimate.
         above, below: instead of a value: the paper says that the quantity lies there.
         margin: differences up to it do not matter: half a printed digit, or what the paper calls small.
@@ -57,6 +72,9 @@ class Published:
     margin: float = 0.0
     differs: str = ""
     page: int | None = None
+    conditions: Sequence[str] = ()
+    control: str = ""
+    instead: str = ""
 
     def __post_init__(self) -> None:
         if [self.value, self.above, self.below].count(None) != 2:
@@ -76,11 +94,40 @@ class Published:
 
 @dataclass(frozen=True)
 class BesidePublished:
-    """A printed row, the estimate that stands for it, and what the rule says."""
+    """A printed row, the estimate that stands for it, what the rule says, and why it is not simply reproduced."""
 
     published: Published
     found: Estimate
     verdict: Reproduced
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that a printed number stands under: whether it is met here, and what was found."""
+
+    met: bool
+    found: str = ""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The estimates of a stored report and the conditions that it was made under, by name."""
+
+    estimates: Mapping[str, Estimate]
+    conditions: Mapping[str, Condition]
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> Evidence:
+        """Of `result.json`."""
+        stored = summary.get("result", {}).get(CONDITIONS, {})
+        return cls(
+            {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]},
+            {
+                name: Condition(**one) if isinstance(one, Mapping) else Condition(one)
+                for name, one in stored.items()
+            },
+        )
 
 
 def decide(published: Published, found: Estimate) -> Reproduced:
@@ -131,27 +178,84 @@ def read_published(path: Path) -> list[Published]:
 
 def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]) -> list[BesidePublished]:
     """The rows of one reproduction beside its estimates. Raises `BadPublished` for one that it does not have."""
-    estimates = {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]}
-    found = []
+    evidence, found = Evidence.of(summary), []
     for row in rows:
         if row.reproduction != name:
             continue
-        if row.estimate not in estimates:
-            raise BadPublished(
-                f"{name} has no estimate {row.estimate!r}; it has {', '.join(map(repr, estimates))}"
-            )
-        found.append(BesidePublished(row, estimates[row.estimate], decide(row, estimates[row.estimate])))
+        _require(
+            name, "estimate", [row.estimate, *filter(None, (row.control, row.instead))], evidence.estimates
+        )
+        _require(name, "condition", row.conditions, evidence.conditions)
+        found.append(_beside(row, evidence))
     return found
+
+
+def _require(report: str, kind: str, names: Sequence[str], known: Mapping[str, object]) -> None:
+    if lacking := [name for name in names if name not in known]:
+        has = ", ".join(map(repr, known)) or "none"
+        raise BadPublished(f"{report} has no {kind} {', '.join(map(repr, lacking))}; it has {has}")
+
+
+def explain(row: Published, found: Estimate, verdict: Reproduced, evidence: Evidence) -> str:
+    """Why a row is not reproduced, or undecided, as far as stored data say it; empty where it is reproduced.
+
+    In this order: conditions that are not met; the same at `instead`; a `control` that is as large; what the interval
+    lacks. Where a row is not reproduced and none of these says why, it says that nothing stored does.
+    """
+    if verdict is Reproduced.YES:
+        return ""
+    known, reasons = [(name, evidence.conditions[name]) for name in row.conditions], list[str]()
+    if lacking := [f"{name} (here {one.found})" for name, one in known if not one.met]:
+        reasons.append(f"not met: {', '.join(lacking)}")
+    if row.instead:
+        reasons.append(f"{row.instead}: {decide(row, evidence.estimates[row.instead]).value}")
+    if row.control and _overlap(found, evidence.estimates[row.control]):
+        reasons.append(f"no other than {row.control}")
+    if verdict is Reproduced.UNDECIDED:
+        reasons.append(_open(row, found))
+    return "; ".join(reasons) or _unexplained(known)
+
+
+def _unexplained(known: Sequence[tuple[str, Condition]]) -> str:
+    if not known:
+        return "nothing stored says why"
+    return f"all conditions are met ({', '.join(name for name, _ in known)}): nothing stored says why"
+
+
+def _open(row: Published, found: Estimate) -> str:
+    """What keeps an estimate from deciding."""
+    if isinstance(found.value, Undefined):
+        return f"no estimate: {found.value.reason}"
+    if isinstance(found.interval, Undefined):
+        return f"no interval: {found.interval.reason}"
+    return (
+        "the interval reaches over the margin"
+        if row.value is not None
+        else "the interval has both sides in it"
+    )
+
+
+def _overlap(one: Estimate, other: Estimate) -> bool:
+    (low, high), (down, up) = _interval(one), _interval(other)
+    if low is None or high is None or down is None or up is None:
+        return False
+    return low <= up and down <= high
 
 
 def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) -> list[BesidePublished]:
     """The rows of `name` that one of the estimates stands for; a report that can be smaller than the paper has few."""
-    known = {one.name: one for one in estimates}
+    evidence = Evidence({one.name: one for one in estimates}, {})
     return [
-        BesidePublished(row, known[row.estimate], decide(row, known[row.estimate]))
+        _beside(row, evidence)
         for row in rows
-        if row.reproduction == name and row.estimate in known
+        if row.reproduction == name and row.estimate in evidence.estimates
     ]
+
+
+def _beside(row: Published, evidence: Evidence) -> BesidePublished:
+    found = evidence.estimates[row.estimate]
+    verdict = decide(row, found)
+    return BesidePublished(row, found, verdict, explain(row, found, verdict, evidence))
 
 
 def place_words(published: Published) -> str:
@@ -178,6 +282,7 @@ def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
                 shown,
                 e["unit"],
                 one.verdict.value,
+                one.why,
                 p.differs,
             ]
         )

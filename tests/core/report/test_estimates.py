@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +11,7 @@ from scipy import stats
 from anyshot_core.report.estimates import (
     BadEstimate,
     Estimate,
+    around,
     check,
     exact,
     mean,
@@ -16,7 +19,14 @@ from anyshot_core.report.estimates import (
     share,
     undefined,
 )
-from anyshot_core.report.published import BadPublished, Published, Reproduced, decide, verdicts_of
+from anyshot_core.report.published import (
+    BadPublished,
+    Published,
+    Reproduced,
+    decide,
+    published_table,
+    verdicts_of,
+)
 from anyshot_scoring.undefined import Undefined
 
 
@@ -98,3 +108,62 @@ def test_a_row_that_says_too_little_is_refused() -> None:
     with pytest.raises(BadPublished, match="no estimate 'x'; it has 'y'"):
         row = Published("r", "x", "paper", "table 1", "row", above=0.0)
         verdicts_of("r", {"estimates": [exact("y", 1, "points", "p").to_dict()]}, [row])
+
+
+def why(row: dict[str, Any], value: float, half: float | None, others: dict[str, float] | None = None) -> str:
+    """What a reader sees in the column, of a stored report with two conditions and estimates of half width 0.1."""
+    known = {"x": (value, half)} | {name: (own, 0.1) for name, own in (others or {}).items()}
+    estimates = [around(name, *own, "points", "tasks").to_dict() for name, own in known.items()]
+    conditions = {
+        "600 tasks": {"met": False, "found": "40 tasks"},
+        "converged": {"met": True, "found": "at 90"},
+    }
+    summary = {"estimates": estimates, "result": {"conditions": conditions}}
+    rows = [Published("r", "x", "paper", "table 1", "row", **row)]
+    table = published_table(verdicts_of("r", summary, rows))
+    return table["rows"][0][table["header"].index("why")]
+
+
+VALUE = {"value": 1.0, "margin": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "half", "others", "words"),
+    [
+        (VALUE | {"conditions": ["600 tasks"]}, 1.1, 0.1, {}, ""),
+        (
+            VALUE | {"conditions": ["600 tasks", "converged"]},
+            3,
+            0.1,
+            {},
+            "not met: 600 tasks (here 40 tasks)",
+        ),
+        (
+            VALUE | {"conditions": ["converged"]},
+            3,
+            0.1,
+            {},
+            "all conditions are met (converged): nothing stored says why",
+        ),
+        (VALUE, 3, 0.1, {}, "nothing stored says why"),
+        (VALUE, 1.4, 0.3, {}, "the interval reaches over the margin"),
+        ({"above": 0.0}, 0.1, 0.3, {}, "the interval has both sides in it"),
+        (VALUE, 3, None, {}, "no interval: a single value has no spread"),
+        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 1.0}, "with C 100: reproduced"),
+        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 3.0}, "with C 100: not reproduced"),
+        (VALUE | {"control": "noise"}, 3, 0.1, {"noise": 3.1}, "no other than noise"),
+        (VALUE | {"control": "noise"}, 3, 0.1, {"noise": 2.0}, "nothing stored says why"),
+    ],
+)
+def test_why_a_row_is_not_reproduced_follows_from_what_is_stored(
+    row: dict[str, Any], value: float, half: float | None, others: dict[str, float], words: str
+) -> None:
+    assert why(row, value, half, others) == words
+
+
+@pytest.mark.parametrize("named", [{"conditions": ["900 tasks"]}, {"control": "y"}, {"instead": "y"}])
+def test_a_reason_that_the_report_does_not_hold_is_refused(named: dict[str, Any]) -> None:
+    with pytest.raises(
+        BadPublished, match=r"r has no (condition '900 tasks'; it has '600 tasks'|estimate 'y')"
+    ):
+        why(VALUE | named, 3, 0.1)
