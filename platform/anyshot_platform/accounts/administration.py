@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
@@ -13,6 +15,16 @@ from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 
+_DONE: dict[str, Callable[[User], bool]] = {
+    # what another administrator has done already is not done, nor noted, once more
+    "block": lambda user: user.blocked_at is not None,
+    "unblock": lambda user: user.blocked_at is None,
+    "promote": lambda user: user.is_site_admin,
+    "demote": lambda user: not user.is_site_admin,
+    "let-organize": lambda user: user.may_organize,
+    "stop-organizing": lambda user: not user.may_organize,
+    "reset-second-factor": lambda user: user.second_factor_since is None,
+}
 GRANTING = ("promote", "let-organize", "reset-second-factor")  # acts that ask for password or code again
 
 
@@ -37,6 +49,8 @@ def change_user(session: Session, user_id: str, act: str, actor_id: str) -> User
         require_proof(session)
     if user.id == actor_id and act in ("block", "demote"):
         raise Conflict("You cannot do this to yourself.")
+    if act in _DONE and _DONE[act](user):
+        return user
     if act == "block":
         user.blocked_at = now()
         _end_everything(session, user)

@@ -183,6 +183,18 @@ def read_posts(session: Session, access: CompetitionAccess, thread: Thread) -> l
     ]
 
 
+def accepted_answer(session: Session, thread: Thread) -> str:
+    """The answer that settles a thread, as words that tell it from others; empty without one."""
+    query = select(Post).where(Post.thread_id == thread.id, Post.accepted_at.is_not(None))
+    post = session.scalars(query.where(Post.deleted_at.is_(None)).limit(1)).one_or_none()
+    return name_answer(session, post) if post else ""
+
+
+def name_answer(session: Session, post: Post) -> str:
+    """A post by its author and moment."""
+    return f"{session.get_one(User, post.author_id).username}, {post.created_at:%Y-%m-%d %H:%M:%S} UTC"
+
+
 def _earlier_texts(session: Session, thread: Thread) -> Mapping[str, list[EarlierText]]:
     """What the posts of a thread said before, newest first, by post."""
     found: dict[str, list[EarlierText]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
@@ -86,11 +87,15 @@ def accept_answer(
         raise Forbidden(say("Only who began the thread and the organizers can accept an answer."))
     _require_open(access, thread)
     post = find_post(session, thread, post_id)
+    if (post.accepted_at is not None) == accepted:
+        return post
     first = select(Post.id).where(Post.thread_id == thread.id).order_by(Post.created_at, Post.id).limit(1)
     if post.deleted_at is not None or post.id == session.scalar(first):
         raise Conflict(say("Choose one of the answers that stand in the thread."))
     session.execute(update(Post).where(Post.thread_id == thread.id).values(accepted_at=None))
     post.accepted_at = now() if accepted else None
+    after = {"accepted": post.id if accepted else None}
+    _record(session, access, "discussion.accept", "thread", thread.id, after)
     return post
 
 
@@ -119,8 +124,14 @@ def moderate(
     """Pin or close a thread."""
     if not access.may(Role.ORGANIZER):
         raise Forbidden(say("Only organizers may do this."))
-    thread.pinned, thread.locked = pinned, locked
-    _record(session, access, "discussion.moderate", "thread", thread.id)
+    after = {
+        name: value
+        for name, value in (("pinned", pinned), ("locked", locked))
+        if value != getattr(thread, name)
+    }
+    if after:
+        thread.pinned, thread.locked = pinned, locked
+        _record(session, access, "discussion.moderate", "thread", thread.id, after)
 
 
 def _require_open(access: CompetitionAccess, thread: Thread | None = None) -> None:
@@ -154,7 +165,14 @@ def _check_body(body: str) -> str:
     return body
 
 
-def _record(session: Session, access: CompetitionAccess, action: str, kind: str, identity: str) -> None:
+def _record(
+    session: Session,
+    access: CompetitionAccess,
+    action: str,
+    kind: str,
+    identity: str,
+    after: dict[str, Any] | None = None,
+) -> None:
     audit.record(
         session,
         actor_id=access.viewer.id,
@@ -162,4 +180,5 @@ def _record(session: Session, access: CompetitionAccess, action: str, kind: str,
         object_type=kind,
         object_id=identity,
         competition_id=access.competition.id,
+        after=after,
     )

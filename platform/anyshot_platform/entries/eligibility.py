@@ -144,11 +144,7 @@ def answer(session: Session, league: League, membership: Membership, said: Mappi
     if membership.team_id is None or membership.status != MemberStatus.APPROVED:
         raise Forbidden("Join the competition first.")
     answers = _read(league, said)
-    row = session.scalars(
-        select(LeagueAnswer).where(
-            LeagueAnswer.league_id == league.id, LeagueAnswer.membership_id == membership.id
-        )
-    ).one_or_none()
+    row = answers_of(session, league, membership)
     if row is not None and (row.team_id, row.answers) == (membership.team_id, answers):
         return
     if row is None:
@@ -157,6 +153,12 @@ def answer(session: Session, league: League, membership: Membership, said: Mappi
     row.team_id, row.answers, row.answered_at = membership.team_id, answers, now()
     _open_again(session, membership.team_id, league.id)
     session.flush()
+
+
+def answers_of(session: Session, league: League, membership: Membership) -> LeagueAnswer | None:
+    """What a member answered to a league's questions."""
+    mine = (LeagueAnswer.league_id == league.id, LeagueAnswer.membership_id == membership.id)
+    return session.scalars(select(LeagueAnswer).where(*mine)).one_or_none()
 
 
 def _read(league: League, said: Mapping[str, str]) -> dict[str, Any]:

@@ -42,6 +42,8 @@ class Submission(Base):
     number: Mapped[int] = mapped_column(default=1)  # counts a team's submissions to a phase
     filename: Mapped[str] = mapped_column(default="submission.zip")
     comment: Mapped[str] = mapped_column(Text, default="")
+    noted_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))  # the note or the tags, last
+    noted_at: Mapped[datetime | None]
     digest: Mapped[str] = mapped_column(ForeignKey("blobs.digest"), index=True)
     size: Mapped[int] = mapped_column(BigInteger)
     checks: Mapped[list[Any]] = mapped_column(default=list)  # what the bundle checks said
@@ -74,7 +76,7 @@ class Submission(Base):
     competition: Mapped[Competition] = relationship()
     phase: Mapped[Phase] = relationship()
     team: Mapped[Team] = relationship()
-    user: Mapped[User] = relationship()
+    user: Mapped[User] = relationship(foreign_keys=[user_id])
 
 
 class SubmissionTag(Base):

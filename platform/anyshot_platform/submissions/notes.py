@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.submissions.models import Submission, SubmissionTag
 
@@ -17,9 +18,14 @@ _TAG = re.compile(r"[\w][\w.+-]{0,29}")
 
 
 def annotate(
-    session: Session, submission: Submission, *, comment: str | None = None, tags: Sequence[str] | None = None
+    session: Session,
+    submission: Submission,
+    by: str,
+    *,
+    comment: str | None = None,
+    tags: Sequence[str] | None = None,
 ) -> None:
-    """Change the note, the tags, or both; None leaves as it is. Raises `Invalid`."""
+    """Change the note, the tags, or both, as the user `by`; None leaves as it is. Raises `Invalid`."""
     if comment is not None:
         if len(comment) > LONGEST_NOTE:
             raise Invalid(
@@ -30,6 +36,8 @@ def annotate(
         wanted = read_tags(tags)
         session.execute(delete(SubmissionTag).where(SubmissionTag.submission_id == submission.id))
         session.add_all(SubmissionTag(submission_id=submission.id, tag=tag) for tag in wanted)
+    if comment is not None or tags is not None:
+        submission.noted_by, submission.noted_at = by, now()
     session.flush()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen, require_tag
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.choosing import choices_of
@@ -20,6 +21,7 @@ from anyshot_platform.leagues.models import League
 from anyshot_platform.organizers.pools.uses import is_over
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, live_version, require_open
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 
 
@@ -62,11 +64,18 @@ def leagues_that_ask(session: Session, team: Team) -> list[League]:
 
 
 def choose_by_hand(
-    session: Session, phase: Phase, league: League, membership: Membership, submission_id: str | None
+    session: Session,
+    phase: Phase,
+    league: League,
+    membership: Membership,
+    submission_id: str | None,
+    seen: Seen = NOTHING_SEEN,
+    tag: str | None = None,
 ) -> None:
     """Let this submission stand for the team in the league; None goes back to the phase's rule.
 
-    Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended.
+    Raises `Forbidden` where the phase decides by its rule alone, `PhaseNotOpen` once it has ended, `Stale` where
+    another member chose otherwise since it was `seen`, or since the choice had this entity tag.
     """
     if not phase.team_chooses:
         raise Forbidden(f"In {phase.name} the rule of the phase decides which submission counts.")
@@ -74,19 +83,32 @@ def choose_by_hand(
     entry = find_entry(session, phase.id, league.id, membership.team_id or "")
     if entry is None:
         raise NotFound("Your team has no entry in this league yet.")
-    if submission_id is not None:
-        _require_choice(session, phase, league, membership, submission_id)
+    word = _require_choice(session, phase, league, membership, submission_id) if submission_id else ""
+    there = chosen_by_hand(session, entry)
+    require_seen(session, seen, {league.name: word}, {league.name: there})
+    require_tag(session, there, tag, {league.name: word}, {league.name: there.value})
     entry.by_hand_id, entry.by_hand_of = submission_id, membership.user_id
     session.flush()
     for version in phase.versions:
         refresh_team(session, version, membership.team_id or "")
 
 
+def chosen_by_hand(session: Session, entry: Entry) -> Written:
+    """Which submission a team chose in a league, as its number, and who did; empty where the rule decides."""
+    chosen = session.get(Submission, entry.by_hand_id) if entry.by_hand_id else None
+    return Written(_word(chosen) if chosen else "", entry.by_hand_of, entry.updated_at)
+
+
 def _require_choice(
     session: Session, phase: Phase, league: League, membership: Membership, submission_id: str
-) -> None:
+) -> str:
     team = session.get_one(Team, membership.team_id)
     choices = choices_of(session, live_version(session, phase), team).get(league.id, [])
     if submission_id not in {one.submission.id for one in choices}:
         known = ", ".join(f"no. {one.submission.number}" for one in choices) or "none yet"
         raise NotFound(f"Your team has no such submission that could count in {league.name}; it has {known}.")
+    return _word(session.get_one(Submission, submission_id))
+
+
+def _word(submission: Submission) -> str:
+    return f"#{submission.number}"

@@ -9,6 +9,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import find_by_name
+from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.competitions.teams import (
@@ -81,8 +82,10 @@ def has_submitted(session: Session, team_id: str) -> bool:
     return session.scalar(select(Submission.id).where(Submission.team_id == team_id).limit(1)) is not None
 
 
-def rename(session: Session, team: Team, name: str) -> None:
-    """Change the name on the board, as long as nothing was handed in under it."""
+def rename(session: Session, team: Team, name: str, by: str) -> None:
+    """Change the name on the board, as its captain, as long as nothing was handed in under it."""
+    if team.captain_id != by:
+        raise Forbidden(say("Only the captain changes the team's name."))
     name = check_team_name(name)
     if name == team.name:
         return
@@ -92,8 +95,18 @@ def rename(session: Session, team: Team, name: str) -> None:
         )
     if name_key(name) != team.name_key and not name_is_free(session, team.competition_id, name):
         raise Conflict(say("Another team has this name."), field="name")
-    team.name, team.name_key = name, name_key(name)
+    before, team.name, team.name_key = team.name, name, name_key(name)
     note_team(session, team.id)
+    audit.record(
+        session,
+        actor_id=by,
+        action="team.rename",
+        object_type="team",
+        object_id=team.id,
+        competition_id=team.competition_id,
+        before={"name": before},
+        after={"name": name},
+    )
 
 
 def invite(session: Session, competition: Competition, team: Team, by: str, name: str) -> None:

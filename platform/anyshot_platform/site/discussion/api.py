@@ -10,11 +10,13 @@ from fastapi import APIRouter, Depends, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.merging import Written, require_tag, tag_of
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion import reading, service
 from anyshot_platform.discussion.models import Thread
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.services import SessionDep
 
@@ -83,6 +85,7 @@ class PostOut(BaseModel):
     accepted: bool
     removed: bool
     earlier: list[EarlierOut]
+    etag: str = Field(description="for `If-Match` of a change of its text")
 
 
 class ThreadOut(BaseModel):
@@ -93,6 +96,7 @@ class ThreadOut(BaseModel):
     pinned: bool
     locked: bool
     posts: list[PostOut]
+    etag: str = Field(description="of the accepted answer, for `If-Match` of another")
 
 
 @router.get("")
@@ -132,16 +136,33 @@ def reply(access: Participant, session: SessionDep, thread_id: Id, body: PostIn)
 
 
 @router.patch("/{thread_id}/posts/{post_id}")
-def edit(access: Participant, session: SessionDep, thread_id: Id, post_id: Id, body: PostIn) -> ThreadOut:
+def edit(
+    access: Participant,
+    session: SessionDep,
+    thread_id: Id,
+    post_id: Id,
+    body: PostIn,
+    if_match: IfMatch = None,
+) -> ThreadOut:
     """Change one's own post; organizers see what it said before."""
     thread = reading.find_thread(session, access.competition, thread_id)
+    post = reading.find_post(session, thread, post_id)
+    if post.author_id == access.viewer.user_id:
+        who = Written(None, post.author_id, post.edited_at)
+        require_tag(session, who, if_match, body.model_dump(), {"body": post.body})
     service.edit_post(session, access, thread, post_id, body.body)
     return _show(session, access, thread)
 
 
 @router.put("/{thread_id}/posts/{post_id}/accepted")
-def accept(access: Participant, session: SessionDep, thread_id: Id, post_id: Id) -> ThreadOut:
+def accept(
+    access: Participant, session: SessionDep, thread_id: Id, post_id: Id, if_match: IfMatch = None
+) -> ThreadOut:
     """Accept a post as the answer: who began the thread may, and organizers."""
+    thread = reading.find_thread(session, access.competition, thread_id)
+    wanted = reading.name_answer(session, reading.find_post(session, thread, post_id))
+    current = {"accepted": reading.accepted_answer(session, thread)}
+    require_tag(session, ("thread", thread.id), if_match, {"accepted": wanted}, current)
     return _accept(access, session, thread_id, post_id, accepted=True)
 
 
@@ -163,9 +184,15 @@ def _show(session: Session, access: CompetitionAccess, thread: Thread) -> Thread
     session.flush()
     posts = [PostOut(**_known(view)) for view in reading.read_posts(session, access, thread)]
     return ThreadOut(
-        id=thread.id, title=thread.title, pinned=thread.pinned, locked=thread.locked, posts=posts
+        id=thread.id,
+        title=thread.title,
+        pinned=thread.pinned,
+        locked=thread.locked,
+        posts=posts,
+        etag=tag_of({"accepted": reading.accepted_answer(session, thread)}),
     )
 
 
 def _known(view: reading.PostView) -> dict[str, Any]:
-    return {name: value for name, value in asdict(view).items() if name in PostOut.model_fields}
+    known = {name: value for name, value in asdict(view).items() if name in PostOut.model_fields}
+    return {**known, "etag": tag_of({"body": view.body})}

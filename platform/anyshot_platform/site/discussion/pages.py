@@ -7,14 +7,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion import reading, service
-from anyshot_platform.discussion.models import Thread
+from anyshot_platform.discussion.models import Post, Thread
 from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam, page_of
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.discussion.references import read_references
+from anyshot_platform.site.shell.act_frame import ask_which, merge, save_merged
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role, visible_competition
 from anyshot_platform.web.forms import FormDep
@@ -120,6 +122,8 @@ def _show_thread(
         tab="discussion",
         thread=thread,
         posts=posts,
+        seen_answer=seal({"accepted": reading.accepted_answer(session, thread)}),
+        seen=seal({"pinned": thread.pinned, "locked": thread.locked}),
         references=read_references(session, access, posts),
         organizes=organizes,
         may_accept=organizes or thread.author_id == access.viewer.user_id,
@@ -151,7 +155,7 @@ def show_edit(
     post = reading.find_post(session, thread, post_id)
     if post.author_id != access.viewer.id:
         raise Forbidden(say("Only its author can edit a post."))
-    return _show_edit(request, access, session, thread, post_id, post.body, None)
+    return _show_edit(request, access, session, thread, post_id, post.body, None, seal({"body": post.body}))
 
 
 def _show_edit(
@@ -162,6 +166,7 @@ def _show_edit(
     post_id: str,
     body: str,
     problem: Invalid | None,
+    seen: str,
 ) -> Response:
     return render(
         request,
@@ -173,6 +178,7 @@ def _show_edit(
         thread=thread,
         post_id=post_id,
         body=body,
+        seen=seen,
         errors={"body": problem.message} if problem else {},
     )
 
@@ -183,19 +189,35 @@ def edit(
 ) -> Response:
     """Change one's own post."""
     thread = reading.find_thread(session, access.competition, thread_id)
+    post, body = reading.find_post(session, thread, post_id), form.text("body", 30_000)
+    back = f"{_address(access, thread_id)}#post-{post_id}"
     try:
-        service.edit_post(session, access, thread, post_id, form.text("body", 30_000))
+        who = Written(None, post.author_id, post.edited_at)
+        wanted = merge(session, form, who, {"body": body}, {"body": post.body}) if _own(access, post) else {}
+        service.edit_post(session, access, thread, post_id, wanted.get("body", post.body))
+    except Stale as error:
+        return ask_which(request, form, error, back)
     except Invalid as error:
-        return _show_edit(request, access, session, thread, post_id, form.text("body", 30_000), error)
-    return redirect(f"{_address(access, thread_id)}#post-{post_id}", flash="Saved.")
+        return _show_edit(request, access, session, thread, post_id, body, error, form.text("seen"))
+    return redirect(back, flash="Saved.")
 
 
 @router.post("/{thread_id}/posts/{post_id}/accept")
-def accept(access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep) -> Response:
+def accept(
+    request: Request, access: Participant, session: SessionDep, thread_id: Id, post_id: Id, form: FormDep
+) -> Response:
     """Mark the answer that settles the question, or take the mark back."""
     thread = reading.find_thread(session, access.competition, thread_id)
-    service.accept_answer(session, access, thread, post_id, accepted=form.flag("accepted"))
-    return redirect(f"{_address(access, thread_id)}#post-{post_id}")
+    back, accepted = f"{_address(access, thread_id)}#post-{post_id}", form.flag("accepted")
+    post = reading.find_post(session, thread, post_id)
+    sent = {"accepted": reading.name_answer(session, post) if accepted else ""}
+    current = {"accepted": reading.accepted_answer(session, thread)}
+    try:
+        merge(session, form, ("thread", thread.id), sent, current)
+    except Stale as error:
+        return ask_which(request, form, error, back)
+    service.accept_answer(session, access, thread, post_id, accepted=accepted)
+    return redirect(back)
 
 
 @router.post("/{thread_id}/posts/{post_id}/remove")
@@ -215,11 +237,23 @@ def restore(access: Organizer, session: SessionDep, thread_id: Id, post_id: Id) 
 
 
 @router.post("/{thread_id}/moderate")
-def moderate(access: Organizer, session: SessionDep, thread_id: Id, form: FormDep) -> Response:
+def moderate(
+    request: Request, access: Organizer, session: SessionDep, thread_id: Id, form: FormDep
+) -> Response:
     """Pin or close a thread."""
     thread = reading.find_thread(session, access.competition, thread_id)
-    service.moderate(session, access, thread, pinned=form.flag("pinned"), locked=form.flag("locked"))
-    return redirect(_address(access, thread_id), flash="Saved.")
+    current = {"pinned": thread.pinned, "locked": thread.locked}
+    sent = {name: form.flag(name) for name in current}
+
+    def change() -> None:
+        mine = merge(session, form, ("thread", thread.id), sent, current)
+        service.moderate(session, access, thread, **{**current, **mine})
+
+    return save_merged(request, session, form, _address(access, thread_id), "Saved.", change)
+
+
+def _own(access: CompetitionAccess, post: Post) -> bool:
+    return post.author_id == access.viewer.user_id
 
 
 def _may_write(access: CompetitionAccess, thread: Thread) -> bool:

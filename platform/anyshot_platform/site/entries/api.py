@@ -16,6 +16,7 @@ from anyshot_platform.phases.service import find_phase
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.shown import EntryOut, show_entries
 from anyshot_platform.site.entries.views import EligibilityOut, show_leagues
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.services import SessionDep
 
@@ -72,10 +73,15 @@ def list_entries(access: Participant, session: SessionDep, phase_slug: SlugPart)
 
 @router.put("/phases/{phase_slug}/entries/{league_slug}")
 def choose(
-    access: Participant, session: SessionDep, phase_slug: SlugPart, league_slug: SlugPart, body: ChoiceIn
+    access: Participant,
+    session: SessionDep,
+    phase_slug: SlugPart,
+    league_slug: SlugPart,
+    body: ChoiceIn,
+    if_match: IfMatch = None,
 ) -> list[EntryOut]:
     """Choose which submission stands in a league, where the phase lets teams choose."""
     phase = find_phase(session, access.competition, phase_slug)
     league = find_league(session, access.competition, league_slug)
-    acts.choose_by_hand(session, phase, league, _member(access), body.submission)
+    acts.choose_by_hand(session, phase, league, _member(access), body.submission, tag=if_match)
     return show_entries(session, phase, _member(access), access.sight_of(phase))

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.entries import eligibility
@@ -17,7 +18,8 @@ from anyshot_platform.organizers.entries import acts
 from anyshot_platform.phases.service import find_phase, list_phases
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.entries.shown import show_entries
-from anyshot_platform.site.entries.views import show_leagues
+from anyshot_platform.site.entries.views import answer_fields, show_leagues
+from anyshot_platform.site.shell.act_frame import ask_which, merge, seen_in
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.web.access import competition_role
 from anyshot_platform.web.forms import FormDep
@@ -55,6 +57,7 @@ def _show(
         tab="leagues",
         leagues=show_leagues(session, access.competition, membership),
         phases=[row for row in phases if row["entries"]],
+        seal=seal,
         over=acts.has_ended(session, access.competition),
         problem=problem.message if problem else "",
     )
@@ -70,8 +73,16 @@ def answer(
         question.key: form.text(f"{league.slug}_{question.key}", 4000)
         for question in eligibility.questions_of(league)
     }
+    membership = require_participant(access.membership)
+    known = eligibility.answers_of(session, league, membership)
+    current = answer_fields(league, known.answers if known else None)
+    who = Written(None, membership.user_id, known.answered_at if known else None)
     try:
-        acts.answer(session, access.competition, league, require_participant(access.membership), answers)
+        answers = {**current, **merge(session, form, who, answers, current)}
+        acts.answer(session, access.competition, league, membership, answers)
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, f"/competitions/{access.competition.slug}/leagues")
     except PlatformError as error:
         session.rollback()
         return _show(request, access, session, error)
@@ -87,7 +98,12 @@ def choose(
     league = find_league(session, access.competition, league_slug)
     chosen = form.text("submission", 32) or None
     try:
-        acts.choose_by_hand(session, phase, league, require_participant(access.membership), chosen)
+        acts.choose_by_hand(
+            session, phase, league, require_participant(access.membership), chosen, seen_in(form)
+        )
+    except Stale as error:
+        session.rollback()
+        return ask_which(request, form, error, f"/competitions/{access.competition.slug}/leagues")
     except PlatformError as error:
         session.rollback()
         return _show(request, access, session, error)

@@ -7,12 +7,14 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 from sqlalchemy.orm import Session
 
+from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.entries.choosing import EntryCandidate, choices_of, may_choose
 from anyshot_platform.entries.service import Change, TeamEntry, history_of, list_entries
 from anyshot_platform.entries.states import CHOICE_WORDS, STATE_WORDS, Choice, EntryState
 from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leaderboards.reading import read_rank
+from anyshot_platform.organizers.entries.acts import chosen_by_hand
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
 from anyshot_platform.phases.states import BoardShows, PhaseStatus
@@ -66,6 +68,8 @@ class EntryOut(BaseModel):
     choice: Choice
     choice_words: str
     by_hand: bool = Field(description="whether the team chose a submission by hand")
+    chosen: str = Field(description="what the team chose by hand, as #number; empty where the rule decides")
+    etag: str = Field(description="of what the team chose, for `If-Match` of a choice")
     next_upload: str = Field(
         description="what a new submission in the league does to the entry, in words; empty where none can come"
     )
@@ -107,6 +111,7 @@ def _show(
     entry = row.entry
     stands = entry.state == EntryState.STANDING
     ranked = stands and not sight.board_hidden
+    chosen = chosen_by_hand(session, entry).value
     return EntryOut(
         league=row.league.slug,
         league_name=row.league.name,
@@ -119,6 +124,8 @@ def _show(
         choice=entry.choice,
         choice_words=CHOICE_WORDS[entry.choice],
         by_hand=entry.by_hand_id is not None,
+        chosen=chosen,
+        etag=tag_of({row.league.name: chosen}),
         next_upload=_what_an_upload_does(phase, entry.choice) if entry.state in _REPLACEABLE else "",
         reason=entry.reason,
         updated_at=entry.updated_at,

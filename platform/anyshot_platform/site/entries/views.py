@@ -49,6 +49,21 @@ class EligibilityOut(BaseModel):
     mine: dict[str, Any] | None
     members: list[TeamMemberOut]
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """One's own answers as the form sends them."""
+        return _as_sent(self.questions, self.mine)
+
+
+def answer_fields(league: League, answers: dict[str, Any] | None) -> dict[str, str]:
+    """A member's answers to a league's questions, as a form sends them."""
+    return _as_sent(questions_of(league), answers)
+
+
+def _as_sent(questions: Iterable[LeagueQuestionSpec], answers: dict[str, Any] | None) -> dict[str, str]:
+    said = {question.key: (answers or {}).get(question.key, "") for question in questions}
+    return {key: ("yes" if text else "") if isinstance(text, bool) else text for key, text in said.items()}
+
 
 def show_leagues(session: Session, competition: Competition, membership: Membership) -> list[EligibilityOut]:
     """The leagues of a competition with their questions, one's own answers and the team's standing."""

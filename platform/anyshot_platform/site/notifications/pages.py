@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Written, seal
 from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.models import Notification, NotificationChoice
@@ -21,6 +23,7 @@ from anyshot_platform.notifications.service import (
     mute,
 )
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import merge, save_merged
 from anyshot_platform.site.users.account_pages import SECTIONS
 from anyshot_platform.site.users.pages import safe_next
 from anyshot_platform.users.models import MailRhythm, User
@@ -36,6 +39,7 @@ RHYTHMS = (
     (MailRhythm.DAILY, say("Once a day"), say("one e-mail at 8:00 in your time zone")),
     (MailRhythm.WEEKLY, say("Once a week"), say("one e-mail on Monday at 8:00 in your time zone")),
 )
+_WAYS = ("page", "email")
 InBrowser = Annotated[Viewer, Depends(browser_session)]
 
 
@@ -73,15 +77,9 @@ def open_notification(
 @router.get("/account/notifications")
 def show_choices(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
     """A table: kind of message by way."""
-    rows = session.scalars(select(NotificationChoice).where(NotificationChoice.user_id == viewer.id))
-    chosen = {row.kind: row for row in rows}
+    current = _choices(session, viewer)
     choices = [
-        {
-            "kind": kind,
-            "words": words,
-            "page": chosen[kind].page if kind in chosen else True,
-            "email": chosen[kind].email if kind in chosen else True,
-        }
+        {"kind": kind, "words": words, **{way: current[f"{way}:{kind}"] for way in _WAYS}}
         for kind, words in KINDS.items()
     ]
     return render(
@@ -91,21 +89,40 @@ def show_choices(request: Request, viewer: InBrowser, session: SessionDep) -> Re
         current="notifications",
         choices=choices,
         email=viewer.email,
-        rhythm=session.get_one(User, viewer.id).mail_rhythm.value,
+        rhythm=current["mail_rhythm"],
+        seen=seal(current),
         rhythms=RHYTHMS,
         muted=list_muted(session, viewer.id),
     )
 
 
 @router.post("/account/notifications")
-def save_choices(viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
-    """Keep the table."""
-    for kind in KINDS:
-        choose(session, viewer.id, kind, page=form.flag(f"page:{kind}"), email=form.flag(f"email:{kind}"))
+def save_choices(request: Request, viewer: InBrowser, session: SessionDep, form: FormDep) -> Response:
+    """Keep what was changed in the table."""
+    current = _choices(session, viewer)
+    sent: dict[str, Any] = {name: form.flag(name) for name in current if name != "mail_rhythm"}
     rhythm = form.text("mail_rhythm")
-    if rhythm in set(MailRhythm):
-        session.get_one(User, viewer.id).mail_rhythm = MailRhythm(rhythm)
-    return redirect("/account/notifications", flash="Saved.")
+    sent["mail_rhythm"] = rhythm if rhythm in set(MailRhythm) else current["mail_rhythm"]
+
+    def change() -> None:
+        chosen = {**current, **merge(session, form, Written(None, viewer.id), sent, current)}
+        for kind in KINDS:
+            choose(session, viewer.id, kind, **{way: chosen[f"{way}:{kind}"] for way in _WAYS})
+        session.get_one(User, viewer.id).mail_rhythm = MailRhythm(chosen["mail_rhythm"])
+
+    return save_merged(request, session, form, "/account/notifications", "Saved.", change)
+
+
+def _choices(session: Session, viewer: Viewer) -> dict[str, Any]:
+    """What the form holds: each way of each kind of message, and when e-mails are sent."""
+    rows = session.scalars(select(NotificationChoice).where(NotificationChoice.user_id == viewer.id))
+    chosen = {row.kind: row for row in rows}
+    ways = {
+        f"{way}:{kind}": bool(getattr(chosen[kind], way)) if kind in chosen else True
+        for kind in KINDS
+        for way in _WAYS
+    }
+    return {**ways, "mail_rhythm": session.get_one(User, viewer.id).mail_rhythm.value}
 
 
 @router.post("/competitions/{slug}/mute")

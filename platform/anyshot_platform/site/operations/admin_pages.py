@@ -22,6 +22,7 @@ from anyshot_platform.operations.set_aside import list_set_aside, retry, retry_a
 from anyshot_platform.operations.watch import late_loops
 from anyshot_platform.queue.loops import read_loops
 from anyshot_platform.sight.access import find_competition
+from anyshot_platform.site.shell.act_frame import merge, save_merged
 from anyshot_platform.site.shell.manage_frame import carry_out_change
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import site_admin
@@ -172,6 +173,8 @@ def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -
         raise NotFound("There is no such worker.")
 
     def change() -> None:
+        if (worker.paused_at is not None) == (act == "pause"):
+            return
         worker.paused_at = now() if act == "pause" else None
         audit.record(
             session, actor_id=viewer.id, action=f"worker.{act}", object_type="worker", object_id=worker.id
@@ -181,21 +184,41 @@ def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -
 
 
 @router.post("/images")
-def save_image(viewer: Admin, session: SessionDep, form: FormDep) -> Response:
-    """Offer a sandbox image, or switch one off."""
+def save_image(request: Request, viewer: Admin, session: SessionDep, form: FormDep) -> Response:
+    """Offer a sandbox image, change its description, or switch it off."""
 
     def change() -> None:
         name = form.text("name", 64)
         if not name:
             raise Invalid("An image needs a name.", field="name")
         check_slug(name)
-        image = session.scalars(select(Image).where(Image.name == name)).one_or_none() or Image(name=name)
-        image.description = form.text("description") or image.description or ""
-        image.enabled = form.text("enabled") != "0"
+        image = session.scalars(select(Image).where(Image.name == name)).one_or_none()
+        current = {"description": image.description, "enabled": image.enabled} if image else {}
+        description = form.text("description")
+        sent = {
+            "enabled": form.text("enabled") != "0",
+            **({"description": description} if description else {}),
+        }
+        wanted = (
+            merge(session, form, ("image", name), sent, current) if image else {"description": "", **sent}
+        )
+        if not wanted:
+            return
+        image = image or Image(name=name)
+        for field, value in wanted.items():
+            setattr(image, field, value)
         session.add(image)
-        audit.record(session, actor_id=viewer.id, action="image.save", object_type="image", object_id=name)
+        audit.record(
+            session,
+            actor_id=viewer.id,
+            action="image.save",
+            object_type="image",
+            object_id=name,
+            before={field: current[field] for field in wanted if field in current},
+            after=wanted,
+        )
 
-    return carry_out_change(session, "/admin/workers", "Saved.", change)
+    return save_merged(request, session, form, "/admin/workers", "Saved.", change)
 
 
 @router.get("/storage")

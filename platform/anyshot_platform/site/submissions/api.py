@@ -9,6 +9,7 @@ from fastapi import Path as PathParam
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import require_tag
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.events.measures import read_measures
@@ -21,6 +22,7 @@ from anyshot_platform.sight.access import (
     require_own,
 )
 from anyshot_platform.sight.submissions import Sight
+from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.downloads import (
@@ -29,6 +31,7 @@ from anyshot_platform.site.submissions.downloads import (
     send_everything,
 )
 from anyshot_platform.site.submissions.exported import write_everything
+from anyshot_platform.site.submissions.noting import note_fields, who_noted
 from anyshot_platform.site.submissions.schemas import (
     AllowanceOut,
     ChangesOut,
@@ -49,7 +52,7 @@ from anyshot_platform.site.submissions.show import find_version, read_runs
 from anyshot_platform.site.submissions.wanted import WantedDep
 from anyshot_platform.submissions import uploads
 from anyshot_platform.submissions.models import Submission
-from anyshot_platform.submissions.notes import annotate
+from anyshot_platform.submissions.notes import annotate, read_tags, tags_of
 from anyshot_platform.submissions.quota import Allowance, read_quota
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.viewer import Scope, Viewer
@@ -194,10 +197,18 @@ def list_own(
 
 
 @router.patch("/submissions/{submission_id}")
-def change_note(found: Owner, session: SessionDep, body: NoteIn) -> SubmissionDetail:
-    """Change the team's note or tags."""
+def change_note(
+    found: Owner, session: SessionDep, body: NoteIn, if_match: IfMatch = None
+) -> SubmissionDetail:
+    """Change the team's note or tags; `etag` of the submission is for `If-Match`."""
     require_own(found)
-    annotate(session, found.submission, comment=body.comment, tags=body.tags)
+    submission = found.submission
+    current = note_fields(submission, tags_of(session, [submission.id]).get(submission.id, []))
+    tags = None if body.tags is None else " ".join(read_tags(body.tags))
+    sent = {"comment": body.comment, "tags": tags}
+    named = {name: value for name, value in sent.items() if value is not None}
+    require_tag(session, who_noted(submission), if_match, named, current)
+    annotate(session, submission, found.viewer.id, comment=body.comment, tags=body.tags)
     return views.show_detail(session, found.sight)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.intake import withdrawing
@@ -17,11 +18,13 @@ from anyshot_platform.notifications.service import has_unread
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess, SubmissionAccess, require_own
 from anyshot_platform.site.evaluations.shown import EvaluationCard, cards, of_submission
+from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import open_for_uploads, read_header
 from anyshot_platform.site.submissions.answer import read_answer
 from anyshot_platform.site.submissions.confusion_pages import offers_confusion
 from anyshot_platform.site.submissions.log_view import read_log
 from anyshot_platform.site.submissions.next_steps import read_next_steps
+from anyshot_platform.site.submissions.noting import note_fields, who_noted
 from anyshot_platform.site.submissions.progress import is_live
 from anyshot_platform.site.submissions.quota_view import quota_view
 from anyshot_platform.site.submissions.results import read_results_view
@@ -35,7 +38,7 @@ from anyshot_platform.site.submissions.show import (
 )
 from anyshot_platform.site.submissions.smoke_answer import read_smoke_answer
 from anyshot_platform.site.submissions.wanted import SORTS, WantedDep, known_tags, narrow
-from anyshot_platform.submissions.notes import annotate
+from anyshot_platform.submissions.notes import annotate, read_tags, tags_of
 from anyshot_platform.users.viewer import Viewer
 from anyshot_platform.web.access import browser_session, competition_role, submission_owner, submission_reader
 from anyshot_platform.web.forms import FormDep
@@ -132,17 +135,22 @@ def _evaluations(session: Session, found: SubmissionAccess) -> tuple[EvaluationC
 
 
 @router.post("/submissions/{submission_id}/note")
-def save_note(found: Owner, session: SessionDep, form: FormDep) -> Response:
+def save_note(request: Request, found: Owner, session: SessionDep, form: FormDep) -> Response:
     """Keep the team's note and tags."""
     target = f"/submissions/{found.submission.id}"
     require_own(found)
+    submission = found.submission
     try:
-        annotate(
-            session,
-            found.submission,
-            comment=form.text("comment"),
-            tags=form.text("tags").replace(",", " ").split(),
-        )
+        sent = {
+            "comment": form.text("comment"),
+            "tags": " ".join(read_tags(form.text("tags").replace(",", " ").split())),
+        }
+        current = note_fields(submission, tags_of(session, [submission.id]).get(submission.id, []))
+        wanted = merge(session, form, who_noted(submission), sent, current)
+        tags = wanted["tags"].split() if "tags" in wanted else None
+        annotate(session, submission, found.viewer.id, comment=wanted.get("comment"), tags=tags)
+    except Stale as error:
+        return ask_which(request, form, error, target)
     except Invalid as error:
         return redirect(target, flash=error.message, tone="warn")
     return redirect(target, flash="Saved.")

@@ -249,6 +249,7 @@ class SubmissionDetail(SubmissionOut):
     runs: list[RunOut]
     answer: AnswerOut | None = Field(description="null without a score that the viewer sees")
     smoke: SmokeOut | None = Field(description="null for all but smoke tests that are through")
+    etag: str = Field(description="of note and tags, for `If-Match` of a change")
 
 
 class SubmissionPage(BaseModel):

@@ -10,6 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import ESTIMATES, LAYERS, SNAPSHOTS
+from anyshot_platform.acts.merging import seal
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import NotFound
 from anyshot_platform.intake.withdrawing import can_cancel, can_reinstate, withdrawing_means
@@ -25,6 +26,7 @@ from anyshot_platform.runs.states import RunState
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.failures import FailureView, find_failed, show_failure
+from anyshot_platform.site.submissions.noting import note_fields
 from anyshot_platform.site.submissions.progress import QueueForecast, RunProgress, is_live, show_run
 from anyshot_platform.site.submissions.rows import submission_state, submission_title
 from anyshot_platform.site.submissions.words import KIND_WORDS
@@ -94,6 +96,7 @@ class SubmissionView:
     downloads: list[Download]
     log_words: str
     tags: list[str]
+    note_seen: str
     can_annotate: bool
 
 
@@ -150,6 +153,7 @@ def read_submission(
     smoke = submission.kind == SubmissionKind.SMOKE
     on_board = submission.kind in (SubmissionKind.ENTRY, SubmissionKind.FINAL)
     sight, standing = found.sight, found.sight.standing
+    tags = tags_of(session, [submission.id]).get(submission.id, [])
     return SubmissionView(
         id=submission.id,
         title=submission_title(submission),
@@ -188,7 +192,8 @@ def read_submission(
         stream_href=f"/submissions/{submission.id}/stream",
         downloads=_downloads(session, sight, runs),
         log_words=_log_words(submission) if live else "",
-        tags=tags_of(session, [submission.id]).get(submission.id, []),
+        tags=tags,
+        note_seen=seal(note_fields(submission, tags)),
         can_annotate=found.is_own,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from anyshot_platform.acts.merging import tag_of
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
@@ -25,6 +26,7 @@ from anyshot_platform.sight.phases import look_at_phase
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.submissions.answer import read_answer
+from anyshot_platform.site.submissions.noting import note_fields
 from anyshot_platform.site.submissions.provenance import repeat_command, shown_provenance, train_seed_of
 from anyshot_platform.site.submissions.rows import find_page, own_submissions
 from anyshot_platform.site.submissions.schemas import (
@@ -86,6 +88,7 @@ def show_answered(session: Session, storage: Storage, found: SubmissionAccess) -
 def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
     """A submission with its runs."""
     submission = sight.submission
+    tags = tags_of(session, [submission.id]).get(submission.id, [])
     version = find_version(session, submission)
     smoke = read_smoke_answer(session, submission, read_runs(session, submission, version), version)
     visible = [
@@ -101,13 +104,14 @@ def show_detail(session: Session, sight: Sight) -> SubmissionDetail:
         .order_by(League.position)
     ).all()
     return SubmissionDetail(
-        **show_submission(sight, tags_of(session, [submission.id]).get(submission.id, [])).model_dump(),
+        **show_submission(sight, tags).model_dump(),
         checks=[CheckOut.model_validate(check) for check in submission.checks],
         leagues=list(leagues),
         queue_place=min((place.ahead for place in places if place), default=None),
         runs=show_runs(session, sight, visible),
         answer=None,
         smoke=SmokeOut.model_validate(smoke) if smoke else None,
+        etag=tag_of(note_fields(submission, tags)),
     )
 
 

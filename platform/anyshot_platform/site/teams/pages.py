@@ -8,12 +8,14 @@ from fastapi import APIRouter, Depends, Path, Request
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
+from anyshot_platform.acts.merging import Stale, seal
 from anyshot_platform.competitions.service import require_participant
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, Forbidden, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.teams import joining
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.shell.page_header import read_header
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -50,6 +52,7 @@ def _show(
         head=read_header(session, access),
         tab="team",
         team=team,
+        seen=seal({"name": team.name}),
         members=[
             {"username": user.username, "name": user.display_name, "captain": user.id == team.captain_id}
             for _, user in joining.list_members(session, team)
@@ -73,7 +76,11 @@ def rename(request: Request, access: Participant, session: SessionDep, form: For
     """Change the name on the board."""
     team = _own_team(session, access)
     try:
-        joining.rename(session, team, form.text("name", 200))
+        sent, current = {"name": form.text("name", 200)}, {"name": team.name}
+        name = merge(session, form, ("team", team.id), sent, current).get("name", team.name)
+        joining.rename(session, team, name, access.viewer.id)
+    except Stale as error:
+        return ask_which(request, form, error, f"/competitions/{access.competition.slug}/team")
     except PlatformError as error:
         return _show(request, access, session, error)
     return _back(access, say("The leaderboard will show the new name."))

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from anyshot_platform.accounts import service
 from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.accounts.schemas import ProfileIn
+from anyshot_platform.acts.merging import Stale, Written, seal
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import must_accept
 from anyshot_platform.competitions.states import MemberStatus
@@ -21,6 +22,7 @@ from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import read_in, say
 from anyshot_platform.kernel.numbers import small_number
 from anyshot_platform.organizers.competitions.invitations import answer_invitation, list_invitations
+from anyshot_platform.site.shell.act_frame import ask_which, merge
 from anyshot_platform.site.users.api import check_language, check_time_zone
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
@@ -71,7 +73,23 @@ def account_page(
 def show_profile(request: Request, viewer: InBrowser, session: SessionDep) -> Response:
     """What others see of one, and what only organizers see."""
     user = session.get_one(User, viewer.id)
-    return account_page(request, "profile", user=user, time_zones=sorted(available_timezones()))
+    return _profile(request, user, seal(_profile_fields(user)))
+
+
+def _profile(
+    request: Request,
+    user: User,
+    seen: str,
+    problem: PlatformError | None = None,
+    values: dict[str, str] | None = None,
+) -> Response:
+    zones = sorted(available_timezones())
+    shown = {"values": values} if values else {}
+    return account_page(request, "profile", problem, user=user, time_zones=zones, seen=seen, **shown)
+
+
+def _profile_fields(user: User) -> dict[str, Any]:
+    return {name: getattr(user, name) for name in (*_PROFILE_FIELDS, "profile_public")}
 
 
 @router.post("")
@@ -80,16 +98,19 @@ def save_profile(
 ) -> Response:
     """Keep the profile."""
     user = session.get_one(User, viewer.id)
-    sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS}
+    sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS if name in form.data}
     try:
-        check_time_zone(sent["time_zone"])
-        check_language(sent["language"], services.settings.offered_languages)
+        check_time_zone(sent.get("time_zone", user.time_zone))
+        check_language(sent.get("language", ""), services.settings.offered_languages)
         profile = ProfileIn.model_validate({**sent, "profile_public": form.flag("profile_public")})
+        known, current = profile.model_dump(exclude_unset=True), _profile_fields(user)
+        wanted = merge(session, form, Written(None, user.id), known, current)
+    except Stale as error:
+        return ask_which(request, form, error, "/account")
     except (PlatformError, ValueError) as error:
         problem = error if isinstance(error, PlatformError) else Invalid(_first_words(error))
-        zones = sorted(available_timezones())
-        return account_page(request, "profile", problem, user=user, time_zones=zones, values=sent)
-    for name, value in profile.model_dump().items():
+        return _profile(request, user, form.text("seen"), problem, sent)
+    for name, value in wanted.items():
         setattr(user, name, value)
     if user.language:
         read_in(user.language)

@@ -1,0 +1,19 @@
+"""What the members of a team write on a submission, and who wrote it last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from anyshot_platform.acts.merging import Written
+from anyshot_platform.submissions.models import Submission
+
+
+def note_fields(submission: Submission, tags: Iterable[str]) -> dict[str, Any]:
+    """The note, and the tags in order."""
+    return {"comment": submission.comment, "tags": " ".join(sorted(tags))}
+
+
+def who_noted(submission: Submission) -> Written:
+    """Who wrote the note or the tags last."""
+    return Written(None, submission.noted_by, submission.noted_at)
