@@ -72,11 +72,7 @@ def tell_team(
     session: Session, team_id: str, *, kind: str, title: str, body: str = "", url: str = ""
 ) -> None:
     """Leave every member of a team a message about their competition."""
-    members = session.scalars(
-        select(Membership.user_id).where(
-            Membership.team_id == team_id, Membership.status == MemberStatus.APPROVED
-        )
-    ).all()
+    members = members_of_team(session, team_id)
     about = session.scalar(select(Team.competition_id).where(Team.id == team_id))
     notify(session, members, kind=kind, title=title, body=body, url=url, about=about)
 
@@ -101,6 +97,14 @@ def members_of(session: Session, competition: Competition) -> Sequence[str]:
     """The users who are told what concerns all members of a competition."""
     query = select(Membership.user_id).where(
         Membership.competition_id == competition.id, Membership.status == MemberStatus.APPROVED
+    )
+    return session.scalars(query).all()
+
+
+def members_of_team(session: Session, team_id: str) -> Sequence[str]:
+    """The users who are told what concerns a team."""
+    query = select(Membership.user_id).where(
+        Membership.team_id == team_id, Membership.status == MemberStatus.APPROVED
     )
     return session.scalars(query).all()
 

@@ -9,11 +9,15 @@ from inspect import signature
 import pytest
 from httpx2 import Response
 
+from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.leagues.models import League, LeagueEntry
 from anyshot_platform.leagues.states import Admission, EntryStatus
+from anyshot_platform.notifications.service import members_of
+from anyshot_platform.organizers.entries.team_acts import ADMIT, find_applicant
+from anyshot_platform.organizers.phases.final_acts import PUBLISH
 from anyshot_platform.organizers.pools.organizing import put_packs
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import QueryOrder
@@ -238,6 +242,22 @@ def test_two_organizers_decide_otherwise(site: Site, what: str) -> None:
     again = {**sent, "insist": hidden(asked, "insist"), "act": "refuse", "reason": "weights"}
     assert post(dana, BASE + place, **again).status_code == 303
     assert [entry.reason for entry in log(site, f"{key}.refuse")] == ["weights"]
+
+
+def test_a_preview_counts_who_hears_of_it(site: Site) -> None:
+    """Who is banned, or has left, is told nothing, and is not counted."""
+    dana, quinn = site.owner(), site.member("quinn")
+    _, team_id, _ = waiting(site)
+    with site.services.database.writing() as session:
+        other = find_membership(session, site.competition(session).id, quinn.id)
+        assert other is not None
+        other.team_id, other.status = team_id, MemberStatus.BANNED
+        league = session.query(League).filter_by(slug="free").one()
+        one = find_applicant(session, site.competition(session), league, team_id)
+        assert ADMIT.look(session, one, ActRequest(dana.id)).told == 1
+        phase = session.get_one(Phase, site.phase_id)
+        members = len(members_of(session, phase.competition))
+        assert PUBLISH.look(session, phase, ActRequest(dana.id, options={"winners": 0})).told == members == 2
 
 
 def test_two_organizers_decide_over_json(site: Site) -> None:

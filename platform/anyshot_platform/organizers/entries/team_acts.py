@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen
 from anyshot_platform.acts.service import carry_out
-from anyshot_platform.competitions.models import Competition, Membership
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
 from anyshot_platform.errors import NotFound
 from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
-from anyshot_platform.notifications.service import tell_team
+from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.teams.models import Team
 
 
@@ -80,10 +79,6 @@ def _target(session: Session, one: Applicant) -> Target:
     return Target("team", team.id, team.name, one.name, (team.competition_id,))
 
 
-def _members(session: Session, team: Team) -> int:
-    return session.scalar(select(func.count(Membership.id)).where(Membership.team_id == team.id)) or 0
-
-
 def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, undo: str) -> Act[Applicant]:
     def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
         if not eligibility.asks(one.league):
@@ -93,7 +88,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
         if known is not None and known.decided_by is not None and known.status == status:
             return Findings(done=f"It is {status.value} already.")
-        return Findings(does=[does], told=_members(session, one.team))
+        return Findings(does=[does], told=len(members_of_team(session, one.team.id)))
 
     def do(session: Session, one: Applicant, request: ActRequest) -> ActDone:
         team, league = one.team, one.league

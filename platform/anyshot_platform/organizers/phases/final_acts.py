@@ -9,12 +9,11 @@ from sqlalchemy import ColumnElement, Select, func, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
+from anyshot_platform.notifications.service import members_of
 from anyshot_platform.organizers.phases import finals, publication, repeats
 from anyshot_platform.organizers.phases.winner_acts import unconfirmed
 from anyshot_platform.phases.models import Phase
@@ -86,13 +85,6 @@ def _leagues(competition_id: str) -> Select[League]:
     return select(League).where(*wanted).order_by(League.position)
 
 
-def _members(session: Session, phase: Phase) -> int:
-    query = select(func.count(Membership.id)).where(
-        Membership.competition_id == phase.competition_id, Membership.status == MemberStatus.APPROVED
-    )
-    return session.scalar(query) or 0
-
-
 def _count_entries(session: Session, phase: Phase, *conditions: ColumnElement[bool]) -> int:
     query = select(func.count(Submission.id)).where(
         Submission.phase_id == phase.id,
@@ -138,7 +130,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
             ),
             *_codes(codes),
         ],
-        told=0 if public else _members(session, phase),
+        told=0 if public else len(members_of(session, phase.competition)),
     )
 
 
