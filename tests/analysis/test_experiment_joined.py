@@ -15,7 +15,9 @@ from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
 from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.report import write_findings
+from anyshot_analysis.studies.experiment.stored import write_facts
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled, write_tables
+from anyshot_core.report.stored import read_report
 from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
 
@@ -110,6 +112,8 @@ def write(folder: Path, **methods: np.ndarray) -> str:
 def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> None:
     one = write(tmp_path / "one", fine_tuning=0.7 + own_noise(), random=own_noise())
     two = write(tmp_path / "two", fine_tuning=0.5 + own_noise(), random=own_noise())
+    command = f"anyshot experiment baselines fine_tuning --pool {tmp_path}/pool -o {one}"
+    write_facts({"Tasks": "400 a seed", "Command": command}, {"A": "00ff"}, tmp_path / "one")
     words = ["join", f"within, random={one}", f"cross, random={two}", "-o", str(tmp_path / "out")]
     done = CliRunner().invoke(experiment, words)
     assert done.exit_code == 0, done.output
@@ -121,6 +125,15 @@ def test_experiments_are_joined_in_the_papers_three_figures(tmp_path: Path) -> N
     assert "harder than within a domain: fine tuning | holds |" in said and "random | " not in said
     text = (tmp_path / "out" / "figure-1.svg").read_text()
     assert "fine_tuning, within, random" in text and "fine_tuning, cross, random" in text
+    report, _ = read_report(tmp_path / "out")
+    estimates = {each["name"]: each["interval"] for each in report["estimates"]}
+    low, high = estimates["fine_tuning, within, random"]
+    assert low < 0.7 < high and "fine_tuning: within minus across, random" in estimates
+    manifest = report["manifest"]
+    assert manifest["parameters"]["within, random"]["Command"].endswith("--pool pool -o one")
+    assert manifest["inputs"]["packs"] == [{"name": "A", "digest": "00ff"}]
+    assert str(tmp_path) not in json.dumps(report), "what is stored names no folder of a machine"
+    assert {"anyshot_starting_kit.training.episodic", "baselines/fine_tuning"} <= set(manifest["code"])
 
 
 PAPER = (

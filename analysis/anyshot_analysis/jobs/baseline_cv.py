@@ -14,8 +14,9 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_core.charts import Bar, draw_bars
-from anyshot_core.report.estimates import mean
+from anyshot_core.report.estimates import Estimate, mean
 from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.undefined import Undefined
 
 
 @dataclass(frozen=True)
@@ -58,16 +59,16 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     over = f"other {p.ways}-way {p.shots}-shot tasks of these datasets"
     chosen = {s: int((tuned.strengths == s).sum()) for s in ordered}
     names = {s: f"C {s:g}" for s in ordered}
-    _, half = t_interval(gain)
+    gained = mean(f"BaselineCV minus C {p.fixed:g}", gain, "points", over, scale=100)
     best = max(ordered, key=lambda s: right[s].mean())
     return ReportPage(
         name="baseline-cv",
         title="A penalty chosen on each support set",
-        finding=f"BaselineCV minus C {p.fixed:g} is {points(gain.mean())} ± {points(half or 0.0)} points; the best of "
-        f"the fixed penalties, known only afterwards, is C {best:g}.",
+        finding=f"{gained.name} is {words_of(gained)}; the best of the fixed penalties, known only afterwards, is "
+        f"C {best:g}.",
         population=f"{over}; unit: the task, paired.",
         estimates=[
-            mean(f"BaselineCV minus C {p.fixed:g}", gain, "points", over, scale=100),
+            gained,
             mean("BaselineCV", tuned.accuracies, "points", over, scale=100),
             *[
                 mean(
@@ -115,3 +116,12 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "fixed": right[p.fixed],
         },
     )
+
+
+def words_of(one: Estimate) -> str:
+    """Value and interval, as the table of estimates has them."""
+    assert not isinstance(one.value, Undefined) and not isinstance(
+        one.interval, Undefined
+    )  # there are two tasks
+    low, high = one.interval
+    return f"{one.value:.2f} {one.unit} [{low:.2f}, {high:.2f}]"

@@ -28,6 +28,7 @@ HEADER = (
     "why",
     "what differs",
 )
+EXPERIMENT = "experiment"  # reports of experiments, which have as many estimates as somebody ran
 CONDITIONS = "conditions"  # in the result of a stored report
 
 
@@ -180,7 +181,7 @@ def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]
     """The rows of one reproduction beside its estimates. Raises `BadPublished` for one that it does not have."""
     evidence, found = Evidence.of(summary), []
     for row in rows:
-        if row.reproduction != name:
+        if row.reproduction != name or (name == EXPERIMENT and row.estimate not in evidence.estimates):
             continue
         _require(
             name, "estimate", [row.estimate, *filter(None, (row.control, row.instead))], evidence.estimates

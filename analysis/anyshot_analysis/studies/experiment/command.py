@@ -101,7 +101,8 @@ def join(experiments: tuple[str, ...], output: Path) -> None:
     Titles that begin with within and cross are compared too: whether tasks across domains are harder.
     """
     try:
-        written = write_joined([read_scores(*words_of(text)) for text in experiments], output)
+        named = [words_of(text) for text in experiments]
+        written = write_joined([read_scores(*one) for one in named], [folder for _, folder in named], output)
     except BadExperiment as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"Report: {written}")

@@ -10,11 +10,10 @@ from typing import Any
 
 import anyshot_analysis
 from anyshot_core.report.estimates import Estimate
-from anyshot_core.report.published import BesidePublished, beside, read_published
+from anyshot_core.report.published import EXPERIMENT, BesidePublished, beside, read_published
 from anyshot_scoring.undefined import Undefined
 
 PUBLISHED = Path(anyshot_analysis.__path__[0]) / "_reproductions/published.toml"  # a link to docs/
-EXPERIMENT = "experiment"  # what `published.toml` calls reports of experiments
 FINDINGS = "findings.json"
 UNIT, OTHER_TASKS = "normalized accuracy", "other tasks of these datasets"
 
@@ -68,5 +67,9 @@ def sampled(
 
 def beside_published(findings: Sequence[Finding]) -> list[BesidePublished]:
     """The printed rows that the findings have an estimate for, each with the rule's verdict."""
-    estimates = [one.estimate for one in findings if one.estimate is not None]
+    return beside_published_of([one.estimate for one in findings if one.estimate is not None])
+
+
+def beside_published_of(estimates: Sequence[Estimate]) -> list[BesidePublished]:
+    """The printed rows that one of the estimates stands for."""
     return beside(EXPERIMENT, estimates, read_published(PUBLISHED))

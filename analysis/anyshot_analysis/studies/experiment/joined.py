@@ -5,52 +5,29 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from html import escape
 from math import hypot
 from pathlib import Path
 
+from anyshot_analysis.pages import figures_of, write_report
 from anyshot_analysis.studies.experiment.checks import BadExperiment
 from anyshot_analysis.studies.experiment.finding import (
     FINDINGS,
     Finding,
     FindingVerdict,
-    beside_published,
+    beside_published_of,
     sampled,
 )
-from anyshot_analysis.studies.experiment.page import (
-    Table,
-    findings_table,
-    html_table,
-    markdown_table,
-    published,
-)
-from anyshot_analysis.studies.experiment.report import store_figures, write_findings
+from anyshot_analysis.studies.experiment.page import findings_table, markdown_table, published
+from anyshot_analysis.studies.experiment.report import write_findings
+from anyshot_analysis.studies.experiment.stored import FACTS, SCORES, Scores, manifest_of, report_of
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
+from anyshot_core.report.pages import wrap_page
+from anyshot_core.report.stored import render_stored
 from anyshot_scoring.difficulty import measure_difficulty
 from anyshot_scoring.summary import Group
 
-SCORES = "scores.json"
 CLAIM = "Tasks across domains are harder than within a domain"
-
-
-@dataclass(frozen=True)
-class Scores:
-    """The tables of one experiment under the title that it has in the report."""
-
-    title: str
-    rows: tuple[Row, ...]
-    findings: tuple[Finding, ...] = ()
-
-    def groups(self, by: str) -> dict[str, list[Group]]:
-        """Of each baseline the means by a column, in its order."""
-        found: dict[str, list[Group]] = {}
-        for row in self.rows:
-            if row.by == by:
-                key = int(row.key) if by in ("ways", "shots") else row.key
-                found.setdefault(row.baseline, []).append(Group(key, row.mean, row.half_width, row.tasks))
-        return found
 
 
 def words_of(text: str) -> tuple[str, Path]:
@@ -66,17 +43,19 @@ def read_scores(title: str, folder: Path) -> Scores:
         own = folder / FINDINGS
         found = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else []
         findings = tuple(Finding.from_dict(one) for one in found)
-        return Scores(title, tuple(Row(**row) for row in rows), findings)
+        run = json.loads((folder / FACTS).read_text(encoding="utf-8")) if (folder / FACTS).is_file() else {}
+        return Scores(title, tuple(Row(**row) for row in rows), findings, **run)
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadExperiment(
             f"{folder} holds no experiment: `anyshot experiment baselines -o {folder}` writes {SCORES} there ({error})."
         ) from error
 
 
-def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
-    """Figures (SVG, data), `findings.md`, `findings.json` and `index.html`, whose path it returns.
+def write_joined(experiments: Sequence[Scores], sources: Sequence[Path], folder: Path) -> Path:
+    """Figures (SVG), `findings.md` and `findings.json`, and the report as `result.json`, `figures.json`,
+    `table.parquet` and `index.html`, whose path it returns.
 
-    Raises `BadExperiment`.
+    `sources` are the folders of the experiments. Raises `BadExperiment`.
     """
     titles = [one.title for one in experiments]
     if len(set(titles)) < len(titles):
@@ -86,16 +65,19 @@ def write_joined(experiments: Sequence[Scores], folder: Path) -> Path:
         draw_joined(experiments),
         [*harder_across(experiments), *gains_of_weights(experiments)],
     )
-    own = [replace(one, claim=f"{each.title}: {one.claim}") for each in experiments for one in each.findings]
-    tables = [findings_table([*compared, *own]), published(beside_published(compared))]
+    report = report_of(experiments, compared, list(figures.values()))
     for name, chart in figures.items():
         (folder / f"{name}.svg").write_text(chart.file(), encoding="utf-8")
-    store_figures(list(figures.values()), folder)
-    lines = ["# Experiments side by side", *[line for table in tables for line in markdown_table(table)]]
+    found = [Finding.from_dict(one) for one in report.result["findings"]]
+    beside = beside_published_of(report.estimates)
+    tables = [findings_table(found), published(beside)]
+    lines = [f"# {report.title}", *[line for table in tables for line in markdown_table(table)]]
     (folder / "findings.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write_findings([*compared, *own], folder)
-    page = folder / "index.html"
-    page.write_text(_page(figures, tables), encoding="utf-8")
+    write_findings(found, folder)
+    summary = write_report(report, folder, manifest_of(experiments, sources))
+    page = (folder / "page.html").rename(folder / "index.html")
+    body = render_stored(summary, figures_of(report), published=beside)
+    page.write_text(wrap_page(report.title, body), encoding="utf-8")
     return page
 
 
@@ -107,12 +89,12 @@ def draw_joined(experiments: Sequence[Scores]) -> dict[str, Chart]:
         for one in experiments
         for total in one.groups("all").get(name, [])
     ]
-    drawn = {"figure-1": draw_bars(bars, "Normalized accuracy, 95 % over tasks")}
+    drawn = {"figure-1": draw_bars(bars, "Figure 1: normalized accuracy, 95 % over tasks")}
     for by in ("ways", "shots"):
         curves = {
             f"{name}, {one.title}": parts for one in experiments for name, parts in one.groups(by).items()
         }
-        drawn[f"figure-2-{by}"] = draw_curves(curves, f"By number of {by}", by)
+        drawn[f"figure-2-{by}"] = draw_curves(curves, f"Figure 2: by number of {by}", by)
     for one in experiments:
         scores = {
             name: {str(part.key): part.mean for part in parts}
@@ -121,7 +103,9 @@ def draw_joined(experiments: Sequence[Scores]) -> dict[str, Chart]:
         }
         if scores:
             slug = re.sub(r"[^a-z0-9]+", "-", one.title.lower()).strip("-")
-            drawn[f"figure-3-{slug}"] = draw_difficulty(measure_difficulty(scores, None, None))
+            drawn[f"figure-3-{slug}"] = draw_difficulty(
+                measure_difficulty(scores, None, None), f"Figure 3: difficulty of the datasets, {one.title}"
+            )
     return drawn
 
 
@@ -178,14 +162,3 @@ def _difference(first: Group, second: Group, claim: str, name: str) -> Finding:
 
 def _names(experiments: Sequence[Scores]) -> list[str]:
     return list(dict.fromkeys(name for one in experiments for name in one.groups("all")))
-
-
-def _page(figures: dict[str, Chart], tables: Sequence[Table]) -> str:
-    drawn = "".join(
-        f"<figure><figcaption>{escape(name)}: {escape(chart.title)}</figcaption>{chart.svg}</figure>"
-        for name, chart in figures.items()
-    )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Experiments side by side</title></head>'
-        f"<body><h1>Experiments side by side</h1>{''.join(map(html_table, tables))}{drawn}</body></html>\n"
-    )

@@ -14,10 +14,12 @@ from anyshot_analysis.studies.experiment.comparisons import compare_all, make_ma
 from anyshot_analysis.studies.experiment.figures import draw_figures
 from anyshot_analysis.studies.experiment.finding import FINDINGS, Finding, beside_published
 from anyshot_analysis.studies.experiment.findings import find
+from anyshot_analysis.studies.experiment.fingerprints import pack_digest
 from anyshot_analysis.studies.experiment.further import further_scores, gaps, write_further
 from anyshot_analysis.studies.experiment.page import Content, make_html, make_markdown
 from anyshot_analysis.studies.experiment.plan import Experiment
 from anyshot_analysis.studies.experiment.site import Collected
+from anyshot_analysis.studies.experiment.stored import write_facts
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
 from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
@@ -45,6 +47,8 @@ def write_report(
     said += [*capped(experiment, entries), *notes]
     content = make_content(runs, _facts(experiment, done, command), said, "pretrained" in experiment.settings)
     _write(replace(content, failures=[run for run in done if run.table is None]), experiment.output)
+    packs = {read_meta(p)[0].name: pack_digest(p) for p in (*experiment.data.train, *experiment.data.test)}
+    write_facts(dict(content.facts), packs, experiment.output)
     return tuple(said)
 
 
@@ -64,6 +68,7 @@ def write_collected(found: Collected, folder: Path, command: str, *, pretrained:
     content = make_content(found.done, facts, (), pretrained)
     folder.mkdir(parents=True, exist_ok=True)
     _write(replace(content, further=found.further), folder)
+    write_facts(facts, {}, folder)
     return folder / PAGE
 
 

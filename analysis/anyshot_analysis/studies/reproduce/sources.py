@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
+
+import anyshot_analysis
 
 HERE = "anyshot_analysis.studies.reproduce"
 OURS = ("anyshot_analysis", "anyshot_scoring", "anyshot_core", "anyshot_starting_kit")
@@ -24,6 +28,57 @@ BESIDE = (
     "anyshot_starting_kit.dryrun",
     "anyshot_core.results",
 )
+
+
+# What an experiment's numbers follow from: the kit's training, the tasks, the scores, and what is concluded of them.
+EXPERIMENT = (
+    "anyshot_starting_kit.training",
+    "anyshot_starting_kit.networks",
+    "anyshot_core.protocols",
+    "anyshot_core.episodes",
+    "anyshot_scoring.metrics",
+    "anyshot_scoring.summary",
+    "anyshot_scoring.reliability.matrix",
+    "anyshot_scoring.reliability.paired",
+    "anyshot_scoring.reliability.resampling",
+    "anyshot_analysis.studies.experiment.comparisons",
+    "anyshot_analysis.studies.experiment.findings",
+    "anyshot_analysis.studies.experiment.shape",
+    "anyshot_analysis.studies.experiment.tables",
+)
+BUNDLES = Path(anyshot_analysis.__path__[0]) / "_baselines"  # a link to baselines/
+
+
+def code_of_experiment(baselines: Sequence[str]) -> dict[str, str]:
+    """Digests of the modules of `EXPERIMENT` and what is in them, and of each bundle that ships with Anyshot."""
+    modules = sorted(own for module in EXPERIMENT for own in _all_in(module))
+    found = {
+        module: _digest(module)
+        for module in modules
+        if not any(module == part or module.startswith(f"{part}.") for part in BESIDE)
+    }
+    return found | {f"baselines/{name}": _bundle(name) for name in baselines if (BUNDLES / name).is_dir()}
+
+
+def _all_in(module: str) -> Iterator[str]:
+    """A module, and those of its package."""
+    spec = find_spec(module)
+    assert spec is not None  # the list above names what is there
+    yield module
+    for part in iter_modules(spec.submodule_search_locations or ()):
+        yield from _all_in(f"{module}.{part.name}")
+
+
+def _bundle(name: str) -> str:
+    """Of a bundle's Python files without layout and words, and of its settings."""
+    parts = [
+        f"{path.name} {_words(_without_docstrings(ast.parse(path.read_text(encoding='utf-8'))))}"
+        if path.suffix == ".py"
+        else f"{path.name} {json.dumps(json.loads(path.read_text(encoding='utf-8')), sort_keys=True)}"
+        for path in sorted((BUNDLES / name).iterdir())
+        if path.suffix in (".py", ".json")
+    ]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 def code_of(name: str) -> dict[str, str]:
