@@ -48,6 +48,8 @@ def back_up(services: Services, target: Path) -> int:
         with services.database.reading() as session:
             digests = session.scalars(select(Blob.digest).order_by(Blob.digest)).all()
         kind = _dump_database(services, dump)
+        partial.unlink(missing_ok=True)
+        partial.touch(mode=0o600)  # it holds every hidden image and label
         with tarfile.open(partial, "w") as archive:
             about = {"format": FORMAT, "made_at": now().isoformat(), "database": kind, "files": len(digests)}
             _add_bytes(archive, "about.json", json.dumps(about).encode())

@@ -72,7 +72,7 @@ def test_a_pool_is_published_by_its_name_and_every_log_says_so(site: Site) -> No
     owner = site.owner()
     site.set_phase(ends_at=now() - timedelta(minutes=1))
     asked = post(owner, f"{POOL}/publish")
-    assert "1 datasets with 400 images, labels included" in asked.text
+    assert "1 dataset with 400 images, labels included" in asked.text
     assert "Type <code>small-pool</code>" in asked.text
     wrong = post(owner, f"{POOL}/publish", confirm="small")
     assert wrong.status_code == 409

@@ -252,6 +252,7 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
     worker.complete(job, 0.5)
     target = tmp_path / "backup.tar"
     assert back_up(services, target) == 3  # submission and two packs
+    assert target.stat().st_mode & 0o077 == 0  # it holds every hidden image
     with pytest.raises(BackupFailed):
         restore(services, target)
     changes: dict[str, object] = {}

@@ -14,10 +14,10 @@ from anyshot_core.wire.verdicts import Cause, Verdict
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
-from anyshot_platform.phases.models import PhaseVersion
+from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RunState
-from anyshot_platform.site.shell.page_header import read_cards
+from anyshot_platform.site.shell.page_header import competition_status, read_cards
 from anyshot_platform.site.submissions.provenance import repeat_command
 from anyshot_platform.teams.models import TeamInvitation
 from anyshot_platform.users.models import User
@@ -225,3 +225,16 @@ def test_the_reference_says_what_a_call_does_and_what_its_body_holds(visitor: Vi
     assert 'class="row' not in summary  # a box in the summary would stand below its triangle
     assert Read(summary).text.count(" ") > 3
     assert "TokenIn" in body and "<code>name</code>" in body and "string" in body
+
+
+def test_of_two_open_phases_the_one_that_takes_uploads_is_named(visitor: Visitor, scene: Scene) -> None:
+    with visitor.services.database.writing() as session:
+        side = Phase(
+            competition_id=scene.competition.id, slug="side", name="Side", starts_at=scene.phase.starts_at
+        )
+        side.accepts_uploads, side.position = False, -1
+        session.add(side)
+        session.flush()
+        competition = session.get_one(Competition, scene.competition.id)
+        known = session.get_one(Phase, scene.phase.id)
+        assert competition_status(competition, [side, known])[0] == f"{known.name}: open"

@@ -66,7 +66,7 @@ def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings
         return Findings(done="The pool is public already.")
     if version is None:
         return Findings(refused=["The pool has no packs yet."])
-    images = sum(entry.pack.images for entry in version.entries)
+    images, number = sum(entry.pack.images for entry in version.entries), len(version.entries)
     return Findings(
         refused=[
             f"{_named(session, phase, request.actor_id)} has not ended and tests on datasets of this pool: "
@@ -78,8 +78,8 @@ def _look_publish(session: Session, pool: Pool, request: ActRequest) -> Findings
             for phase, shared in phases_that_show(session, pool, all_packs(session, pool))
         ],
         does=[
-            f"Everybody with an account can download {len(version.entries)} datasets with {images:,} images, "
-            "labels included."
+            f"Everybody with an account can download {number} {'dataset' if number == 1 else 'datasets'} "
+            f"with {images:,} images, labels included."
         ],
         warnings=["What somebody has downloaded cannot be called back."],
     )

@@ -93,12 +93,12 @@ def logo_href(competition: Competition) -> str | None:
 
 
 def competition_status(competition: Competition, phases: Sequence[Phase]) -> tuple[str, str]:
-    """Words and tone: what the competition is doing now."""
+    """Words and tone: what the competition is doing now; of phases side by side, that which takes uploads says it."""
     if competition.state == CompetitionState.ARCHIVED:
         return say("archived"), ""
     statuses = {phase.id: status_of(phase) for phase in phases}
     for wanted in (PhaseStatus.OPEN, PhaseStatus.PAUSED, PhaseStatus.UPCOMING):
-        for phase in phases:
+        for phase in sorted(phases, key=lambda one: not one.accepts_uploads):
             if statuses[phase.id] == wanted:
                 words = {"open": say("open"), "paused": say("paused"), "upcoming": say("starts soon")}
                 return together((phase.name, words[wanted.value]), by=": "), TONES[wanted]
