@@ -57,7 +57,7 @@ ROWS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "leave-one-out near the published ranges": ((HERE, "test_leave_one_out_owes_its_error_to_a_constant"),),
     "reproductions beside published numbers": (
-        (DATA, "test_all_thirteen_are_kept_and_set_something_beside_what_was_printed"),
+        (DATA, "test_all_are_kept_and_set_something_beside_what_was_printed"),
         (DATA, "test_each_page_says_found_beside_published_with_a_verdict"),
         (DATA, "test_a_stored_result_is_as_new_as_its_code"),
         (ESTIMATES, "test_the_rule_of_reproduction"),

@@ -22,9 +22,7 @@ DOCS = ROOT / "docs"
 STORED = sorted(reproductions(DOCS))
 
 
-def test_all_thirteen_and_the_figures_of_the_competition_paper_are_kept_and_set_something_beside_what_was_printed() -> (
-    None
-):
+def test_all_are_kept_and_set_something_beside_what_was_printed() -> None:
     rows = read_published(DOCS / "reproductions" / "published.toml")
     assert set(STORED) == {*NAMES, EXPERIMENT}
     assert {row.reproduction for row in rows} == {*NAMES, EXPERIMENT}
