@@ -80,7 +80,7 @@ def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None
     assert all(f"[{i}/4]" in found.output for i in range(1, 5)) and f", {TEST[0]}" in found.output
     rows = {(r["baseline"], r["by"], r["key"]): r for r in json.loads((tmp_path / "scores.json").read_text())}
     assert rows["random", "all", "all"]["tasks"] == 24
-    assert {key for name, by, key in rows if by == "dataset"} == set(TEST)
+    assert {key for _, by, key in rows if by == "dataset"} == set(TEST)
     assert rows["nearest_prototype", "all", "all"]["mean"] > rows["random", "all", "all"]["mean"] + 0.05
     assert "each within itself (halves)" in (tmp_path / "index.html").read_text()
     refused = CliRunner().invoke(experiment, [*words, "--within", "70/15/15", "--ways", "5"])

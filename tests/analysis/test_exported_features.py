@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,8 @@ def test_other_files_are_refused_in_words(
 ) -> None:
     with np.load(three_datasets(tmp_path)) as stored:
         known = {name: stored[name] for name in stored.files}
-    np.savez(tmp_path / "bad.npz", **(arrays if words.startswith("no layers") else known | arrays))
+    bad: dict[str, Any] = arrays if words.startswith("no layers") else known | arrays
+    np.savez(tmp_path / "bad.npz", **bad)
     with pytest.raises(BadAnalysis, match=words):
         run("feature-diversity", {"arrays": [tmp_path / "bad.npz"]}, parameters, tmp_path / "r")
 

@@ -6,6 +6,7 @@ import json
 from itertools import combinations, product
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,10 +76,10 @@ def test_a_folder_with_estimates_is_read_by_the_command(tmp_path: Path) -> None:
 
 def test_novel_classes_of_a_coin_are_binomial_and_of_equal_weights_hypergeometric() -> None:
     assert novel_in_task(9, 7, 5, 0.3, "coin") == pytest.approx(
-        stats.binom(5, 0.3).pmf(np.arange(6)), rel=1e-12
+        stats.binom.pmf(np.arange(6), 5, 0.3), rel=1e-12
     )
     uniform = novel_in_task(9, 7, 5, 7 / 16)
-    assert uniform == pytest.approx(stats.hypergeom(16, 7, 5).pmf(np.arange(6)), rel=1e-12)
+    assert uniform == pytest.approx(stats.hypergeom.pmf(np.arange(6), 16, 7, 5), rel=1e-12)
     assert novel_in_task(9, 7, 5, 0.0)[0] == 1 and novel_in_task(9, 7, 5, 1.0)[5] == 1
 
 
@@ -160,7 +161,8 @@ def test_a_penalty_that_is_always_chosen_gains_nothing(packs: list[Path], tmp_pa
 def test_rules_lose_what_their_choice_is_below_the_best(tmp_path: Path) -> None:
     noise = 0.001 * np.random.default_rng(0).normal(size=100)
     levels = {"base": [0.9, 0.8, 0.7], "validation": [0.5, 0.7, 0.6], "novel": [0.4, 0.55, 0.6]}
-    np.savez(tmp_path / "s.npz", **{n: np.array(v)[:, None] + noise for n, v in levels.items()})
+    arrays: dict[str, Any] = {n: np.array(v)[:, None] + noise for n, v in levels.items()}
+    np.savez(tmp_path / "s.npz", **arrays)
     found = run("selection", {"arrays": [tmp_path / "s.npz"]}, {"replicates": 200}, tmp_path / "r")["result"]
     assert found["taken"] == {"base": 1, "validation": 2}
     assert found["novel_lost"] == pytest.approx({"base": 0.2, "validation": 0.05})

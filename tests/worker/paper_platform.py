@@ -28,6 +28,7 @@ from anyshot_core.wire.worker_api import (
     Progress,
     WorkerInfo,
 )
+from anyshot_scoring.summary import RunSummary
 from anyshot_worker.client import StaleEpoch
 from tests.contract.recording import play, recorded
 
@@ -95,6 +96,11 @@ class PaperPlatform:
         content = path.read_bytes()
         self.artifacts[name] = content
         return ArtifactRef(name=name, digest=hashlib.sha256(content).hexdigest(), size=len(content))
+
+    @property
+    def scored(self) -> list[RunSummary]:
+        """The summaries of the completed runs that have tasks."""
+        return [one.summary for one in self.completed if isinstance(one.summary, RunSummary)]
 
     def complete(self, run_id: str, result: Complete) -> None:
         self._fence(run_id, result.epoch)

@@ -124,10 +124,11 @@ def test_a_finished_attempt_announces_its_score_after_its_files(stage: Stage) ->
     carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
     assert not stage.platform.failed
     (done,) = stage.platform.completed
-    assert done.summary.tasks == 6 and done.summary.mean > 0.2
+    (summary,) = stage.platform.scored
+    assert summary.tasks == 6 and summary.mean > 0.2
     assert {a.name for a in done.artifacts} >= {"results.parquet", "predictions.parquet", "log.txt"}
     table = read_results(io.BytesIO(stage.platform.artifacts["results.parquet"])).table
-    assert table.normalized_accuracy.mean() == pytest.approx(done.summary.mean)
+    assert table.normalized_accuracy.mean() == pytest.approx(summary.mean)
     assert set(table.dataset) == set(TEST)
     predictions = read_predictions(io.BytesIO(stage.platform.artifacts["predictions.parquet"])).predictions
     assert predictions.classes.min() >= 0
@@ -158,8 +159,8 @@ def test_a_logger_is_not_heard_where_the_phase_shows_no_output(stage: Stage) -> 
 def test_the_same_assignment_gives_the_same_predictions(stage: Stage) -> None:
     for _ in range(2):
         carry_out(stage.assignment(stage.baseline("nearest_prototype")), stage.site)
-    first, second = stage.platform.completed
-    assert first.summary.by_dataset == second.summary.by_dataset
+    first, second = stage.platform.scored
+    assert first.by_dataset == second.by_dataset
 
 
 def test_predictions_can_be_scored_again_without_the_submission(stage: Stage, tmp_path: Path) -> None:
@@ -168,8 +169,8 @@ def test_predictions_can_be_scored_again_without_the_submission(stage: Stage, tm
     answers.write_bytes(stage.platform.artifacts["predictions.parquet"])
     first_job = stage.assignment(stage.baseline("random")).model_dump(exclude={"kind"})
     carry_out(Rescore.model_validate({**first_job, "predictions": stage.platform.keep(answers)}), stage.site)
-    first, second = stage.platform.completed
-    assert second.summary.mean == first.summary.mean
+    first, second = stage.platform.scored
+    assert second.mean == first.mean
 
 
 def test_an_exception_in_the_submission_is_the_participants(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def test_a_missing_image_is_built_and_kept_up_to_date(
         return folder
 
     monkeypatch.setattr(dry_run, "build_folder", build)
-    monkeypatch.setattr(dry_run.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     for _ in range(2):
         dry_run.provide_image(BubblewrapBackend(settings), settings)
         said = capsys.readouterr()
@@ -54,7 +55,7 @@ def dry_run_bill() -> str:
 def test_without_bubblewrap_nothing_is_built(
     settings: SandboxSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dry_run.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(SandboxError, match="not installed") as caught:
         dry_run.provide_image(BubblewrapBackend(settings), settings)
     assert caught.value.verdict == Verdict.SANDBOX_START

@@ -133,7 +133,7 @@ def test_a_submission_meets_half_of_the_classes_in_training_and_is_scored_on_the
         sandboxes.close()
     assert not platform.failed, platform.failed[0].message + platform.failed[0].detail
     assert "classes to train on: 8" in platform.artifacts["log.txt"].decode()  # four of each dataset
-    assert platform.completed[0].summary.tasks == 6
+    assert platform.scored[0].tasks == 6
 
 
 def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path], tmp_path: Path) -> None:
@@ -155,6 +155,7 @@ def test_one_dataset_is_trained_on_and_tested_alone(demo_packs: dict[str, Path],
     assert "classes to train on: 4" in platform.artifacts["log.txt"].decode()
     (tmp_path / "results.parquet").write_bytes(platform.artifacts["results.parquet"])
     table, _ = read_results(tmp_path / "results.parquet")
+    assert isinstance(job.test_seed, int)
     own = [index for index in range(7) if dataset_in_turn(job.test_seed, index, range(len(TEST))) == 1]
     assert table.task.tolist() == own
     assert set(table.dataset.tolist()) == {TEST[1]}

@@ -7,6 +7,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from httpx2 import Response
 
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in
 from anyshot_platform.bundles.reading import BundleInvalid, read_bundle
@@ -22,7 +23,7 @@ MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 READY = ("cross-domain-metadl-2022", "within-domain-metadl-2021")
 
 
-def text_of(answer) -> str:
+def text_of(answer: Response) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text)))
 
 

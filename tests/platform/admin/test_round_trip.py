@@ -21,7 +21,7 @@ from tests.platform.admin.test_codabench import FILES_2, FILES_15, VERSION_2, VE
 from tests.platform.admin.zips import zipped
 from tests.platform.conftest import Databases
 
-FULL = (
+_FULL = (
     (
         GOOD.replace(
             "title: Demo",
@@ -58,7 +58,7 @@ FULL = (
     entries: {phase: feedback, gates: [{league: free, score: 0.25, note: by hand}]}
 """
 )
-FULL = FULL.replace(
+FULL = _FULL.replace(
     "  - name: set-0\n", "  - {name: both, combines: [set-0, set-1]}\n  - name: set-0\n  - name: set-1\n"
 )
 FULL_FILES = {

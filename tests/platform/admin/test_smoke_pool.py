@@ -58,6 +58,7 @@ def test_a_pool_of_other_name_with_one_hidden_pack_is_found_too(site: Site) -> N
     owner = site.owner()
     with site.services.database.writing() as session:
         tested = session.get_one(Phase, site.phase_id).versions[0].meta_test
+        assert tested is not None
         pool = create_pool(session, slug="other", name="Other", owner_id=site.owner_id)
         pool.published_at = now()
         create_pool_version(session, pool, [entry.pack for entry in tested.entries], created_by=site.owner_id)

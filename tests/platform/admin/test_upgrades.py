@@ -15,9 +15,8 @@ from anyshot_platform.app import make_services
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus
-from anyshot_platform.database import Database
+from anyshot_platform.database import Base, Database
 from anyshot_platform.migration import is_current, migrate
-from anyshot_platform.models import Base
 from anyshot_platform.users.models import User
 from anyshot_platform.users.viewer import Scope
 from anyshot_platform.workers.models import WorkerToken

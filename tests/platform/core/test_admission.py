@@ -363,8 +363,8 @@ def copy(site: Site, submission_id: str, ids: list[str]) -> None:
         run = session.query(Run).filter_by(submission_id=submission_id).one()
         rows = [{**values_of(like), "id": one} for one in ids]
         runs = [{**values_of(run), "id": f"r{one[1:]}", "submission_id": one} for one in ids]
-        session.connection().execute(insert(inspect(Submission).local_table), rows)
-        session.connection().execute(insert(inspect(Run).local_table), runs)
+        session.connection().execute(insert(Submission), rows)
+        session.connection().execute(insert(Run), runs)
 
 
 def values_of(row: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import update
@@ -32,7 +33,7 @@ def used(person: Person) -> dict[str, int]:
     return {name: answer.json()[name]["used"] for name in ("day", "phase", "concurrent", "smoke_day")}
 
 
-def refusal(person: Person, salt: str = "one more", **wishes: object) -> str:
+def refusal(person: Person, salt: str = "one more", **wishes: Any) -> str:
     """The words that refuse a further submission; empty where it is taken."""
     answer = person.submit(make_zip(salt=salt), **wishes)
     if answer.status_code == 201:

@@ -60,7 +60,7 @@ def test_only_one_function_writes_the_state_of_a_run() -> None:
                     and target.attr == "state"
                     and _names_a_run(target.value)
                 ):
-                    offenders.append(f"{file.name}:{node.lineno}")
+                    offenders.append(f"{file.name}:{target.lineno}")
     assert offenders == []
 
 

@@ -173,7 +173,9 @@ def test_the_protocol_digest_gives_no_split(site: Site) -> None:
     site.set_version(protocol={"name": "within_domain", "split_seed": 1234})
     digests = {}  # as the first release made them
     with site.services.database.reading() as session:
-        pool = session.get_one(Phase, site.phase_id).versions[0].meta_test.digest
+        tested = session.get_one(Phase, site.phase_id).versions[0].meta_test
+        assert tested is not None
+        pool = tested.digest
     for seed in range(1200, 1300):
         words = json.dumps([WithinDomain(split_seed=seed).to_dict(), pool], sort_keys=True)
         digests[hashlib.sha256(words.encode()).hexdigest()] = seed

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -46,7 +48,7 @@ def test_one_command_plays_the_competition_of_2022_to_published_results(
         worker.work()
 
     # Of this module alone: who waits for a process sleeps too, and would be kept from ending it.
-    clock = SimpleNamespace(**(vars(organize_texts.time) | {"sleep": time_passes}))
+    clock = SimpleNamespace(**(vars(time) | {"sleep": time_passes}))
     monkeypatch.setattr(organize_texts, "time", clock)
     with opened(Commands, site, tmp_path, SLUG) as way:
         assert isinstance(way, Commands)
@@ -86,7 +88,7 @@ def ready(site: Site) -> Site:
     return site
 
 
-def play(site: Site, worker: PaperWorker, ends: Callable[[PaperWorker, dict], object]) -> None:
+def play(site: Site, worker: PaperWorker, ends: Callable[[PaperWorker, dict[str, Any]], object]) -> None:
     """Let the rehearsal go on until nothing happens any more."""
     for _ in range(10):
         sweep(site.services)
@@ -108,6 +110,7 @@ def test_a_rehearsal_says_what_the_competition_will_need(ready: Site) -> None:
     assert worker.complete(job, 0.5, usage=used).status_code == 204
     with site.services.database.writing() as session:
         run = session.get_one(Run, job["run_id"])
+        assert run.finished_at is not None
         run.claimed_at = run.finished_at - timedelta(seconds=60)  # 10 s of ours
     play(site, worker, lambda *_: None)
     found = owner.call("GET", f"{MANAGE}/rehearsals").json()["rehearsals"][0]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from httpx2 import Response
 
 from anyshot_platform.competitions.states import CompetitionState, Role
 from anyshot_platform.web.viewer import LOOK_COOKIE, SESSION_COOKIE
@@ -18,11 +21,10 @@ class Looking(Browser):
 
     role = ""
 
-    def call(self, method: str, path: str, **options: object):
+    def call(self, method: str, path: str, **options: Any) -> Response:
         cookie = f"{SESSION_COOKIE}={self.token}; {LOOK_COOKIE}={self.role}:{SLUG}"
-        return super().call(
-            method, path, **{**options, "headers": {**options.pop("headers", {}), "cookie": cookie}}
-        )
+        headers = {**options.pop("headers", {}), "cookie": cookie}
+        return super().call(method, path, headers=headers, **options)
 
 
 def looking(person: Browser, role: str) -> Looking:
