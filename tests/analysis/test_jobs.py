@@ -26,6 +26,7 @@ from anyshot_core.report.estimates import exact
 from anyshot_core.results import write_results
 from anyshot_scoring.table import TaskTable
 from tests.analysis.test_predictions_of_runs import write_runs
+from tests.services.material import TRAIN
 
 FILES = {"page.html", "result.json", "figures.json", "table.parquet"}
 ONE = [exact("size", 3, "tasks", "these tasks")]
@@ -83,9 +84,8 @@ SMALL: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def packs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("packs")
-    make_demo_data(folder / "demo")
-    sources = sorted(p.parent for p in (folder / "demo").glob("*/labels.csv"))
-    return [pack_dataset(source, folder).path for source in sources[:2]]
+    data = make_demo_data(folder / "demo", classes=8, images=50, datasets=TRAIN)  # FIX-ML sets images aside
+    return [pack_dataset(data / name, folder).path for name in TRAIN]
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from anyshot_core.data.pack import pack_dataset
-from anyshot_core.demo_data import make_demo_data
 from anyshot_core.protocols.keys import PhaseSecrets, Seed
 from anyshot_platform.bundles.reading import read_bundle
 from anyshot_platform.competitions.states import Role
@@ -16,6 +14,7 @@ from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.secrets import secrets_of
 from tests.platform.admin.test_manage import acts, finish, post
 from tests.platform.site import SLUG, Person, Site, make_zip
+from tests.services.material import TRAIN
 
 MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 
@@ -268,12 +267,9 @@ def test_a_baseline_is_measured_over_ten_seeds(site: Site) -> None:
     assert ask(owner, "GET", "/baselines") == []
 
 
-@pytest.mark.slow("draws and packs datasets")
-def test_pools_are_filled_versioned_and_published(site: Site, tmp_path: Path) -> None:
+def test_pools_are_filled_versioned_and_published(site: Site, demo_packs: dict[str, Path]) -> None:
     owner, stranger = site.owner(), site.person("sam")
-    make_demo_data(tmp_path / "demo")
-    source = sorted(path.parent for path in (tmp_path / "demo").glob("*/labels.csv"))[0]
-    content = pack_dataset(source, tmp_path).path.read_bytes()
+    content = demo_packs[TRAIN[0]].read_bytes()
     ask(owner, "POST", "/api/v1/pools", {"slug": "mine", "name": "Mine"}, status=201)
     ask(owner, "POST", "/api/v1/pools", {"slug": "mine"}, status=409)
     sent = owner.call("PUT", "/api/v1/pools/mine/packs", content=content)

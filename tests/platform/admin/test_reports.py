@@ -20,6 +20,7 @@ from anyshot_platform.pools.service import add_pack, create_pool, create_pool_ve
 from tests.platform.admin.results import finish_with_predictions, finish_with_results, work_off
 from tests.platform.admin.test_manage import BASE, acts, flash, page, post
 from tests.platform.site import SLUG, Site
+from tests.services.material import TRAIN
 
 API = f"/api/v1/competitions/{SLUG}/manage/reports"
 
@@ -164,7 +165,9 @@ def test_reports_name_what_is_hidden_so_only_organizers_see_them(board: Site, tm
     assert [row["id"] for row in owner.call("GET", API).json()] == [report]
 
 
-def test_what_cannot_be_computed_is_refused_with_the_reason(site: Site, tmp_path: Path) -> None:
+def test_what_cannot_be_computed_is_refused_with_the_reason(
+    site: Site, demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
     owner = site.owner()
     wish = {"phase": "feedback"}
     few = owner.call("POST", API, json={**wish, "analysis": "flips"})
@@ -179,7 +182,7 @@ def test_what_cannot_be_computed_is_refused_with_the_reason(site: Site, tmp_path
     # The floor cannot have more tasks than the whole: only the analysis knows, and says it to the organizer.
     settings = {"tasks": 4, "floor_tasks": 5}
     asked = owner.call("POST", API, json={**wish, "analysis": "diversity", "settings": settings}).json()
-    use_real_pool(site, tmp_path)
+    use_real_pool(site, demo_packs)
     work_off(site, tmp_path)
     failed = owner.call("GET", f"{API}/{asked['id']}").json()
     assert failed["state"] == "failed"
@@ -192,14 +195,9 @@ def test_what_cannot_be_computed_is_refused_with_the_reason(site: Site, tmp_path
         assert told.title.endswith("failed")
 
 
-def use_real_pool(site: Site, folder: Path) -> None:
+def use_real_pool(site: Site, packs: dict[str, Path]) -> None:
     """Put two generated datasets in the place of the paper ones."""
-    from anyshot_core.data.pack import pack_dataset
-    from anyshot_core.demo_data import make_demo_data
-
-    make_demo_data(folder / "demo")
-    sources = sorted(p.parent for p in (folder / "demo").glob("*/labels.csv"))[:2]
-    ids = [add_pack(site.services, pack_dataset(source, folder).path).id for source in sources]
+    ids = [add_pack(site.services, packs[name]).id for name in TRAIN]
     with site.services.database.writing() as session:
         pool = create_pool(session, slug="real", name="Real", owner_id=site.owner_id)
         rows = [session.get_one(Pack, pack_id) for pack_id in ids]
@@ -211,10 +209,12 @@ def use_real_pool(site: Site, folder: Path) -> None:
 
 
 @pytest.mark.slow("five reports by a real worker")
-def test_a_pool_is_looked_at_before_its_phase(site: Site, tmp_path: Path) -> None:
+def test_a_pool_is_looked_at_before_its_phase(
+    site: Site, demo_packs: dict[str, Path], tmp_path: Path
+) -> None:
     owner = site.owner()
     site.set_phase(starts_at=now().replace(year=now().year + 1), ends_at=None)
-    use_real_pool(site, tmp_path)
+    use_real_pool(site, demo_packs)
     for name, settings in (("audit", {}), ("diversity", {"tasks": "4", "floor_tasks": "2"})):
         post(owner, f"{BASE}/reports", analysis=name, phase="feedback", **settings)
     assert work_off(site, tmp_path) == 2
