@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import replace
 from datetime import timedelta
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, text
 from sqlalchemy.orm import Session
 
 from anyshot_platform.database import new_id, now
@@ -395,4 +395,7 @@ def fill_board(session: Session, scene: Scene, count: int) -> None:
         for n, row in enumerate(rows)
     ]
     session.execute(insert(BoardChange), steps)
+    session.execute(
+        text("ANALYZE")
+    )  # as PostgreSQL does by itself within a minute; until then it plans for 8 rows
     assert (session.scalar(select(func.count(BoardRow.id))) or 0) > count
