@@ -1,8 +1,8 @@
 """`python -m tests.architecture.catalogue [--check]`: the catalogue of the interface's sentences.
 
 Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`,
-`say_count`, `count`) and in scripts (`_()`), and writes it to `messages.pot` and into each language's file. New
-messages wait there for a translation; the test of the catalogue says which.
+`say_count`, `count`), in scripts (`_()`) and in declarations (`declared`), and writes it to `messages.pot` and into
+each language's file. New messages wait there for a translation; the test of the catalogue says which.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from jinja2.ext import extract_from_ast
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases import ranking
 from anyshot_platform.web.rendering import STATIC_FOLDER, TEMPLATE_FOLDER, environment
+from tests.architecture import declared
 
 PACKAGE = FOLDER.parent
 TEMPLATE = FOLDER / "messages.pot"
@@ -64,6 +65,8 @@ def gathered() -> Catalog:
     )
     for sentence in ranking.sentences():
         found.add(sentence, locations=[("phases/ranking.py", 0)])
+    for place, words in declared.words():
+        found.add(words, locations=[(place, 0)])
     for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
         for message in messages_of(path):
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])

@@ -11,9 +11,12 @@ import pytest
 from babel.messages.catalog import Message
 from jinja2 import nodes
 
+from anyshot_platform.app import acts_of, feature_routers
+from anyshot_platform.described.settings import Elsewhere
 from anyshot_platform.kernel.language import FOLDER
+from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.web.rendering import TEMPLATE_FOLDER, environment
-from tests.architecture import catalogue
+from tests.architecture import catalogue, declared
 
 LANGUAGES = sorted(FOLDER.glob("*.po"))
 # What a translation keeps: placeholders, tags, code, and the names of things that are typed.
@@ -39,6 +42,20 @@ def test_a_translation_keeps_placeholders_and_tags(path: Path) -> None:
         wanted = [sorted(_KEPT.findall(text)) for text in asked]
         odd += [said for said in _said(message) if said and sorted(_KEPT.findall(said)) not in wanted]
     assert odd == []
+
+
+def test_no_declared_word_is_missing_from_the_catalogue() -> None:
+    """Acts are taken from the routes that there are, and settings from the models, not from where we look for them."""
+    there = {message.id for message in catalogue.catalogue(catalogue.TEMPLATE)}
+    settings = [
+        text
+        for setting in SETTINGS
+        if not setting.mark(Elsewhere)
+        for text in (setting.title, setting.meaning, *(words for _, words in setting.choices))
+    ]
+    known = acts_of(route for router in feature_routers() for route in router.routes)
+    acts = [words for _, words in declared.of_acts({act.key: act for _, act in known}.values())]
+    assert len(acts) > 100 and [text for text in (*settings, *acts) if text and text not in there] == []
 
 
 def _messages(path: Path) -> list[Message]:

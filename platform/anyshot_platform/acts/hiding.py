@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, Findings, Target
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import say
 
 S = TypeVar("S", bound=Any)
 
@@ -20,7 +21,7 @@ def delete_and_restore(
     shows: str,
     *,
     name: str = "delete",
-    verbs: tuple[str, str] = ("Delete", "Restore"),
+    verbs: tuple[str, str] = ("Delete {}", "Restore {}"),
     asks: Callable[[Session, S], bool] = lambda _, __: False,
     first: Callable[[Session, S, ActRequest], None] = lambda *_: None,
     also: tuple[str, ...] = ("DELETE ",),
@@ -29,7 +30,7 @@ def delete_and_restore(
 
     Args:
         hides: what a deletion does to whom, as sentences; `shows` says the same of a restoration.
-        verbs: what the two buttons say.
+        verbs: the titles of the two acts; what the buttons say is left without the name.
         asks: whether the name of the object has to be typed before it is hidden.
         first: what is done before it is hidden, like stopping its computation.
         also: further addresses of the deletion, as in `Act`.
@@ -37,46 +38,48 @@ def delete_and_restore(
 
     def look_hide(session: Session, row: S, request: ActRequest) -> Findings:
         if row.deleted_at is not None:
-            return Findings(done="It is hidden already.")
+            return Findings(done=say("It is hidden already."))
         return Findings(does=hides(session, row), asks=asks(session, row))
 
     def hide(session: Session, row: S, request: ActRequest) -> ActDone:
         first(session, row, request)
         row.deleted_at = now()
         title = target(session, row).title
-        return ActDone(f"{title} is hidden; it can be brought back.", after={"title": title})
+        return ActDone(
+            say("%(title)s is hidden; it can be brought back.", title=title), after={"title": title}
+        )
 
     def look_show(session: Session, row: S, request: ActRequest) -> Findings:
         if row.deleted_at is None:
-            return Findings(done="It is there already.")
+            return Findings(done=say("It is there already."))
         return Findings(does=[shows])
 
     def show(session: Session, row: S, request: ActRequest) -> ActDone:
         row.deleted_at = None
         title = target(session, row).title
-        return ActDone(f"{title} is back.", after={"title": title})
+        return ActDone(say("%(title)s is back.", title=title), after={"title": title})
 
     there, gone = (lambda row: row.deleted_at is None), (lambda row: row.deleted_at is not None)
     return (
         Act(
             f"{kind}.{name}",
-            f"{verbs[0]} {{}}",
+            verbs[0],
             target,
             look_hide,
             hide,
-            f"{verbs[1]} it: nothing is lost.",
+            f"{verbs[1].format('it')}: nothing is lost.",
             dangerous=True,
             also=also,
-            button=Button(verbs[0], "trash-2", there, style="btn--small btn--danger"),
+            button=Button(verbs[0].replace(" {}", ""), "trash-2", there, style="btn--small btn--danger"),
         ),
         Act(
             f"{kind}.restore",
-            f"{verbs[1]} {{}}",
+            verbs[1],
             target,
             look_show,
             show,
-            f"{verbs[0]} it again.",
+            f"{verbs[0].format('it')} again.",
             also=("POST /restore",),
-            button=Button(verbs[1], "undo-2", gone, style="btn--small"),
+            button=Button(verbs[1].replace(" {}", ""), "undo-2", gone, style="btn--small"),
         ),
     )

@@ -11,9 +11,15 @@ from anyshot_platform.accounts.proving import require_proof
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Consent, Findings, Target
 from anyshot_platform.audit import service as audit
 from anyshot_platform.errors import Conflict
+from anyshot_platform.kernel.language import say, together
 
 S = TypeVar("S")
 NO_CONSENT = Consent()
+
+
+def said_title(act: Act[Any]) -> str:
+    """The title of an act as the catalogue has it."""
+    return act.title.replace("{}", "%(name)s")
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ def preview(session: Session, act: Act[S], subject: S, request: ActRequest) -> P
 def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
     return Preview(
         act=act.key,
-        title=act.title.format(target.title),
+        title=say(said_title(act), name=target.title),
         name=target.name if (act.dangerous and found.asks) or found.blocked else "",
         done=found.done,
         refused=tuple(found.refused),
@@ -73,7 +79,7 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
         warnings=tuple(found.warnings),
         does=tuple(found.does),
         told=found.told,
-        undo=act.undo,
+        undo=say(act.undo),
     )
 
 
@@ -92,7 +98,7 @@ def carry_out(
     if shown.done:
         return ActOutcome(shown.done, changed=False)
     if shown.refused:
-        raise ActRefused(" ".join(shown.refused), preview=asdict(shown))
+        raise ActRefused(together(shown.refused), preview=asdict(shown))
     if shown.name:
         require_proof(session)
     _require_consent(shown, consent)
@@ -119,10 +125,21 @@ def carry_out_by_clock(session: Session, act: Act[S], subject: S, request: ActRe
 
 def _require_consent(shown: Preview, consent: Consent) -> None:
     if shown.blocked and not consent.override:
-        raise NeedsConsent(f"{' '.join(shown.blocked)} Override it by name to do it all the same.", shown)
+        raise NeedsConsent(
+            together((*shown.blocked, say("Override it by name to do it all the same."))), shown
+        )
     if shown.name and consent.name != shown.name:
-        found = f", not “{consent.name[:64]}”" if consent.name else ""
-        raise NeedsConsent(f"{shown.title}: type “{shown.name}”{found} to confirm.", shown)
+        if not consent.name:
+            raise NeedsConsent(
+                say("%(title)s: type “%(name)s” to confirm.", title=shown.title, name=shown.name), shown
+            )
+        words = say(
+            "%(title)s: type “%(name)s”, not “%(typed)s”, to confirm.",
+            title=shown.title,
+            name=shown.name,
+            typed=consent.name[:64],
+        )
+        raise NeedsConsent(words, shown)
 
 
 def _note(

@@ -25,6 +25,8 @@ STATUS_WORDS: dict[str, str] = {
     "organizer": say("organizer"),
     "reviewer": say("reviewer"),
     "participant": say("participant"),
+    # checks of identity
+    "verified": say("verified"),
     # entries of leagues
     "declared": say("declared"),
     "admitted": say("admitted"),

@@ -102,9 +102,8 @@ def _repeat_failed(client: Client, competition: str, path: str, step: str, **sai
         click.echo(row["words"])
     number = sum(len(row["runs"]) for row in rows if row["repeated"])
     if step == "repeat" or not rows:
-        click.echo(
-            f"{number} runs are queued again." if rows else "No run of this phase waits to be repeated."
-        )
+        queued = f"{number} {'run is' if number == 1 else 'runs are'} queued again."
+        click.echo(queued if rows else "No run of this phase waits to be repeated.")
 
 
 def _waiting(rows: list[dict[str, Any]], replace: tuple[str, ...]) -> int:

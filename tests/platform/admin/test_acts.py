@@ -56,7 +56,7 @@ def test_a_version_that_changes_the_rule_alone_is_scored_from_predictions(site: 
     finish_keeping(worker, 0.5, "predictions.parquet")
     version = draft(site, **{"scoring.ranking": "mean_run"})
     assert "Not possible" not in page(owner, version).text
-    assert flash(post(owner, f"{version}/rescore", mode="score")) == "1 runs are queued."
+    assert flash(post(owner, f"{version}/rescore", mode="score")) == "1 run is queued."
     job = worker.claim()
     assert job is not None
     assert job["kind"] == "score" and "learner" not in job
@@ -72,7 +72,7 @@ def test_a_version_with_other_tasks_is_tested_from_the_saved_learner(site: Site)
     finish_keeping(worker, 0.5, "predictions.parquet", "learner.bin")
     version = draft(site, **{"tasks.count": "20"})
     assert "the predictions were made under other tasks.count" in page(owner, version).text
-    assert flash(post(owner, f"{version}/rescore", mode="meta_test")) == "1 runs are queued."
+    assert flash(post(owner, f"{version}/rescore", mode="meta_test")) == "1 run is queued."
     job = worker.claim()
     assert job is not None
     assert (job["kind"], job["tasks"]) == ("meta_test", 20) and "predictions" not in job
@@ -206,7 +206,7 @@ def test_the_winners_code_is_published_on_request_and_taken_back(site: Site) -> 
     assert site.client.get(listed).json() == []
     assert "Winners" not in site.client.get(f"/competitions/{SLUG}").text
     assert flash(post(owner, f"{BASE}/final/final/publish", winners="1", confirm="final")).endswith(
-        "the code of 1 submissions too."
+        "the code of 1 submission too."
     )
     (code,) = site.client.get(listed).json()
     assert (code["team"], code["phase"]) == ("pia", "final")

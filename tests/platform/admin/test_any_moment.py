@@ -216,9 +216,9 @@ def test_back_to_draft_asks_and_says_who_loses_what(site: Site) -> None:
     owner = site.owner()
     site.member("pia").submit()
     asked = post(owner, f"{BASE}/state", state="draft")
-    assert "2 members, 1 submissions, 1 phases" in asked.text
+    assert "2 members, 1 submission, 1 phase." in asked.text
     assert "Feedback: uploads are refused from now on." in asked.text
-    assert "1 runs are queued or running" in asked.text
+    assert "1 run is queued or running" in asked.text
     assert site.client.get(f"/competitions/{SLUG}").status_code == 200
     post(owner, f"{BASE}/state", state="draft", confirm=SLUG)
     assert site.client.get(f"/competitions/{SLUG}").status_code == 404

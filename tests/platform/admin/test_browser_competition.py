@@ -265,7 +265,7 @@ def test_a_whole_competition_through_the_pages(live: Live, browser: webdriver.Ch
         "a second account"
     )
     visitor.press("Ban emil")
-    assert "1 submissions of this person are disqualified" in visitor.text
+    assert "1 submission of this person is disqualified" in visitor.text
     browser.find_element(By.ID, "confirm").send_keys("emil")
     visitor.press("Ban emil")
     visitor.go("/competitions/tiny/manage/submissions?status=failed")

@@ -134,7 +134,7 @@ def test_a_final_waits_for_the_phase_that_feeds_it(final: tuple[Site, Person]) -
     site, owner = final
     asked = post(owner, f"{BASE}/final/final/launch", expected="3")
     assert "what is uploaded after the launch does not enter" in asked.text
-    assert "3 entries are queued" in asked.text
+    assert "Queued: 3 entries, each " in asked.text
     named = {"expected": "3", "confirm": "final"}
     assert "stands in the way" in post(owner, f"{BASE}/final/final/launch", **named).text
     assert log(site, "final.launch") == []
@@ -151,7 +151,7 @@ def test_a_final_waits_for_the_runs_of_the_phase_that_feeds_it(final: tuple[Site
     said = owner.call("POST", f"{MANAGE}/phases/final/final/launch", json={"expected": 3}).json()
     assert said["error"] == "confirm"
     assert said["preview"]["blocked"] == [
-        "One run of “Feedback” has not ended yet: their teams would enter with an earlier submission, "
+        "1 run of “Feedback” has not ended yet: its team would enter with an earlier submission, "
         "or not at all."
     ]
     finish(site.worker("second"), 0.5)
@@ -229,7 +229,7 @@ def test_what_arrives_while_a_version_is_scored_joins_it(site: Site) -> None:
     late = bob.submit(make_zip(salt="late")).json()["id"]
     finish(worker, 0.7)  # bob's second one under the live version, before those of the draft
     finish(worker, 0.45, 0.35)
-    assert "1 runs of this version have not ended" in flash(
+    assert "1 run of this version has not ended" in flash(
         post(owner, f"{draft}/make-live", confirm="feedback")
     )
     finish(worker, 0.65)
@@ -280,7 +280,7 @@ def test_a_version_that_would_lose_a_row_is_not_made_live(site: Site) -> None:
     assert job is not None
     worker.fail(job, "TIME_LIMIT")
     asked = post(owner, f"{draft}/make-live", confirm="feedback")
-    assert "1 submissions have a score now and failed under this version: bob (no. 1)" in asked.text
+    assert "1 submission has a score now and failed under this version: bob (no. 1)" in asked.text
     assert len(board(site, "feedback")) == 2
     post(owner, f"{draft}/make-live", confirm="feedback", override="1")
     assert board(site, "feedback") == [pytest.approx(0.45)]
@@ -302,7 +302,7 @@ def test_going_back_to_an_earlier_version_loses_nobody(site: Site) -> None:
     first = f"{FEEDBACK}/versions/1"
     assert "bob (no. 1)" in flash(post(owner, f"{first}/make-live", confirm="feedback"))
     assert "Score what is missing: 1 submission" in page(owner, first).text
-    assert flash(post(owner, f"{first}/rescore", mode="everything")) == "1 runs are queued."
+    assert flash(post(owner, f"{first}/rescore", mode="everything")) == "1 run is queued."
     finish(worker, 0.85)
     post(owner, f"{first}/make-live", confirm="feedback")
     assert board(site, "feedback") == [pytest.approx(0.85), pytest.approx(0.5)]

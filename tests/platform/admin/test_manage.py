@@ -185,7 +185,7 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
         page(owner, version).text.split()
     )
     assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
-    assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 runs are queued."
+    assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 run is queued."
     assert "have not ended" in flash(post(owner, f"{version}/make-live", confirm="feedback"))
     finish(worker, 0.25)
     assert site.submission(submission).score == 0.5
@@ -245,7 +245,7 @@ def test_people_are_banned_and_let_back(site: Site) -> None:
         assert member is not None
         path = f"{BASE}/people/{member.id}"
     asked = post(owner, f"{path}/ban", reason="two accounts")
-    assert "1 submissions of this person are disqualified" in asked.text
+    assert "1 submission of this person is disqualified" in asked.text
     assert post(owner, f"{path}/ban", reason="two accounts", confirm="pia").status_code == 303
     assert site.board("free")["rows"] == []
     assert pia.submit(make_zip(salt="again")).status_code == 403
@@ -278,7 +278,7 @@ def test_a_final_phase_from_preview_to_publication(site: Site) -> None:
     assert flash(post(owner, f"{BASE}/final/final/launch", expected="2")) == "2 entries are queued."
     assert (
         flash(post(owner, f"{BASE}/final/final/launch", expected="0"))
-        == "All 2 entries are launched already."
+        == "All entries are launched already (2)."
     )
     by_team = {0.9: (0.8, 0.7, 0.75), 0.6: (0.65, 0.72, 0.71)}
     with site.services.database.reading() as session:

@@ -93,7 +93,7 @@ def test_hidden_code_stays_hidden_when_results_are_published(ended: tuple[Site, 
     assert owner.call("POST", f"{path}/hide").json()["changed"] is False
     asked = owner.call("POST", f"{MANAGE}/phases/final/final/publish", json={"winners": 2})
     assert asked.json()["preview"]["does"][-2:] == [
-        "Everybody can download the code of 1 submissions.",
+        "Everybody can download the code of 1 submission.",
         "The code of “pia” stays hidden, as you decided.",
     ]
     assert len(publish(owner, 2)) == 1

@@ -218,7 +218,7 @@ def test_taking_it_away_asks_and_is_in_the_log_and_waits_for_runs(site: Site) ->
     owner = site.owner()
     site.member("pia").submit()
     waiting = owner.call("POST", TAKE, json={"confirm": SLUG})
-    assert waiting.status_code == 409 and "1 runs have not ended" in waiting.json()["message"]
+    assert waiting.status_code == 409 and "1 run has not ended" in waiting.json()["message"]
     finish_with_predictions(site.worker(), 0.8, 1)
     asked = owner.call("POST", TAKE, json={})
     assert asked.status_code == 409

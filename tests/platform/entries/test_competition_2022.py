@@ -171,7 +171,7 @@ def test_the_whole_competition(site: Site, way: Pages, packs: dict[str, Path], t
     assert "not ended yet" in way.launch(owner)  # leo's second upload still runs
     assert "12 entries are queued." in way.launch(owner, confirm="final", override="1")
     carry_out(late, worker.site)
-    assert "1 entries are queued." in way.launch(owner, "leo", confirm="final", override="1")
+    assert "1 entry is queued." in way.launch(owner, "leo", confirm="final", override="1")
     worker.work()
     assert way.verify(owner) == WHO_WINS
     way.publish(owner)

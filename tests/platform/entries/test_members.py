@@ -255,7 +255,7 @@ def test_a_full_team_takes_one_more_only_by_name_and_organizers_take_theirs_out_
     with site.services.database.writing() as session:
         site.competition(session).team_size = 1
     refused = move(site, ben, "ada")
-    assert (refused.status_code, "Teams have at most 1 members here." in refused.text) == (409, True)
+    assert (refused.status_code, "Teams have at most 1 member here." in refused.text) == (409, True)
     assert move(site, ben, "ada", override=True).status_code == 200
     assert move(site, otto, "ada", override=True).status_code == 200
     assert [row["rank"] for row in site.board("free")["rows"]] == [None]

@@ -235,6 +235,6 @@ def test_the_command_repeats(final: Site, where: str) -> None:
     which = "run 2 of 2 failed through no fault of the team"
     words = f"ada: {which}; repeated with the same seeds; the other one is kept.\n"
     assert run("failed") == words
-    assert run("repeat") == f"{words}1 runs are queued again.\n"
+    assert run("repeat") == f"{words}1 run is queued again.\n"
     (again,) = played.jobs()
     assert seeds(again) == seeds(second)

@@ -159,10 +159,6 @@ def test_board_and_submission_are_read_in_french(visitor: Visitor, scene: Scene)
     assert "Soumettre pour un score" in upload
 
 
-# Forms of settings say their labels as they are declared, in English.
-WITH_SETTINGS = ("/settings", "/phases/new", "/phases/feedback", "/phases/feedback/versions/1")
-
-
 @pytest.mark.slow("all pages of organizers and administrators")
 def test_pages_of_organizers_and_administrators_are_read_in_french(visitor: Visitor, scene: Scene) -> None:
     with visitor.services.database.writing() as session:
@@ -170,13 +166,14 @@ def test_pages_of_organizers_and_administrators_are_read_in_french(visitor: Visi
             session.get_one(User, person.id).language = "fr"
     said = {str(one.id): str(one.string) for one in catalogue(FOLDER / "fr.po") if isinstance(one.id, str)}
     english = {text for text, french in said.items() if french != text and " " in text and "%(" not in text}
+    english -= {"Final phase", "no limit"}  # a name, and a value that organizers put into their texts
     left: dict[str, list[str]] = {}
     manage = f"/competitions/{scene.competition.slug}/manage"
     for person, pages in (
         (
             scene.organizer,
             [
-                *(manage + part for part in MANAGE if part not in WITH_SETTINGS),
+                *(manage + part for part in MANAGE),
                 "/organize",
                 "/organize/pools",
             ],
@@ -187,10 +184,31 @@ def test_pages_of_organizers_and_administrators_are_read_in_french(visitor: Visi
         for path in pages:
             page = visitor.see(path)
             texts = {" ".join(html.unescape(text).split()) for text in re.findall(r">([^<>]+)<", page)}
-            if found := sorted(texts & english - {"Final phase"}):
+            if found := sorted(texts & english):
                 left[path] = found
             assert '<html lang="fr">' in page
     assert not left, left
+
+
+def test_an_act_is_asked_done_and_undone_in_french_and_over_json_in_english(
+    visitor: Visitor, scene: Scene
+) -> None:
+    with visitor.services.database.writing() as session:
+        session.get_one(User, scene.organizer.id).language = "fr"
+    visitor.sign_in(scene.organizer)
+    phase = f"/competitions/{scene.competition.slug}/manage/phases/feedback"
+    assert "Geler le classement" in visitor.see(phase)
+    visitor.send(phase, f"{phase}/pause")
+    assert "Feedback phase est suspendue." in html.unescape(visitor.see(phase))
+    asked = visitor.send(phase, f"{phase}/delete", status=200)
+    words = " ".join(html.unescape(asked.text).split())
+    assert "Supprimer Feedback phase ?" in words and "sont cachés à tous." in words
+    assert "Rétablissez-la." in words and "Restore it." not in words
+    answer = visitor.client.post(
+        f"/api/v1{phase}/acts/delete", headers={"x-csrf-token": _token(visitor, phase)}, json={}
+    )
+    assert answer.status_code == 409 and "type “feedback” to confirm." in answer.json()["message"]
+    assert answer.json()["preview"]["undo"] == "Restore it."
 
 
 def test_who_reads_french_joins_and_submits_in_french(visitor: Visitor, scene: Scene) -> None:
@@ -212,10 +230,19 @@ def test_who_reads_french_joins_and_submits_in_french(visitor: Visitor, scene: S
 
 
 def _zip_of(visitor: Visitor, page: str, content: bytes) -> dict[str, Any]:
-    token = re.search(r'name="csrf-token" content="([^"]+)"', visitor.see(page))
-    assert token is not None
     return {
-        "data": {"csrf_token": token[1], "kind": "entry", "league": "free-style", "leagues_shown": "1"},
+        "data": {
+            "csrf_token": _token(visitor, page),
+            "kind": "entry",
+            "league": "free-style",
+            "leagues_shown": "1",
+        },
         "files": {"file": ("a.zip", content, "application/zip")},
         "headers": {"accept": "text/html"},
     }
+
+
+def _token(visitor: Visitor, page: str) -> str:
+    found = re.search(r'name="csrf-token" content="([^"]+)"', visitor.see(page))
+    assert found is not None
+    return found[1]

@@ -12,15 +12,18 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Button, 
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState, Role, Visibility
 from anyshot_platform.database import now
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.organizers.competitions.organizing import figures, what_is_missing
 from anyshot_platform.organizers.phases.readiness import odd_in
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseStatus
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
 
-DELETED = "The competition is deleted: restore it first."
+DELETED = say("The competition is deleted: restore it first.")
 
 
 def _target(session: Session, competition: Competition) -> Target:
@@ -32,8 +35,12 @@ def _hides(session: Session, competition: Competition) -> list[str]:
     """What disappears from everybody's sight with the competition."""
     counts, phases = figures(session, competition), list_phases(session, competition)
     return [
-        f"Nobody but its organizers sees it any more: {counts['members']} members, "
-        f"{counts['submissions']} submissions, {len(phases)} phases."
+        say(
+            "Nobody but its organizers sees it any more: %(members)s, %(submissions)s, %(phases)s.",
+            members=count(counts["members"], "member"),
+            submissions=count(counts["submissions"], "submission"),
+            phases=count(len(phases), "phase"),
+        )
     ]
 
 
@@ -46,8 +53,18 @@ def _underway(session: Session, competition: Competition) -> list[str]:
     )
     names = [row.name for row in list_phases(session, competition) if status_of(row) == PhaseStatus.OPEN]
     return [
-        *([f"{', '.join(names)}: uploads are refused from now on."] if names else []),
-        *([f"{waiting} runs are queued or running; they go on."] if waiting else []),
+        *([say("%(names)s: uploads are refused from now on.", names=", ".join(names))] if names else []),
+        *(
+            [
+                say_count(
+                    waiting,
+                    "%(num)s run is queued or running; it goes on.",
+                    "%(num)s runs are queued or running; they go on.",
+                )
+            ]
+            if waiting
+            else []
+        ),
     ]
 
 
@@ -61,15 +78,19 @@ def _look_publish(session: Session, competition: Competition, request: ActReques
     if competition.deleted_at is not None:
         return Findings(refused=[DELETED])
     if competition.state == CompetitionState.PUBLISHED:
-        return Findings(done="The competition is published already.")
+        return Findings(done=say("The competition is published already."))
     missing = what_is_missing(session, competition)
     phases = list_phases(session, competition)
     over = [row.name for row in phases if status_of(row) == PhaseStatus.CLOSED and row.accepts_uploads]
     return Findings(
-        refused=["Not ready to be published: " + " ".join(missing)] if missing else [],
+        refused=[together((say("Not ready to be published:"), *missing))] if missing else [],
         warnings=[
-            *([f"{', '.join(over)}: over already, and takes no uploads."] if over else []),
-            *(f"{row.name}: {words}" for row in phases for words in odd_in(session, row)),
+            *([say("%(names)s: over already, and takes no uploads.", names=", ".join(over))] if over else []),
+            *(
+                say("%(name)s: %(words)s", name=row.name, words=words)
+                for row in phases
+                for words in odd_in(session, row)
+            ),
         ],
         does=[_who_sees(competition)],
     )
@@ -78,19 +99,27 @@ def _look_publish(session: Session, competition: Competition, request: ActReques
 def _who_sees(competition: Competition) -> str:
     """What publishing does, by the competition's settings."""
     who = {
-        Visibility.PUBLIC: "Everybody sees the competition and can register for it",
-        Visibility.UNLISTED: "Everybody who has the address sees the competition and can register; no list shows it",
-        Visibility.PRIVATE: "Its members and invited people see the competition, nobody else",
+        Visibility.PUBLIC: say("Everybody sees the competition and can register for it"),
+        Visibility.UNLISTED: say(
+            "Everybody who has the address sees the competition and can register; no list shows it"
+        ),
+        Visibility.PRIVATE: say("Its members and invited people see the competition, nobody else"),
     }[competition.visibility]
     waits = competition.opens_at is not None and competition.opens_at > now()
-    return f"{who}, from {competition.opens_at:%Y-%m-%d %H:%M} UTC on." if waits else f"{who}."
+    return (
+        say("%(who)s, from %(opens_at)s UTC on.", who=who, opens_at=f"{competition.opens_at:%Y-%m-%d %H:%M}")
+        if waits
+        else say("%(who)s.", who=who)
+    )
 
 
 def _look_draft(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.state == CompetitionState.DRAFT:
-        return Findings(done="The competition is a draft already.")
+        return Findings(done=say("The competition is a draft already."))
     if competition.state == CompetitionState.ARCHIVED:
-        return Findings(refused=["An archived competition cannot become a draft. Publish it again first."])
+        return Findings(
+            refused=[say("An archived competition cannot become a draft. Publish it again first.")]
+        )
     return Findings(
         warnings=_underway(session, competition),
         does=_hides(session, competition),
@@ -100,19 +129,19 @@ def _look_draft(session: Session, competition: Competition, request: ActRequest)
 
 def _look_archive(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.state == CompetitionState.ARCHIVED:
-        return Findings(done="The competition is archived already.")
+        return Findings(done=say("The competition is archived already."))
     if competition.state == CompetitionState.DRAFT:
-        return Findings(refused=["A draft cannot be archived. Delete it, or publish it first."])
+        return Findings(refused=[say("A draft cannot be archived. Delete it, or publish it first.")])
     return Findings(
         warnings=_underway(session, competition),
-        does=["Everybody still sees its pages and boards; nobody can submit any more."],
+        does=[say("Everybody still sees its pages and boards; nobody can submit any more.")],
     )
 
 
 def _becomes(state: CompetitionState) -> Callable[[Session, Competition, ActRequest], ActDone]:
     def do(session: Session, competition: Competition, request: ActRequest) -> ActDone:
         before, competition.state = competition.state, state
-        words = f"The competition is {state.value} now."
+        words = say("The competition is %(state)s now.", state=status_words(state.value))
         return ActDone(words, {"state": before.value}, {"state": state.value})
 
     return do
@@ -120,38 +149,46 @@ def _becomes(state: CompetitionState) -> Callable[[Session, Competition, ActRequ
 
 def _look_delete(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.deleted_at is not None:
-        return Findings(done="The competition is deleted already.")
+        return Findings(done=say("The competition is deleted already."))
     return Findings(warnings=_underway(session, competition), does=_hides(session, competition))
 
 
 def _delete(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     competition.deleted_at = now()
-    return ActDone("The competition is deleted; you can restore it.", after={"deleted": True})
+    return ActDone(say("The competition is deleted; you can restore it."), after={"deleted": True})
 
 
 def _look_restore(session: Session, competition: Competition, request: ActRequest) -> Findings:
     if competition.deleted_at is None:
-        return Findings(done="The competition is not deleted.")
-    return Findings(does=[f"It is {competition.state.value} again, with all that was in it."])
+        return Findings(done=say("The competition is not deleted."))
+    return Findings(
+        does=[
+            say(
+                "It is %(state)s again, with all that was in it.", state=status_words(competition.state.value)
+            )
+        ]
+    )
 
 
 def _restore(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     competition.deleted_at = None
-    return ActDone("The competition is back.", after={"deleted": False})
+    return ActDone(say("The competition is back."), after={"deleted": False})
 
 
 def _look_secrets(session: Session, competition: Competition, request: ActRequest) -> Findings:
     return Findings(
         does=[
-            "You get a file with the keys and seeds of all phases: who has it can draw the hidden tasks.",
-            "The audit log keeps that you took it.",
+            say(
+                "You get a file with the keys and seeds of all phases: who has it can draw the hidden tasks."
+            ),
+            say("The audit log keeps that you took it."),
         ]
     )
 
 
 def _take_secrets(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     keys = [phase.slug for phase in list_phases(session, competition)]
-    return ActDone("The bundle with the secrets was taken.", after={"secrets_of": keys})
+    return ActDone(say("The bundle with the secrets was taken."), after={"secrets_of": keys})
 
 
 _Look = Callable[[Session, Competition, ActRequest], Findings]

@@ -10,18 +10,23 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActReque
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.organizers.competitions import people
 from anyshot_platform.organizers.competitions.invitations import offer
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.submissions.counting import count_uploads
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.teams.models import Team
 from anyshot_platform.users.models import User
 
 _POWERS = {
-    Role.OWNER: "do everything here, see the hidden data and take the secret keys, and give roles to others",
-    Role.ORGANIZER: "change the competition, see every submission with its code, and the hidden data",
-    Role.REVIEWER: "see every submission with its code",
-    Role.PARTICIPANT: "take part",
+    Role.OWNER: say(
+        "do everything here, see the hidden data and take the secret keys, and give roles to others"
+    ),
+    Role.ORGANIZER: say("change the competition, see every submission with its code, and the hidden data"),
+    Role.REVIEWER: say("see every submission with its code"),
+    Role.PARTICIPANT: say("take part"),
 }
 _ORDER = list(_POWERS)
 
@@ -53,13 +58,14 @@ def _uploads(session: Session, membership: Membership) -> int:
 
 def _look_approve(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.APPROVED:
-        return Findings(done="This person takes part already.")
+        return Findings(done=say("This person takes part already."))
     if membership.status in people.NOT_HERE:
-        words = "This person has left or has not answered yet. Invite them: only they can accept."
+        words = say("This person has left or has not answered yet. Invite them: only they can accept.")
         return Findings(refused=[words])
-    lifted = ["The submissions that the ban took off the boards come back."]
+    lifted = [say("The submissions that the ban took off the boards come back.")]
     return Findings(
-        does=["The person takes part.", *(lifted if membership.status == MemberStatus.BANNED else [])], told=1
+        does=[say("The person takes part."), *(lifted if membership.status == MemberStatus.BANNED else [])],
+        told=1,
     )
 
 
@@ -69,15 +75,22 @@ def _approve(session: Session, membership: Membership, request: ActRequest) -> A
 
 def _look_reject(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.REJECTED:
-        return Findings(done="This person is rejected already.")
+        return Findings(done=say("This person is rejected already."))
     if membership.role != Role.PARTICIPANT:
         return Findings(
-            refused=["Only participants are rejected. Give this person the role participant first."]
+            refused=[say("Only participants are rejected. Give this person the role participant first.")]
         )
     uploads = _uploads(session, membership)
     return Findings(
-        blocked=[f"This person takes part, with {uploads} submissions. Ban them instead."] if uploads else [],
-        does=["The person does not take part."],
+        blocked=[
+            say(
+                "This person takes part, with %(uploads)s. Ban them instead.",
+                uploads=count(uploads, "submission"),
+            )
+        ]
+        if uploads
+        else [],
+        does=[say("The person does not take part.")],
         told=1,
     )
 
@@ -88,16 +101,22 @@ def _reject(session: Session, membership: Membership, request: ActRequest) -> Ac
 
 def _look_ban(session: Session, membership: Membership, request: ActRequest) -> Findings:
     if membership.status == MemberStatus.BANNED:
-        return Findings(done="This person is banned already.")
+        return Findings(done=say("This person is banned already."))
     if membership.role == Role.OWNER:
-        return Findings(refused=["An owner cannot be banned."])
+        return Findings(refused=[say("An owner cannot be banned.")])
     uploads = _uploads(session, membership)
     return Findings(
-        warnings=[] if request.reason else ["No reason is given; the person is told the reason."],
+        warnings=[] if request.reason else [say("No reason is given; the person is told the reason.")],
         does=[
-            "The person can upload nothing any more.",
+            say("The person can upload nothing any more."),
             *(
-                [f"{uploads} submissions of this person are disqualified and leave the boards."]
+                [
+                    say_count(
+                        uploads,
+                        "%(num)s submission of this person is disqualified and leaves the boards.",
+                        "%(num)s submissions of this person are disqualified and leave the boards.",
+                    )
+                ]
                 if uploads
                 else []
             ),
@@ -108,7 +127,7 @@ def _look_ban(session: Session, membership: Membership, request: ActRequest) -> 
 
 
 def _ban(session: Session, membership: Membership, request: ActRequest) -> ActDone:
-    words = "Banned; “Lift the ban” undoes it."
+    words = say("Banned; “Lift the ban” undoes it.")
     return _moved(session, membership, MemberStatus.BANNED, request, words)
 
 
@@ -122,11 +141,11 @@ def _moved(
 def _look_role(session: Session, membership: Membership, request: ActRequest) -> Findings:
     role = Role(request.options["role"])
     if membership.role == role:
-        return Findings(done=f"This person is {role.value} already.")
+        return Findings(done=say("This person is %(role)s already.", role=status_words(role.value)))
     last = membership.role == Role.OWNER and people.count_owners(session, membership.competition_id) < 2
     return Findings(
-        refused=["A competition needs an owner: name another one first."] if last else [],
-        does=[f"The person can {_POWERS[role]}.", *_ranking(session, membership, role)],
+        refused=[say("A competition needs an owner: name another one first.")] if last else [],
+        does=[say("The person can %(powers)s.", powers=_POWERS[role]), *_ranking(session, membership, role)],
         asks=_ORDER.index(role) < _ORDER.index(membership.role),
     )
 
@@ -136,13 +155,17 @@ def _ranking(session: Session, membership: Membership, role: Role) -> list[str]:
     team = session.get(Team, membership.team_id) if membership.team_id else None
     if team is None or team.out_of_ranking == (role != Role.PARTICIPANT):
         return []
-    return [f"The team {team.name} {'leaves' if role != Role.PARTICIPANT else 'joins'} the ranking."]
+    return [
+        say("The team %(name)s joins the ranking.", name=team.name)
+        if role == Role.PARTICIPANT
+        else say("The team %(name)s leaves the ranking.", name=team.name)
+    ]
 
 
 def _give_role(session: Session, membership: Membership, request: ActRequest) -> ActDone:
     before, role = membership.role, Role(request.options["role"])
     people.set_role(session, membership, role)
-    return ActDone("The role is given.", {"role": before.value}, {"role": role.value})
+    return ActDone(say("The role is given."), {"role": before.value}, {"role": role.value})
 
 
 def _invited(session: Session, invitation: Invitation) -> Target:
@@ -155,13 +178,26 @@ def _look_invite(session: Session, invitation: Invitation, request: ActRequest) 
     known = find_membership(session, invitation.competition.id, invitation.user.id)
     if known is not None and known.status == MemberStatus.APPROVED:
         if known.role == role:
-            return Findings(done=f"{invitation.user.username} is {role.value} already.")
+            return Findings(
+                done=say(
+                    "%(username)s is %(role)s already.",
+                    username=invitation.user.username,
+                    role=status_words(role.value),
+                )
+            )
         if known.role == Role.OWNER:
-            return Findings(refused=[f"{invitation.user.username} is an owner already."])
+            return Findings(
+                refused=[say("%(username)s is an owner already.", username=invitation.user.username)]
+            )
     if known is not None and known.status == MemberStatus.BANNED:
-        return Findings(refused=[f"{invitation.user.username} is banned; lift the ban first."])
+        return Findings(
+            refused=[say("%(username)s is banned; lift the ban first.", username=invitation.user.username)]
+        )
     return Findings(
-        does=[f"The person can {_POWERS[role]}.", *(_ranking(session, known, role) if known else [])],
+        does=[
+            say("The person can %(powers)s.", powers=_POWERS[role]),
+            *(_ranking(session, known, role) if known else []),
+        ],
         asks=role != Role.PARTICIPANT,
         told=1,
     )
@@ -171,7 +207,7 @@ def _invite(session: Session, invitation: Invitation, request: ActRequest) -> Ac
     role = Role(request.options["role"])
     membership = offer(session, invitation.competition, invitation.user, role)
     waits = membership.status == MemberStatus.INVITED
-    words = "Invited: the person takes part by accepting." if waits else "The role is given."
+    words = say("Invited: the person takes part by accepting.") if waits else say("The role is given.")
     after = {"role": role.value, "status": membership.status.value}
     return ActDone(words, after=after, result=membership)
 

@@ -12,6 +12,8 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActReque
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.notifications.service import notify, tell_team
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import member_target
@@ -43,7 +45,8 @@ def find_team_named(session: Session, competition: Competition, name: str) -> Te
     team = session.scalars(query).one_or_none()
     if team is None:
         raise Invalid(
-            f"There is no team “{name.strip()}”. Leave it empty for a team of their own.", field="team"
+            say("There is no team “%(name)s”. Leave it empty for a team of their own.", name=name.strip()),
+            field="team",
         )
     return team
 
@@ -53,16 +56,18 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
     target = find_team_named(session, competition, request.options["team"])
     old = session.get(Team, membership.team_id) if membership.team_id else None
     if membership.status != MemberStatus.APPROVED or old is None:
-        return Findings(refused=["Only who takes part is in a team. Admit this person first."])
+        return Findings(refused=[say("Only who takes part is in a team. Admit this person first.")])
     if target is not None and target.id == old.id:
-        return Findings(done=f"This person is in “{old.name}” already.")
+        return Findings(done=say("This person is in “%(name)s” already.", name=old.name))
     alone = len(list_members(session, old)) < 2
     if target is None and alone:
-        return Findings(done="This person has a team of their own already.")
+        return Findings(done=say("This person has a team of their own already."))
     full = target is not None and is_full(session, competition, target)
     teams = [old, target] if target is not None else [old]
     return Findings(
-        blocked=[f"Teams have at most {competition.team_size} members here."] if full else [],
+        blocked=[say("Teams have at most %(members)s here.", members=count(competition.team_size, "member"))]
+        if full
+        else [],
         warnings=_published(session, competition),
         does=[
             _goes(target),
@@ -77,23 +82,29 @@ def _look(session: Session, membership: Membership, request: ActRequest) -> Find
 
 def _goes(target: Team | None) -> str:
     if target is None:
-        return "The person gets a team of their own, with a quota of its own."
-    return f"The person shares the quota and the entries of “{target.name}” from now on."
+        return say("The person gets a team of their own, with a quota of its own.")
+    return say("The person shares the quota and the entries of “%(name)s” from now on.", name=target.name)
 
 
 def _stays(session: Session, old: Team, alone: bool) -> list[str]:
     """What becomes of the team that is left, and of what it submitted."""
     uploads = count_uploads(session, Submission.team_id == old.id)
-    has = "one submission" if uploads == 1 else f"{uploads} submissions"
+    has = count(uploads, "submission")
     if alone:
-        left = f" Its entries leave the boards ({has})." if uploads else ""
-        return [f"“{old.name}” has nobody left and is dissolved.{left}"]
-    return [f"What “{old.name}” submitted stays its own: {has}."] if uploads else []
+        gone = say("“%(name)s” has nobody left and is dissolved.", name=old.name)
+        return [together((gone, say("Its entries leave the boards (%(has)s).", has=has) if uploads else ""))]
+    return (
+        [say("What “%(name)s” submitted stays its own: %(has)s.", name=old.name, has=has)] if uploads else []
+    )
 
 
 def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
     return [
-        f"The league {league.name} asks “{team.name}” again; until its members qualify, its entry is held back."
+        say(
+            "The league %(name)s asks “%(team_name)s” again; until its members qualify, its entry is held back.",
+            name=league.name,
+            team_name=team.name,
+        )
         for team in teams
         for league in leagues_that_ask(session, team)
     ]
@@ -102,12 +113,15 @@ def _asked(session: Session, teams: Sequence[Team]) -> list[str]:
 def _ranking(membership: Membership, target: Team | None) -> list[str]:
     if target is None or target.out_of_ranking or membership.role == Role.PARTICIPANT:
         return []
-    return [f"Organizers do not compete: “{target.name}” leaves the ranking."]
+    return [say("Organizers do not compete: “%(name)s” leaves the ranking.", name=target.name)]
 
 
 def _published(session: Session, competition: Competition) -> list[str]:
     return [
-        f"The results of “{phase.name}” are public; prize shares and certificates name a team's members of now."
+        say(
+            "The results of “%(name)s” are public; prize shares and certificates name a team's members of now.",
+            name=phase.name,
+        )
         for phase in final_phases(session, competition)
         if publication_of(phase).published is not None
     ]
@@ -122,18 +136,41 @@ def _move(session: Session, membership: Membership, request: ActRequest) -> ActD
     for one in (old, team):
         ask_again(session, one.id)
     _tell(session, membership, old, team, request.reason)
-    return ActDone(f"Moved to “{team.name}”.", {"team": old.name}, {"team": team.name})
+    return ActDone(say("Moved to “%(name)s”.", name=team.name), {"team": old.name}, {"team": team.name})
 
 
 def _tell(session: Session, membership: Membership, old: Team, team: Team, reason: str) -> None:
     name = session.get_one(User, membership.user_id).username
     competition = session.get_one(Competition, membership.competition_id)
     about = {"kind": "membership", "body": reason, "url": f"/competitions/{competition.slug}/team"}
-    words = f"{competition.title}: the organizers moved "
-    notify(session, [membership.user_id], title=f"{words}you from “{old.name}” to “{team.name}”", **about)
+    notify(
+        session,
+        [membership.user_id],
+        title=say(
+            "%(title)s: the organizers moved you from “%(name)s” to “%(team_name)s”",
+            title=competition.title,
+            name=old.name,
+            team_name=team.name,
+        ),
+        **about,
+    )
     others = [user.id for _, user in list_members(session, team) if user.id != membership.user_id]
-    notify(session, others, title=f"{words}{name} to your team", **about)
-    tell_team(session, old.id, title=f"{words}{name} out of your team", **about)
+    notify(
+        session,
+        others,
+        title=say(
+            "%(title)s: the organizers moved %(name)s to your team", title=competition.title, name=name
+        ),
+        **about,
+    )
+    tell_team(
+        session,
+        old.id,
+        title=say(
+            "%(title)s: the organizers moved %(name)s out of your team", title=competition.title, name=name
+        ),
+        **about,
+    )
 
 
 MOVE = Act(

@@ -18,6 +18,7 @@ from anyshot_platform.competitions import files
 from anyshot_platform.competitions.models import Competition, CompetitionFile, CompetitionPage, Membership
 from anyshot_platform.competitions.states import Registration, Visibility
 from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.importing import MEDIA_TYPES
 from anyshot_platform.organizers.competitions.texts import require_known_values, require_no_values
@@ -219,7 +220,7 @@ def delete_page(session: Session, competition: Competition, page_id: str, actor_
 def what_is_missing(session: Session, competition: Competition) -> list[str]:
     """What keeps a competition from working, as sentences."""
     phases = list_phases(session, competition)
-    missing = [] if phases else ["There are no phases."]
+    missing = [] if phases else [say("There are no phases.")]
     for phase in phases:
         missing += missing_in(session, phase)
     return list(dict.fromkeys(missing))
@@ -228,7 +229,11 @@ def what_is_missing(session: Session, competition: Competition) -> list[str]:
 def what_is_odd(session: Session, competition: Competition) -> list[str]:
     """What its organizers should know before it is published, as sentences."""
     phases = list_phases(session, competition)
-    return [f"{phase.name}: {words}" for phase in phases for words in odd_in(session, phase)]
+    return [
+        say("%(name)s: %(words)s", name=phase.name, words=words)
+        for phase in phases
+        for words in odd_in(session, phase)
+    ]
 
 
 def figures(session: Session, competition: Competition) -> dict[str, int]:

@@ -14,10 +14,12 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.entries import eligibility
 from anyshot_platform.entries.models import TeamVerdict
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import refresh_everywhere
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import EntryStatus
 from anyshot_platform.notifications.service import members_of_team, tell_team
+from anyshot_platform.phases.status_words import status_words
 from anyshot_platform.teams.models import Team
 
 
@@ -38,7 +40,7 @@ def find_applicant(session: Session, competition: Competition, league: League, t
     """A team of this competition, in a league of it; raises `NotFound`."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
-        raise NotFound("There is no such team.")
+        raise NotFound(say("There is no such team."))
     return Applicant(team, league)
 
 
@@ -65,7 +67,7 @@ def judge(
 
 def name_of(team: str, league: str) -> str:
     """What people call a team in a league."""
-    return f"the team “{team}” in “{league}”"
+    return say("the team “%(team)s” in “%(league)s”", team=team, league=league)
 
 
 def _written(session: Session, one: Applicant) -> Written:
@@ -83,11 +85,13 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
     def look(session: Session, one: Applicant, request: ActRequest) -> Findings:
         if not eligibility.asks(one.league):
             return Findings(
-                refused=[f"{one.league.name} asks its teams nothing: decide on their submissions."]
+                refused=[
+                    say("%(name)s asks its teams nothing: decide on their submissions.", name=one.league.name)
+                ]
             )
         known = session.get(TeamVerdict, (one.league.id, one.team.id))
         if known is not None and known.decided_by is not None and known.status == status:
-            return Findings(done=f"It is {status.value} already.")
+            return Findings(done=say("It is %(status)s already.", status=status_words(status.value)))
         return Findings(does=[does], told=len(members_of_team(session, one.team.id)))
 
     def do(session: Session, one: Applicant, request: ActRequest) -> ActDone:
@@ -97,7 +101,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
         refresh_everywhere(session, team.id)
         _tell(session, one, words, request.reason)
         return ActDone(
-            f"It is {status.value}.",
+            say("It is %(status)s.", status=status_words(status.value)),
             {"status": before.value, "league": league.slug},
             {"status": status.value, "league": league.slug},
         )
@@ -111,7 +115,7 @@ def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:
         session,
         one.team.id,
         kind="membership",
-        title=f"{competition.title}: the organizers {words} to the league {one.league.name}",
+        title=say(words, title=competition.title, name=one.league.name),
         body=reason,
         url=f"/competitions/{competition.slug}/leagues",
     )
@@ -121,16 +125,16 @@ ADMIT = _verdict(
     "admit",
     "Admit",
     EntryStatus.ADMITTED,
-    "admitted your team",
-    "Its entries may stand on the league's boards.",
+    say("%(title)s: the organizers admitted your team to the league %(name)s"),
+    say("Its entries may stand on the league's boards."),
     "Refuse it: its members get a message again.",
 )
 REFUSE = _verdict(
     "refuse",
     "Refuse",
     EntryStatus.REFUSED,
-    "did not admit your team",
-    "Its entries leave the league's boards; its members see the reason.",
+    say("%(title)s: the organizers did not admit your team to the league %(name)s"),
+    say("Its entries leave the league's boards; its members see the reason."),
     "Admit it: its members get a message again.",
 )
 ACTS = by_name(ADMIT, REFUSE)

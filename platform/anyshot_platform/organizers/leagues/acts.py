@@ -8,6 +8,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Target, by_name
 from anyshot_platform.acts.hiding import delete_and_restore
 from anyshot_platform.entries.models import Entry
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.models import League
 
 
@@ -23,15 +25,22 @@ def _teams(session: Session, league: League) -> int:
 
 def _hides(session: Session, league: League) -> list[str]:
     teams = _teams(session, league)
-    whose = f"with the entries of {teams} team{'' if teams == 1 else 's'} on them" if teams else "all empty"
-    return [f"Its boards are hidden, {whose}.", "Nobody can enter it, and it has no winners."]
+    hidden = (
+        say("Its boards are hidden, with the entries of %(teams)s on them.", teams=count(teams, "team"))
+        if teams
+        else say("Its boards are hidden, all empty.")
+    )
+    return [
+        hidden,
+        say("Nobody can enter it, and it has no winners."),
+    ]
 
 
 DELETE, RESTORE = delete_and_restore(
     "league",
     _target,
     _hides,
-    "Its boards are back, with the entries on them.",
+    say("Its boards are back, with the entries on them."),
     asks=lambda session, league: _teams(session, league) > 0,
 )
 ACTS = by_name(DELETE, RESTORE)

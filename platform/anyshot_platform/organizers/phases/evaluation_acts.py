@@ -11,11 +11,13 @@ from anyshot_platform.acts.declaration import ActDone, ActOptions, ActRequest, F
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.points import points_of
 from anyshot_platform.judging.further import cancel_dropped, count_missing, queue_missing
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, say_count, together
 from anyshot_platform.organizers.phases.leaks import problems_of_evaluations
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version
 
-RANKS_NOTHING = "No ranking changes, and no learner is trained again: each test costs a meta-test."
+RANKS_NOTHING = say("No ranking changes, and no learner is trained again: each test costs a meta-test.")
 
 
 class NewEvaluation(ActOptions):
@@ -47,10 +49,12 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
         return Findings(does=[RANKS_NOTHING])
     evaluation = read_evaluation(line)
     if evaluation in read_evaluations(before):
-        return Findings(done=f"{phase.name} has {evaluation.words} already.")
+        return Findings(done=say("%(name)s has %(words)s already.", name=phase.name, words=evaluation.words))
     if version.each_dataset:
         return Findings(
-            refused=["Dataset by dataset there is a learner for each: none that could be tested further."]
+            refused=[
+                say("Dataset by dataset there is a learner for each: none that could be tested further.")
+            ]
         )
     try:
         read_evaluations(f"{before}\n{line}")
@@ -68,11 +72,33 @@ def look_add(session: Session, phase: Phase, request: ActRequest) -> Findings:
     kept = version.keep_learner or bool(before)
     return Findings(
         does=[
-            f"{evaluation.words}: {evaluation.says}; {len(points)} tests of {points[0].tasks if points else 0} tasks.",
-            f"{tests} tests of submissions that are scored already are queued, after all other work. {RANKS_NOTHING}",
+            say(
+                "%(words)s: %(says)s; %(tests)s of %(tasks)s.",
+                words=evaluation.words,
+                says=evaluation.says,
+                tests=count(len(points), "test"),
+                tasks=count(points[0].tasks if points else 0, "task"),
+            ),
+            together(
+                (
+                    say_count(
+                        tests,
+                        "%(num)s test of submissions that are scored already is queued, after all other work.",
+                        "%(num)s tests of submissions that are scored already are queued, after all other work.",
+                    ),
+                    RANKS_NOTHING,
+                )
+            ),
         ],
-        warnings=[f"{without} submissions have no learner any more, and stay without it."] * bool(without)
-        + ["Learners are kept from now on; those of earlier submissions were not."] * (not kept),
+        warnings=[
+            say_count(
+                without,
+                "%(num)s submission has no learner any more, and stays without it.",
+                "%(num)s submissions have no learner any more, and stay without it.",
+            )
+        ]
+        * bool(without)
+        + [say("Learners are kept from now on; those of earlier submissions were not.")] * (not kept),
     )
 
 
@@ -81,7 +107,11 @@ def add(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before, line = phase.evaluations, str(request.options["evaluation"])
     phase.evaluations = f"{before}\n{line}".strip()
     tests, _ = queue_missing(session, live_version(session, phase))
-    words = f"{read_evaluation(line).words} is added; {tests} tests are queued."
+    words = say(
+        "%(words)s is added; queued: %(tests)s.",
+        words=read_evaluation(line).words,
+        tests=count(tests, "test"),
+    )
     return ActDone(words, {"evaluations": before}, {"evaluations": phase.evaluations}, {"queued": tests})
 
 
@@ -89,9 +119,20 @@ def look_remove(session: Session, phase: Phase, request: ActRequest) -> Findings
     """What is known of it is shown no more."""
     name = str(request.options.get("evaluation", ""))
     if name and name not in _lines(phase):
-        known = ", ".join(_lines(phase)) or "none"
-        return Findings(refused=[f"{phase.name} has no evaluation {name}; it has {known}."])
-    return Findings(does=["Its tests that have not ended are cancelled, and its scores are shown no more."])
+        known = ", ".join(_lines(phase)) or say("none")
+        return Findings(
+            refused=[
+                say(
+                    "%(name)s has no evaluation %(name2)s; it has %(known)s.",
+                    name=phase.name,
+                    name2=name,
+                    known=known,
+                )
+            ]
+        )
+    return Findings(
+        does=[say("Its tests that have not ended are cancelled, and its scores are shown no more.")]
+    )
 
 
 def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
@@ -99,29 +140,53 @@ def remove(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before, lines = phase.evaluations, _lines(phase)
     name = str(request.options["evaluation"])
     if name not in lines:
-        raise Invalid(f"There is no evaluation {name}.", field="evaluation")
+        raise Invalid(say("There is no evaluation %(name)s.", name=name), field="evaluation")
     phase.evaluations = "\n".join(line for key, line in lines.items() if key != name)
     cancel_dropped(session, live_version(session, phase), by=request.actor_id)
-    return ActDone(f"{name} is gone.", {"evaluations": before}, {"evaluations": phase.evaluations})
+    return ActDone(
+        say("%(name)s is gone.", name=name), {"evaluations": before}, {"evaluations": phase.evaluations}
+    )
 
 
 def look_evaluate(session: Session, phase: Phase, request: ActRequest) -> Findings:
     """What lacks a test, failed ones included."""
     if not phase.evaluations:
-        return Findings(refused=[f"{phase.name} has no further evaluations: add one first."])
+        return Findings(refused=[say("%(name)s has no further evaluations: add one first.", name=phase.name)])
     tests, without = count_missing(session, live_version(session, phase), failed_too=True)
     if not tests and not without:
-        return Findings(done="Every submission is tested, or on its way.")
+        return Findings(done=say("Every submission is tested, or on its way."))
     return Findings(
-        does=[f"{tests} tests are queued, after all other work. {RANKS_NOTHING}"],
-        warnings=[f"{without} submissions have no learner any more: run them again first."] * bool(without),
+        does=[
+            together(
+                (
+                    say_count(
+                        tests,
+                        "%(num)s test is queued, after all other work.",
+                        "%(num)s tests are queued, after all other work.",
+                    ),
+                    RANKS_NOTHING,
+                )
+            )
+        ],
+        warnings=[
+            say_count(
+                without,
+                "%(num)s submission has no learner any more: run it again first.",
+                "%(num)s submissions have no learner any more: run them again first.",
+            )
+        ]
+        * bool(without),
     )
 
 
 def evaluate(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     """Tests that failed are tried again."""
     tests, _ = queue_missing(session, live_version(session, phase), failed_too=True)
-    return ActDone(f"{tests} tests are queued.", after={"queued": tests}, result={"queued": tests})
+    return ActDone(
+        say_count(tests, "%(num)s test is queued.", "%(num)s tests are queued."),
+        after={"queued": tests},
+        result={"queued": tests},
+    )
 
 
 def _lines(phase: Phase) -> dict[str, str]:

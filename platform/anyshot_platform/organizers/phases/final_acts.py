@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
 from anyshot_platform.judging import repeating
 from anyshot_platform.judging.kinds import counting_runs
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.leaderboards.reading import read_board
 from anyshot_platform.leagues.models import League
 from anyshot_platform.notifications.service import members_of
@@ -76,7 +78,13 @@ def podium(session: Session, phase: Phase) -> list[str]:
     for league in session.scalars(_leagues(phase.competition_id)):
         places = [place for place in read_board(session, version, league, limit=PODIUM).places if place.rank]
         names = [f"{place.rank}. {place.team} ({place.row.value:.3f})" for place in places]
-        found.append(f"{league.name}: {', '.join(names) or 'nobody is on the board'}.")
+        found.append(
+            say(
+                "%(name)s: %(names)s.",
+                name=league.name,
+                names=", ".join(names) or say("nobody is on the board"),
+            )
+        )
     return found
 
 
@@ -101,30 +109,44 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
     codes = publication.best_of_leagues(session, phase, winners)
     public = publication_of(phase).published is not None
     if public and all(standing_of(row).code_published for row in codes):
-        return Findings(done="The results are public already; nobody is told again.")
+        return Findings(done=say("The results are public already; nobody is told again."))
     waiting, missing = (
         open_runs(session, phase),
         _count_entries(session, phase, counting(), Submission.score.is_(None)),
     )
-    blocked = [f"{_runs(waiting, 'this phase')} not ended yet."] if waiting else []
+    blocked = (
+        [
+            say_count(
+                waiting,
+                "%(num)s run of this phase has not ended yet.",
+                "%(num)s runs of this phase have not ended yet.",
+            )
+        ]
+        if waiting
+        else []
+    )
     repeated = repeats.repeatable(session, phase)
     if repeated:
         names = ", ".join(sorted({row.submission.team.name for row in repeated}))
-        blocked.append(f"Runs of {names} failed through no fault of theirs. Repeat them first.")
+        blocked.append(
+            say("Runs of %(names)s failed through no fault of theirs. Repeat them first.", names=names)
+        )
     if not _count_entries(session, phase, kept()):
-        blocked.append("Nobody has an entry in this phase: the boards are empty.")
+        blocked.append(say("Nobody has an entry in this phase: the boards are empty."))
     blocked += unconfirmed(session, phase)
-    unscored = (
-        f"{missing} of the entries {'has' if missing == 1 else 'have'} no score and stay off the boards."
+    unscored = say_count(
+        missing,
+        "%(num)s of the entries has no score and stays off the boards.",
+        "%(num)s of the entries have no score and stay off the boards.",
     )
     return Findings(
         blocked=blocked,
         warnings=[unscored] if missing and not waiting else [],
         does=[
-            "Everybody sees the boards. As they stand now:",
+            say("Everybody sees the boards. As they stand now:"),
             *podium(session, phase),
             *(
-                ["The phase is over, whatever its dates say; hiding the results does not open it again."]
+                [say("The phase is over, whatever its dates say; hiding the results does not open it again.")]
                 if publication.ends_by_publishing(phase)
                 else []
             ),
@@ -138,19 +160,22 @@ def _codes(winners: list[Submission]) -> list[str]:
     """What becomes of the winners' code."""
     hidden = sorted({row.team.name for row in winners if hides_code(row.team)})
     shown = sum(not hides_code(row.team) for row in winners)
-    words = [f"Everybody can download the code of {shown} submissions."] if shown else []
-    return words + [f"The code of “{name}” stays hidden, as you decided." for name in hidden]
-
-
-def _runs(number: int, of: str) -> str:
-    return f"One run of {of} has" if number == 1 else f"{number} runs of {of} have"
+    words = (
+        [say("Everybody can download the code of %(shown)s.", shown=count(shown, "submission"))]
+        if shown
+        else []
+    )
+    return [
+        *words,
+        *(say("The code of “%(name)s” stays hidden, as you decided.", name=name) for name in hidden),
+    ]
 
 
 def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     before = publication_of(phase).published is not None
     shown = publication.publish(session, phase, winners=int(request.options.get("winners", 0)))
     return ActDone(
-        f"The results are public; the code of {len(shown)} submissions too.",
+        say("The results are public; the code of %(shown)s too.", shown=count(len(shown), "submission")),
         before={"public": before},
         after={"public": True, "code_of": [row.id for row in shown], "podium": podium(session, phase)},
         result=shown,
@@ -159,20 +184,20 @@ def _publish(session: Session, phase: Phase, request: ActRequest) -> ActDone:
 
 def _look_hide(session: Session, phase: Phase, request: ActRequest) -> Findings:
     if publication_of(phase).published is None:
-        return Findings(done="The results are hidden already.")
+        return Findings(done=say("The results are hidden already."))
     return Findings(
         does=[
-            "Only organizers see the boards and scores again.",
-            "No code is published any more.",
-            *(["The phase stays closed; open it if it shall go on."] if phase.closed_at else []),
+            say("Only organizers see the boards and scores again."),
+            say("No code is published any more."),
+            *([say("The phase stays closed; open it if it shall go on.")] if phase.closed_at else []),
         ],
-        warnings=["The messages that went out cannot be called back."],
+        warnings=[say("The messages that went out cannot be called back.")],
     )
 
 
 def _hide(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     publication.unpublish(session, phase)
-    return ActDone("The results are hidden again.", before={"public": True}, after={"public": False})
+    return ActDone(say("The results are hidden again."), before={"public": True}, after={"public": False})
 
 
 def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Findings:
@@ -182,32 +207,58 @@ def _look_launch(session: Session, phase: Phase, request: ActRequest) -> Finding
     waiting = finals.to_launch(rows, request.options.get("replace", ()))
     entered = sum(row.entered for row in rows)
     if not waiting and entered:
-        return Findings(done=f"All {entered} entries are launched already.")
+        return Findings(done=say("All entries are launched already (%(entered)s).", entered=entered))
     version = live_version(session, phase)
     runs = len(waiting) * version.seeded_runs
     return Findings(
         blocked=why_too_early(session, finals.source_of(session, phase)),
         does=[
-            f"{len(waiting)} entries are queued, each {version.seeded_runs} times: {runs} runs of "
-            f"{version.tasks:,} tasks, at most {version.run_seconds / 3600:.3g} h each.",
-            f"{sum(not row.enters for row in rows)} teams do not enter; the preview says why.",
+            say(
+                "Queued: %(entries)s, each %(times)s; that is %(runs)s of %(tasks)s, at most %(hours)s h each.",
+                entries=count(len(waiting), "entry", "entries"),
+                times=count(version.seeded_runs, "time"),
+                runs=count(runs, "run"),
+                tasks=count(version.tasks, "task"),
+                hours=f"{version.run_seconds / 3600:.3g}",
+            ),
+            say_count(
+                sum(not row.enters for row in rows),
+                "%(num)s team does not enter; the preview says why.",
+                "%(num)s teams do not enter; the preview says why.",
+            ),
         ],
     )
 
 
 def why_too_early(session: Session, source: Phase) -> list[str]:
     """What keeps the phase that entries come from from being settled, and what a launch would mean all the same."""
-    found = []
+    found: list[str] = []
     if status_of(source) != PhaseStatus.CLOSED:
-        until = f"{source.ends_at:%Y-%m-%d %H:%M} UTC" if source.ends_at else "it is closed"
+        until = (
+            say("%(ends_at)s UTC", ends_at=f"{source.ends_at:%Y-%m-%d %H:%M}")
+            if source.ends_at
+            else say("it is closed")
+        )
         found.append(
-            f"“{source.name}” takes uploads until {until}: what is uploaded after the launch does not enter."
+            say(
+                "“%(name)s” takes uploads until %(until)s: what is uploaded after the launch does not enter.",
+                name=source.name,
+                until=until,
+            )
         )
     waiting = open_runs(session, source)
     if waiting:
         found.append(
-            f"{_runs(waiting, f'“{source.name}”')} not ended yet: their teams would enter with an earlier "
-            "submission, or not at all."
+            say_count(
+                waiting,
+                "%(num)s run of “%(name)s” has not ended yet: its team would enter with an earlier submission, or "
+                "not "
+                "at all.",
+                "%(num)s runs of “%(name)s” have not ended yet: their teams would enter with an earlier submission, "
+                "or "
+                "not at all.",
+                name=source.name,
+            )
         )
     return found
 
@@ -215,16 +266,20 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
 def _launch(session: Session, phase: Phase, request: ActRequest) -> ActDone:
     expected, replace = request.options.get("expected"), request.options.get("replace", ())
     entered = finals.launch(session, phase, request.actor_id, expected=expected, replace=replace)
-    return ActDone(f"{len(entered)} entries are queued.", after={"entries": len(entered)}, result=entered)
+    return ActDone(
+        say_count(len(entered), "%(num)s entry is queued.", "%(num)s entries are queued."),
+        after={"entries": len(entered)},
+        result=entered,
+    )
 
 
 def _look_repeat(session: Session, phase: Phase, request: ActRequest) -> Findings:
     found = repeats.find_failed(session, phase)
     if not any(row.repeated for row in found):
-        return Findings(done="No run of this phase waits to be repeated.")
+        return Findings(done=say("No run of this phase waits to be repeated."))
     public = publication_of(phase).published is not None
     return Findings(
-        blocked=["The results are public: a repeated run changes them."] if public else [],
+        blocked=[say("The results are public: a repeated run changes them.")] if public else [],
         does=[row.words for row in found],
     )
 
@@ -236,9 +291,12 @@ def _repeat(session: Session, phase: Phase, request: ActRequest) -> ActDone:
         for row in found
         for run in repeating.repeat(session, row.submission, version, Urgency(phase.priority))
     ]
-    number = len(runs)
     return ActDone(
-        f"{number} {'run is' if number == 1 else 'runs are'} queued again, with the same seeds.",
+        say_count(
+            len(runs),
+            "%(num)s run is queued again, with the same seeds.",
+            "%(num)s runs are queued again, with the same seeds.",
+        ),
         after={"repeated": {row.submission.id: [place + 1 for place in row.seeds] for row in found}},
         result=found,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy.orm import Session
 
 from anyshot_core.protocols.keys import draw_root
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import draw_seeds
 from anyshot_platform.phases.service import live_version, status_of
@@ -29,9 +30,9 @@ def give_new_key(version: PhaseVersion) -> None:
 def why_key_stays_secret(session: Session, phase: Phase) -> list[str]:
     """Why the key, from which the tasks follow, cannot be shown to everybody yet."""
     if status_of(phase) != PhaseStatus.CLOSED:
-        return ["The key shows the tasks of the phase: it can be published once the phase is closed."]
+        return [say("The key shows the tasks of the phase: it can be published once the phase is closed.")]
     if publication_of(phase).waits:
-        return ["Publish the results of the phase first."]
+        return [say("Publish the results of the phase first.")]
     if not is_public(live_version(session, phase).meta_test):
-        return ["The key is of use with the data: publish the meta-test pool first."]
+        return [say("The key is of use with the data: publish the meta-test pool first.")]
     return []

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.protocols import ProtocolError, protocol_from_dict
 from anyshot_platform.bundles.sense import judge_phase
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.phases.leaks import evaluates, leaks, looks_alike, public_evaluations
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.rows import describe_phase
@@ -26,14 +27,27 @@ def missing_in(session: Session, phase: Phase) -> list[str]:
     missing: list[str] = []
     for pool, role in ((version.meta_train, "meta-train"), (version.meta_test, "meta-test")):
         if pool is None:
-            missing.append(f"{phase.name} has no {role} pool.")
+            missing.append(say("%(name)s has no %(role)s pool.", name=phase.name, role=role))
         elif not pool.entries:
-            missing.append(f"The {role} pool “{pool.pool.name}” of {phase.name} has no packs yet.")
-    missing += [f"{phase.name}: {problem}" for _, problem in leaks(session, version)]
+            missing.append(
+                say(
+                    "The %(role)s pool “%(name)s” of %(phase_name)s has no packs yet.",
+                    role=role,
+                    name=pool.pool.name,
+                    phase_name=phase.name,
+                )
+            )
+    missing += [
+        say("%(name)s: %(words)s", name=phase.name, words=problem) for _, problem in leaks(session, version)
+    ]
     judged = judge_phase(describe_phase(session, phase, ""))
-    missing += [f"{phase.name}, {found.field}: {found.words}" for found in judged if found.error]
+    missing += [
+        say("%(name)s, %(field)s: %(words)s", name=phase.name, field=found.field, words=found.words)
+        for found in judged
+        if found.error
+    ]
     if not version.protocol:
-        missing.append(f"{phase.name} has no task protocol.")
+        missing.append(say("%(name)s has no task protocol.", name=phase.name))
     return missing
 
 
@@ -49,9 +63,13 @@ def odd_in(session: Session, phase: Phase) -> list[str]:
     odd += [*looks_alike(session, version), *public_evaluations(session, version)]
     offered = set(session.scalars(select(Worker.hardware_class).distinct()))
     if version.hardware_class not in offered:
-        known = ", ".join(sorted(offered)) or "none is connected"
+        known = ", ".join(sorted(offered)) or say("none is connected")
         odd.append(
-            f"No worker has the hardware class {version.hardware_class} (workers: {known}); runs would wait."
+            say(
+                "No worker has the hardware class %(hardware_class)s (workers: %(known)s); runs would wait.",
+                hardware_class=version.hardware_class,
+                known=known,
+            )
         )
     return odd + _without_image(session, version)
 
@@ -62,8 +80,11 @@ def _without_image(session: Session, version: PhaseVersion) -> list[str]:
     if version.image_digest is None or any(has_image(worker, version.image_digest) for worker in workers):
         return []
     return [
-        f"No worker that is connected has the image {version.image_digest}, which the phase is pinned to; "
-        "runs would wait."
+        say(
+            "No worker that is connected has the image %(image_digest)s, which the phase is pinned to; runs would "
+            "wait.",
+            image_digest=version.image_digest,
+        )
     ]
 
 
@@ -78,7 +99,20 @@ def _too_small(pool: PoolVersion, protocol: dict[str, Any]) -> list[str]:
     for entry in pool.entries:
         counts = entry.pack.details.get("class_counts", {}).values()
         if ways is not None and entry.pack.classes < ways:
-            odd.append(f"{entry.pack.name} has {entry.pack.classes} classes; a task needs at least {ways}.")
+            odd.append(
+                say(
+                    "%(name)s has %(classes)s classes; a task needs at least %(ways)s.",
+                    name=entry.pack.name,
+                    classes=entry.pack.classes,
+                    ways=ways,
+                )
+            )
         elif shots is not None and counts and sum(n > shots for n in counts) < (ways or 2):
-            odd.append(f"{entry.pack.name} has too few classes with more than {shots} images for a task.")
+            odd.append(
+                say(
+                    "%(name)s has too few classes with more than %(shots)s images for a task.",
+                    name=entry.pack.name,
+                    shots=shots,
+                )
+            )
     return odd

@@ -10,6 +10,8 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActReque
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.baselines.service import list_baselines, why_not_run
 from anyshot_platform.competitions.models import Competition, Rehearsal
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.organizers.competitions.acts import DELETED
 from anyshot_platform.organizers.competitions.organizing import what_is_missing
 from anyshot_platform.organizers.rehearsals.copying import make_copy
@@ -50,22 +52,28 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         return Findings(refused=[DELETED])
     underway = [row for row in list_rehearsals(session, competition) if row.ended_at is None]
     if underway:
-        return Findings(done="A rehearsal is under way.")
+        return Findings(done=say("A rehearsal is under way."))
     players, absent = _players(session, request.options["services"], competition)
     missing = what_is_missing(session, competition)
-    refused = ["A rehearsal is not rehearsed."] if is_copy(session, competition) else []
+    refused = [say("A rehearsal is not rehearsed.")] if is_copy(session, competition) else []
     if missing:
-        refused.append("Not ready to be rehearsed: " + " ".join(missing))
+        refused.append(together((say("Not ready to be rehearsed:"), *missing)))
     if not players:
-        refused.append("There is no baseline that could play. Add one under Baselines and gates.")
+        refused.append(say("There is no baseline that could play. Add one under Baselines and gates."))
     names = ", ".join(row.name for row in players)
     return Findings(
         refused=refused,
         warnings=absent,
         does=[
-            f"A hidden copy is made, and {names} play in it as teams, through all phases, on at most "
-            f"{request.options['tasks']} tasks a run, up to published results.",
-            "Gates are set to 0; questions of leagues and fact sheets are left out. Participants get no message.",
+            say(
+                "A hidden copy is made, and %(names)s play in it as teams, through all phases, on at most %(tasks)s "
+                "a run, up to published results.",
+                names=names,
+                tasks=count(request.options["tasks"], "task"),
+            ),
+            say(
+                "Gates are set to 0; questions of leagues and fact sheets are left out. Participants get no message."
+            ),
         ],
     )
 
@@ -88,7 +96,7 @@ def _start(session: Session, competition: Competition, request: ActRequest) -> A
     session.add(rehearsal)
     session.flush()
     after = {"copy": copy.slug, "tasks": wishes["tasks"], "teams": wishes["teams"]}
-    return ActDone("The rehearsal has begun.", after=after, result=rehearsal)
+    return ActDone(say("The rehearsal has begun."), after=after, result=rehearsal)
 
 
 REHEARSE = Act(

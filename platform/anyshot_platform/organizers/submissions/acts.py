@@ -16,6 +16,7 @@ from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.judging.kinds import RESCORING, starting_kind
 from anyshot_platform.judging.queueing import queue_again, queue_runs
 from anyshot_platform.judging.service import cancel_submission
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.service import live_version
 from anyshot_platform.queue import priorities
 from anyshot_platform.runs.models import Run
@@ -30,7 +31,7 @@ Change = Callable[[Session, Submission, ActRequest], None]
 
 
 def _target(session: Session, submission: Submission) -> Target:
-    title = f"no. {submission.number} of “{submission.team.name}”"
+    title = say("no. %(number)s of “%(name)s”", number=submission.number, name=submission.team.name)
     return Target("submission", submission.id, submission.id[:12], title, (submission.competition_id,))
 
 
@@ -51,11 +52,13 @@ def _open_runs(session: Session, submission: Submission) -> bool:
 
 def _look_rerun(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if submission.status in (SubmissionStatus.QUEUED, SubmissionStatus.RUNNING):
-        return Findings(done="It is being evaluated already.")
+        return Findings(done=say("It is being evaluated already."))
     return Findings(
         does=[
-            "It is meta-trained and meta-tested again under the phase's present settings; the new result replaces the "
-            "old one."
+            say(
+                "It is meta-trained and meta-tested again under the phase's present settings; the new result "
+                "replaces the old one."
+            )
         ]
     )
 
@@ -79,17 +82,21 @@ def _look_rescore(session: Session, submission: Submission, request: ActRequest)
     kind = starting_kind(submission)
     if not kind.counts:
         return Findings(
-            refused=[f"It is no entry ({kind.title.lower()}) and is run again, not scored again."]
+            refused=[
+                say(
+                    "It is no entry (%(lower)s) and is run again, not scored again.", lower=kind.title.lower()
+                )
+            ]
         )
     sources = _sources(session, submission)
     if not sources:
-        return Findings(refused=["It has no finished run to score again."])
+        return Findings(refused=[say("It has no finished run to score again.")])
     shards = Counter(run.seed_index for run in sources)
     if any(shards[run.seed_index] != run.shard_count for run in sources):
-        return Findings(refused=["It has a run of which not all shards are finished."])
+        return Findings(refused=[say("It has a run of which not all shards are finished.")])
     if _open_runs(session, submission):
-        return Findings(done="It is being evaluated already.")
-    return Findings(does=["The predictions that were kept are scored again."])
+        return Findings(done=say("It is being evaluated already."))
+    return Findings(does=[say("The predictions that were kept are scored again.")])
 
 
 def _rescore(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -101,8 +108,8 @@ def _rescore(session: Session, submission: Submission, request: ActRequest) -> N
 
 def _look_cancel(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if not _open_runs(session, submission):
-        return Findings(done="It has ended already.")
-    return Findings(does=["What is queued ends at once, and what is running within seconds."])
+        return Findings(done=say("It has ended already."))
+    return Findings(does=[say("What is queued ends at once, and what is running within seconds.")])
 
 
 def _cancel(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -111,8 +118,8 @@ def _cancel(session: Session, submission: Submission, request: ActRequest) -> No
 
 def _look_disqualify(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).disqualified is not None:
-        return Findings(done="It is disqualified already.")
-    return Findings(does=["It is taken off every board. The team sees the reason."])
+        return Findings(done=say("It is disqualified already."))
+    return Findings(does=[say("It is taken off every board. The team sees the reason.")])
 
 
 def _disqualify(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -125,13 +132,13 @@ def _disqualify(session: Session, submission: Submission, request: ActRequest) -
 def require_reason(reason: str) -> None:
     """Raise `Invalid` where a disqualification would come without one."""
     if not reason.strip():
-        raise Invalid("Give the reason of a disqualification: the team sees it.", field="reason")
+        raise Invalid(say("Give the reason of a disqualification: the team sees it."), field="reason")
 
 
 def _look_qualify(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).disqualified is None:
-        return Findings(done="It is not disqualified.")
-    return Findings(does=["It is back on the boards."])
+        return Findings(done=say("It is not disqualified."))
+    return Findings(does=[say("It is back on the boards.")])
 
 
 def _qualify(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -141,8 +148,12 @@ def _qualify(session: Session, submission: Submission, request: ActRequest) -> N
 
 
 def _look_charge(counts: bool) -> Look:
-    already = "It counts already." if counts else "It costs no quota already."
-    does = "It counts for the team's quotas again." if counts else "It does not count for the team's quotas."
+    already = say("It counts already.") if counts else say("It costs no quota already.")
+    does = (
+        say("It counts for the team's quotas again.")
+        if counts
+        else say("It does not count for the team's quotas.")
+    )
 
     def look(session: Session, submission: Submission, request: ActRequest) -> Findings:
         return Findings(done=already) if submission.counts_quota == counts else Findings(does=[does])
@@ -161,8 +172,8 @@ def _charge(counts: bool) -> Change:
 
 def _look_delete(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if standing_of(submission).deleted:
-        return Findings(done="It is deleted already.")
-    return Findings(does=["It is hidden from the team and taken off the boards; nothing is lost."])
+        return Findings(done=say("It is deleted already."))
+    return Findings(does=[say("It is hidden from the team and taken off the boards; nothing is lost.")])
 
 
 def _delete(session: Session, submission: Submission, request: ActRequest) -> None:
@@ -173,8 +184,8 @@ def _delete(session: Session, submission: Submission, request: ActRequest) -> No
 
 def _look_restore(session: Session, submission: Submission, request: ActRequest) -> Findings:
     if not standing_of(submission).deleted:
-        return Findings(done="It is not deleted.")
-    return Findings(does=["It is back, on the boards too where its score counts."])
+        return Findings(done=say("It is not deleted."))
+    return Findings(does=[say("It is back, on the boards too where its score counts.")])
 
 
 def _restore(session: Session, submission: Submission, request: ActRequest) -> None:

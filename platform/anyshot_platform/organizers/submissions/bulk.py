@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import ActRequest
 from anyshot_platform.acts.service import carry_out, preview
 from anyshot_platform.errors import Conflict
+from anyshot_platform.kernel.language import together
 from anyshot_platform.organizers.submissions.acts import ACTS, require_reason
 from anyshot_platform.submissions.models import Submission
 
@@ -65,7 +66,7 @@ def preview_many(
 ) -> SubmissionsPreview:
     """What the act would do to these submissions now."""
     found = [preview(session, ACTS[act.value], row, ActRequest(actor_id)) for row in submissions]
-    left_out = Counter(one.done or " ".join(one.refused) for one in found if one.done or one.refused)
+    left_out = Counter(one.done or together(one.refused) for one in found if one.done or one.refused)
     does = next((one.does for one in found if not one.done and not one.refused), ())
     return SubmissionsPreview(does, len(submissions) - left_out.total(), dict(left_out.most_common()))
 

@@ -11,6 +11,8 @@ from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.sight.code import code_is_published, hides_code
 from anyshot_platform.submissions.models import Submission
@@ -51,7 +53,7 @@ def find_team(session: Session, competition: Competition, team_id: str) -> Team:
     """A team of this competition; raises `NotFound`."""
     team = session.get(Team, team_id)
     if team is None or team.competition_id != competition.id:
-        raise NotFound("There is no such team.")
+        raise NotFound(say("There is no such team."))
     return team
 
 
@@ -71,26 +73,26 @@ def _published(session: Session, team: Team) -> list[Submission]:
 
 def _look_hide(session: Session, team: Team, request: ActRequest) -> Findings:
     if hides_code(team):
-        return Findings(done=f"The code of “{team.name}” is hidden already.")
+        return Findings(done=say("The code of “%(name)s” is hidden already.", name=team.name))
     return Findings(
         does=[
-            f"Nobody can download {_count(session, team)} any more.",
-            "What is published later of the team stays hidden too. Its places on the boards stay.",
+            say("Nobody can download %(code)s any more.", code=_count(session, team)),
+            say("What is published later of the team stays hidden too. Its places on the boards stay."),
         ],
-        warnings=["What was downloaded cannot be called back."],
+        warnings=[say("What was downloaded cannot be called back.")],
     )
 
 
 def _count(session: Session, team: Team) -> str:
-    number = len(_published(session, team))
-    return f"the code of {number} submission{'' if number == 1 else 's'} of “{team.name}”"
+    submissions = count(len(_published(session, team)), "submission")
+    return say("the code of %(submissions)s of “%(name)s”", submissions=submissions, name=team.name)
 
 
 def _hide(session: Session, team: Team, request: ActRequest) -> ActDone:
     codes = [submission.id for submission in _published(session, team)]
     team.code_hidden_at = now()
     return ActDone(
-        f"The code of “{team.name}” is hidden.",
+        say("The code of “%(name)s” is hidden.", name=team.name),
         before={"hidden": False},
         after={"hidden": True, "code_of": codes},
     )
@@ -98,15 +100,15 @@ def _hide(session: Session, team: Team, request: ActRequest) -> ActDone:
 
 def _look_show(session: Session, team: Team, request: ActRequest) -> Findings:
     if not hides_code(team):
-        return Findings(done=f"The code of “{team.name}” is not hidden.")
-    return Findings(does=[f"Everybody can download {_count(session, team)}."])
+        return Findings(done=say("The code of “%(name)s” is not hidden.", name=team.name))
+    return Findings(does=[say("Everybody can download %(code)s.", code=_count(session, team))])
 
 
 def _show(session: Session, team: Team, request: ActRequest) -> ActDone:
     team.code_hidden_at = None
     codes = [submission.id for submission in _published(session, team)]
     return ActDone(
-        f"The code of “{team.name}” is no longer hidden.",
+        say("The code of “%(name)s” is no longer hidden.", name=team.name),
         before={"hidden": True},
         after={"hidden": False, "code_of": codes},
     )

@@ -9,6 +9,8 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
+from anyshot_platform.kernel.filters import count
+from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.organizers.competitions.organizing import figures
 from anyshot_platform.organizers.transfers.claims import TRANSFER as KEY
 from anyshot_platform.phases.service import list_phases
@@ -34,25 +36,49 @@ def _look(session: Session, competition: Competition, request: ActRequest) -> Fi
         )
     )
     counts = figures(session, competition)
-    addresses = "with their confirmed e-mail addresses" if request.options.get("emails") else "by name alone"
+    addresses = (
+        say("with their confirmed e-mail addresses")
+        if request.options.get("emails")
+        else say("by name alone")
+    )
     phases = ", ".join(phase.name for phase in list_phases(session, competition))
     return Findings(
-        refused=[f"{waiting} runs have not ended. Wait for them, or cancel them."] if waiting else [],
+        refused=[
+            say_count(
+                waiting,
+                "%(num)s run has not ended. Wait for it, or cancel it.",
+                "%(num)s runs have not ended. Wait for them, or cancel them.",
+            )
+        ]
+        if waiting
+        else [],
         does=[
-            f"You get a file with {counts['members']} members ({addresses}), {counts['submissions']} submissions with "
-            "their code, results and predictions, all scores, the discussion, and organizers' notes.",
-            f"It holds the keys and seeds of {phases or 'no phase'}: who has it can draw the hidden tasks.",
-            "No password, no token and no log travels. Hidden data do not either: upload the pools there.",
-            "From now on each member sees under Account, Your places, a code to be known by on the other site.",
+            say(
+                "You get a file with %(members)s (%(addresses)s), %(submissions)s with their code, results and "
+                "predictions, all scores, the discussion, and organizers' notes.",
+                members=count(counts["members"], "member"),
+                addresses=addresses,
+                submissions=count(counts["submissions"], "submission"),
+            ),
+            say(
+                "It holds the keys and seeds of %(value)s: who has it can draw the hidden tasks.",
+                value=phases or "no phase",
+            ),
+            say(
+                "No password, no token and no log travels. Hidden data do not either: upload the pools there."
+            ),
+            say(
+                "From now on each member sees under Account, Your places, a code to be known by on the other site."
+            ),
         ],
-        warnings=["The competition goes on here. If it moves for good, archive it."],
+        warnings=[say("The competition goes on here. If it moves for good, archive it.")],
     )
 
 
 def _do(session: Session, competition: Competition, request: ActRequest) -> ActDone:
     keys = [phase.slug for phase in list_phases(session, competition)]
     after = {"secrets_of": keys, "emails": bool(request.options.get("emails"))}
-    return ActDone("The archive was taken.", after=after)
+    return ActDone(say("The archive was taken."), after=after)
 
 
 TRANSFER = Act(

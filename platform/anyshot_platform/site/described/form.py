@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from anyshot_platform.described.parts import Part
 from anyshot_platform.described.settings import Elsewhere, Offered, Setting, Widget, part_in, put, settings_of
+from anyshot_platform.kernel.language import say
 from anyshot_platform.web.forms import SentForm
 
 D = TypeVar("D", bound=Part)
@@ -91,7 +92,8 @@ def _field(setting: Setting, description: Part, offered: Mapping[str, Options], 
     if setting.widget == Widget.MOMENT:
         return Field(setting, value.astimezone(ZoneInfo(zone)).strftime(_FORMAT) if value else "", ())
     mark = setting.mark(Offered)
-    return Field(setting, setting.text(description), offered[mark.what] if mark else setting.choices)
+    options = offered[mark.what] if mark else [(name, say(words)) for name, words in setting.choices]
+    return Field(setting, setting.text(description), options)
 
 
 def read_form(

@@ -40,11 +40,11 @@ def _offered(
     classes = {"cpu", spec.machine.hardware, *session.scalars(select(Worker.hardware_class).distinct())}
     images = {spec.machine.image or "", "", *session.scalars(select(Image.name).where(Image.enabled))}
     return {
-        "pools": [("", "none yet"), *usable_pools(session, access.viewer, spec)],
-        "phases": [("", "uploads only"), *((other.slug, other.name) for other in others)],
+        "pools": [("", say("none yet")), *usable_pools(session, access.viewer, spec)],
+        "phases": [("", say("uploads only")), *((other.slug, other.name) for other in others)],
         "rules": [(name, say(rule.title)) for name, rule in RULES.items()],
         "hardware": [(name, name) for name in sorted(classes)],
-        "images": [(name, name or "the worker's default") for name in sorted(images)],
+        "images": [(name, name or say("the worker's default")) for name in sorted(images)],
     }
 
 

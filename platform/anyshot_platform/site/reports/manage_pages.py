@@ -99,7 +99,9 @@ def request_report(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
             raise
         session.rollback()
         return redirect(manage_path(access, "/reports"), flash=error.message, tone="bad")
-    words = "A worker computes it now." if queued else "Nothing has changed since this report was made."
+    words = (
+        say("A worker computes it now.") if queued else say("Nothing has changed since this report was made.")
+    )
     return redirect(manage_path(access, f"/reports/{report.id}"), flash=words)
 
 
@@ -129,7 +131,7 @@ def show_report(
         access,
         "report.html",
         "reports",
-        heading=find_kind(report.analysis).title,
+        heading=say(find_kind(report.analysis).title),
         row=_row(session, report),
         place=find_place(session, report.run),
         ended=report.run.state in ENDED,

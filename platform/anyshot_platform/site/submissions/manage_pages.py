@@ -29,15 +29,20 @@ router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_
 Word = Annotated[str, Query(max_length=100)]
 _FILTERS = ("phase", "status", "cause", "kind", "text", "shown", "sort")
 WORDS = {
-    SubmissionAct.RERUN: "run again",
-    SubmissionAct.RESCORE: "score again",
-    SubmissionAct.CANCEL: "cancel",
-    SubmissionAct.DISQUALIFY: "disqualify",
-    SubmissionAct.QUALIFY: "lift the disqualification of",
-    SubmissionAct.REFUND: "give the quota back for",
-    SubmissionAct.CHARGE: "count for the quota",
-    SubmissionAct.DELETE: "delete",
-    SubmissionAct.RESTORE: "restore",
+    SubmissionAct.RERUN: say("run again"),
+    SubmissionAct.RESCORE: say("score again"),
+    SubmissionAct.CANCEL: say("cancel"),
+    SubmissionAct.DISQUALIFY: say("disqualify"),
+    SubmissionAct.QUALIFY: say("lift the disqualification of"),
+    SubmissionAct.REFUND: say("give the quota back for"),
+    SubmissionAct.CHARGE: say("count for the quota"),
+    SubmissionAct.DELETE: say("delete"),
+    SubmissionAct.RESTORE: say("restore"),
+}
+_MENU = {  # without a number of submissions behind
+    **WORDS,
+    SubmissionAct.QUALIFY: say("lift the disqualification"),
+    SubmissionAct.REFUND: say("give the quota back"),
 }
 
 
@@ -76,7 +81,7 @@ def _show(
         statuses=[word.value for word in SubmissionStatus],
         causes=[word.value for word in Cause],
         kinds=[word.value for word in SubmissionKind],
-        acts=[(act.value, WORDS[act].split(" of")[0]) for act in SubmissionAct],
+        acts=[(act.value, _MENU[act]) for act in SubmissionAct],
         **context,
     )
 
