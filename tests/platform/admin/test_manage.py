@@ -186,7 +186,7 @@ def test_a_phase_with_submissions_refuses_incomparable_changes_and_offers_a_vers
     )
     assert "Not possible" in flash(post(owner, f"{version}/rescore", mode="score"))
     assert flash(post(owner, f"{version}/rescore", mode="everything")) == "1 run is queued."
-    assert "have not ended" in flash(post(owner, f"{version}/make-live", confirm="feedback"))
+    assert "has not ended" in flash(post(owner, f"{version}/make-live", confirm="feedback"))
     finish(worker, 0.25)
     assert site.submission(submission).score == 0.5
     side_by_side = page(owner, version).text

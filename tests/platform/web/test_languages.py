@@ -202,13 +202,19 @@ def test_an_act_is_asked_done_and_undone_in_french_and_over_json_in_english(
     assert "Feedback phase est suspendue." in html.unescape(visitor.see(phase))
     asked = visitor.send(phase, f"{phase}/delete", status=200)
     words = " ".join(html.unescape(asked.text).split())
-    assert "Supprimer Feedback phase ?" in words and "sont cachés à tous." in words
+    assert "Supprimer “Feedback phase” ?" in words and "sont cachés à tous." in words
     assert "Rétablissez-la." in words and "Restore it." not in words
     answer = visitor.client.post(
         f"/api/v1{phase}/acts/delete", headers={"x-csrf-token": _token(visitor, phase)}, json={}
     )
     assert answer.status_code == 409 and "type “feedback” to confirm." in answer.json()["message"]
     assert answer.json()["preview"]["undo"] == "Restore it."
+
+
+def test_documentation_says_that_it_is_english(visitor: Visitor) -> None:
+    visitor.client.headers["accept-language"] = "fr"
+    page = visitor.see("/docs")
+    assert '<html lang="fr">' in page and 'class="prose prose--docs" lang="en"' in page
 
 
 def test_who_reads_french_joins_and_submits_in_french(visitor: Visitor, scene: Scene) -> None:
