@@ -157,7 +157,7 @@ def test_a_member_is_moved_and_what_their_team_submitted_stays_with_it(site: Sit
     assert (asked.status_code, asked.json()["error"]) == (409, "confirm")
     assert asked.json()["preview"]["does"] == [
         "The person shares the quota and the entries of “ada” from now on.",
-        "What “bea” submitted stays its own: one submission.",
+        "What “bea” submitted stays its own: 1 submission.",
     ]
     assert team_of(site, ben) == "bea"
     moved = move(site, ben, "ADA", reason="They write the paper with ada.")
@@ -192,7 +192,7 @@ def test_the_last_member_takes_the_team_off_the_boards_and_going_back_brings_it_
     scored(worker, ada, 0.4)
     scored(worker, ben, 0.5)
     asked = move(site, ben, "ada", confirm="").text
-    assert "“ben” has nobody left and is dissolved. Its entries leave the boards (one submission)." in asked
+    assert "“ben” has nobody left and is dissolved. Its entries leave the boards (1 submission)." in asked
     assert move(site, ben, "ada").status_code == 200
     assert names(site, "free") == [("ada", 0.4)]
     assert move(site, ben).json()["team"]["name"] == "ben"

@@ -203,12 +203,12 @@ def test_an_act_is_asked_done_and_undone_in_french_and_over_json_in_english(
     asked = visitor.send(phase, f"{phase}/delete", status=200)
     words = " ".join(html.unescape(asked.text).split())
     assert "Supprimer “Feedback phase” ?" in words and "sont cachés à tous." in words
-    assert "Rétablissez-la." in words and "Restore it." not in words
+    assert "Rétablissez-la : rien n'est perdu." in words and "Restore it" not in words
     answer = visitor.client.post(
         f"/api/v1{phase}/acts/delete", headers={"x-csrf-token": _token(visitor, phase)}, json={}
     )
-    assert answer.status_code == 409 and "type “feedback” to confirm." in answer.json()["message"]
-    assert answer.json()["preview"]["undo"] == "Restore it."
+    assert answer.status_code == 409 and "Override it by name" in answer.json()["message"]
+    assert answer.json()["preview"]["undo"] == "Restore it: nothing is lost."
 
 
 def test_documentation_says_that_it_is_english(visitor: Visitor) -> None:
