@@ -60,7 +60,8 @@ def final(
         if step == "launch":
             body = {"expected": _waiting(rows, replace), "replace": _ids(rows, replace)}
             done = send_act(client, competition, f"{path}/acts/launch", body, **said)
-            click.echo(f"{len(done['submissions'])} entries are queued.")
+            number = len(done["submissions"])
+            click.echo(f"{number} {'entry is' if number == 1 else 'entries are'} queued.")
         return
     body = {"winners": winners} if step == "publish" else {}
     found = send_act(client, competition, f"{path}/acts/{step}", body, **said)

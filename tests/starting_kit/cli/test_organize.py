@@ -61,7 +61,7 @@ def test_a_competition_is_steered_from_a_script(
     launch = ("organize", "final", SLUG, "final", "launch")
     early = call(*launch, "--yes", "final")
     assert early.exit_code == 1 and "takes uploads until 2090-01-01" in early.output
-    assert "1 entries are queued." in call(*launch, "--yes", "final", "--override").output
+    assert "1 entry is queued." in call(*launch, "--yes", "final", "--override").output
     publish = ("organize", "final", SLUG, "final", "publish", "--winners", "1")
     early = call(*publish, "--yes", "final")
     assert early.exit_code == 1 and "In the way: One run of this phase has not ended yet." in early.output
