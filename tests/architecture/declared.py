@@ -17,7 +17,7 @@ from anyshot_platform.acts.declaration import Act
 from anyshot_platform.acts.service import said_title
 from anyshot_platform.organizers.reports.catalogue import KINDS
 from anyshot_platform.phases.description import PhaseSpec
-from anyshot_platform.site.described.form import Card, cards_of
+from anyshot_platform.site.described.form import Card, Options, cards_of
 from anyshot_platform.site.phases.protocol_form import cards
 
 Words = tuple[str, str]  # where they are declared, and the words
@@ -39,7 +39,7 @@ def of_settings() -> Iterator[Words]:
 
 
 def _cards() -> list[Card]:
-    offered = dict.fromkeys(("pools", "phases", "rules", "hardware", "images"), ())
+    offered: dict[str, Options] = dict.fromkeys(("pools", "phases", "rules", "hardware", "images"), ())
     phase = PhaseSpec.model_validate(
         {"key": "a", "title": "a", "start": "2026-01-01", "entries": {"phase": "b"}}
     )

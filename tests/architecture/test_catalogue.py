@@ -11,10 +11,11 @@ import pytest
 from babel.messages.catalog import Message
 from jinja2 import nodes
 
-from anyshot_platform.app import acts_of, feature_routers
+from anyshot_platform.app import feature_routers
 from anyshot_platform.described.settings import Elsewhere
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases.description import SETTINGS
+from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.web.rendering import TEMPLATE_FOLDER, environment
 from tests.architecture import catalogue, declared
 
@@ -46,7 +47,7 @@ def test_a_translation_keeps_placeholders_and_tags(path: Path) -> None:
 
 def test_no_declared_word_is_missing_from_the_catalogue() -> None:
     """Acts are taken from the routes that there are, and settings from the models, not from where we look for them."""
-    there = {message.id for message in catalogue.catalogue(catalogue.TEMPLATE)}
+    there = {str(message.id) for message in catalogue.catalogue(catalogue.TEMPLATE)}
     settings = [
         text
         for setting in SETTINGS

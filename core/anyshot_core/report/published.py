@@ -112,14 +112,14 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StoredReport:
     """The estimates of a stored report and the conditions that it was made under, by name."""
 
     estimates: Mapping[str, Estimate]
     conditions: Mapping[str, Condition]
 
     @classmethod
-    def of(cls, summary: Mapping[str, Any]) -> Evidence:
+    def of(cls, summary: Mapping[str, Any]) -> StoredReport:
         """Of `result.json`."""
         stored = summary.get("result", {}).get(CONDITIONS, {})
         return cls(
@@ -179,7 +179,7 @@ def read_published(path: Path) -> list[Published]:
 
 def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]) -> list[BesidePublished]:
     """The rows of one reproduction beside its estimates. Raises `BadPublished` for one that it does not have."""
-    evidence, found = Evidence.of(summary), []
+    evidence, found = StoredReport.of(summary), []
     for row in rows:
         if row.reproduction != name or (name == EXPERIMENT and row.estimate not in evidence.estimates):
             continue
@@ -197,7 +197,7 @@ def _require(report: str, kind: str, names: Sequence[str], known: Mapping[str, o
         raise BadPublished(f"{report} has no {kind} {', '.join(map(repr, lacking))}; it has {has}")
 
 
-def explain(row: Published, found: Estimate, verdict: Reproduced, evidence: Evidence) -> str:
+def explain(row: Published, found: Estimate, verdict: Reproduced, evidence: StoredReport) -> str:
     """Why a row is not reproduced, or undecided, as far as stored data say it; empty where it is reproduced.
 
     In this order: conditions that are not met; the same at `instead`; a `control` that is as large; what the interval
@@ -245,7 +245,7 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
 
 def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) -> list[BesidePublished]:
     """The rows of `name` that one of the estimates stands for; a report that can be smaller than the paper has few."""
-    evidence = Evidence({one.name: one for one in estimates}, {})
+    evidence = StoredReport({one.name: one for one in estimates}, {})
     return [
         _beside(row, evidence)
         for row in rows
@@ -253,7 +253,7 @@ def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) 
     ]
 
 
-def _beside(row: Published, evidence: Evidence) -> BesidePublished:
+def _beside(row: Published, evidence: StoredReport) -> BesidePublished:
     found = evidence.estimates[row.estimate]
     verdict = decide(row, found)
     return BesidePublished(row, found, verdict, explain(row, found, verdict, evidence))

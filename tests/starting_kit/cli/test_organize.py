@@ -64,7 +64,7 @@ def test_a_competition_is_steered_from_a_script(
     assert "1 entry is queued." in call(*launch, "--yes", "final", "--override").output
     publish = ("organize", "final", SLUG, "final", "publish", "--winners", "1")
     early = call(*publish, "--yes", "final")
-    assert early.exit_code == 1 and "In the way: One run of this phase has not ended yet." in early.output
+    assert early.exit_code == 1 and "In the way: 1 run of this phase has not ended yet." in early.output
     job = worker.claim()
     assert job is not None
     worker.complete(job, 0.5)
