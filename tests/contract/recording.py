@@ -49,6 +49,7 @@ FREE = {
 TIMES = {"at", "seconds_used", "memory_bytes", "fit_seconds", "predict_seconds", "cores"}  # and machines
 _PATH = re.compile(r"(?:/[\w.-]+){3,}")  # of this machine
 _ID = re.compile(r"\b[0-9a-f]{32}\b")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')  # of JSON; a number may have 32 digits too
 Json = dict[str, Any]
 
 
@@ -222,8 +223,9 @@ def _lines(message: Json) -> int:
 def with_plain_ids(message: Json) -> Json:
     """The message with ids that count from 1 in the order of their names, in place of drawn ones."""
     text = json.dumps(message, sort_keys=True)
-    known = {drawn: f"{number:032x}" for number, drawn in enumerate(sorted(set(_ID.findall(text))), 1)}
-    return json.loads(_ID.sub(lambda match: known[match[0]], text))
+    drawn = sorted({one for string in _STRING.findall(text) for one in _ID.findall(string)})
+    known = {one: f"{number:032x}" for number, one in enumerate(drawn, 1)}
+    return json.loads(_STRING.sub(lambda string: _ID.sub(lambda found: known[found[0]], string[0]), text))
 
 
 def plain(message: Any, path: str = "") -> Any:

@@ -45,3 +45,16 @@ def test_a_change_of_fields_or_types_is_found() -> None:
     assert list(recording.differences(one, other)) == [".summary.tasks: number was recorded, str is said now"]
     with pytest.raises(AssertionError, match="no suspicious"):
         recording.play("complete-evaluate", suspicious=[])
+
+
+def test_ids_are_counted_and_numbers_stay() -> None:
+    drawn, number = "0f" * 16, int("12" * 16)
+    made = recording.with_plain_ids(
+        {"at": f"/runs/{drawn}/log", "id": drawn, "seed": number, "text": 'says "no"'}
+    )
+    assert made == {
+        "at": f"/runs/{1:032x}/log",
+        "id": f"{1:032x}",
+        "seed": number,
+        "text": 'says "no"',
+    }

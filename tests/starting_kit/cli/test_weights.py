@@ -86,7 +86,11 @@ def test_a_dry_run_without_a_sandbox_finds_them(folder: Path, tmp_path: Path) ->
     channel = channel_opener(None, 1, 1 << 30)()
     try:
         assert isinstance(channel, ChildChannel)
-        environment = Path(f"/proc/{channel._process.pid}/environ").read_bytes().split(b"\0")
-        assert f"ANYSHOT_WEIGHTS={folder}".encode() in environment
+        stands = Path(f"/proc/{channel._process.pid}/environ")
+        while not (
+            environment := stands.read_bytes()
+        ):  # a process that has just begun its program has none yet
+            assert channel._process.poll() is None
+        assert f"ANYSHOT_WEIGHTS={folder}".encode() in environment.split(b"\0")
     finally:
         channel.close()
