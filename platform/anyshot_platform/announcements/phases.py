@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import exists, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.announcements.models import Date, PhaseNotice
-from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.models import Competition, Rehearsal
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import in_utc
@@ -28,11 +28,15 @@ _TITLES = {
 
 
 def phases_with_news(session: Session) -> Sequence[str]:
-    """The ids of the phases that have opened within a day, or whose end is within a day."""
+    """The ids of the phases that have opened within a day, or whose end is within a day.
+
+    None of a rehearsal, which plays its phases one after the other, whatever their dates are.
+    """
     moment = now()
     return session.scalars(
         select(Phase.id).where(
             Phase.deleted_at.is_(None),
+            ~exists().where(Rehearsal.copy_id == Phase.competition_id),
             or_(
                 Phase.starts_at.between(moment - NOTICE, moment),
                 Phase.ends_at.between(moment, moment + NOTICE),
