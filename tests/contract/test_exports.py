@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import update
@@ -72,8 +73,12 @@ def test_exports_of_a_phase(stage: Stage, tmp_path: Path) -> None:
     advice = CliRunner().invoke(
         main, ["analyse", "snapshots", str(tmp_path / "all"), "--out", str(tmp_path / "advice")]
     )
-    assert advice.exit_code == 0 and "Take snapshot 1 of 2" in advice.output, advice.output
+    assert advice.exit_code == 0, advice.output
     found = json.loads((tmp_path / "advice" / "result.json").read_text())["result"]
+    # Which of the two is better is the luck of the site's own tasks: half of them choose.
+    (file,) = (tmp_path / "all").rglob("snapshots.npz")
+    best = int(np.load(file)["validation"][:, ::2].mean(axis=1).argmax()) + 1
+    assert f"Take snapshot {best} of 2" in advice.output, advice.output
     assert found["rules"]["lowest training loss"] == 2, "of three that were taken the last two are kept"
 
 
