@@ -18,7 +18,7 @@ from anyshot_platform.kernel.language import say, say_count
 from anyshot_platform.kernel.zones import find_zone
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases import evaluation_acts, image_acts, key_acts
-from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target
+from anyshot_platform.organizers.phases.final_acts import open_runs, phase_target, still_open
 from anyshot_platform.organizers.phases.readiness import missing_in
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, status_of
@@ -196,24 +196,13 @@ def _look_delete(session: Session, phase: Phase, request: ActRequest) -> Finding
         return Findings(done=say("%(name)s is deleted already.", name=phase.name))
     teams, uploads = _held(session, phase)
     fed = select(Phase.name).where(Phase.gate_phase_id == phase.id, Phase.deleted_at.is_(None))
-    waiting = open_runs(session, phase)
     return Findings(
         blocked=[
             *(
                 say("“%(name)s” takes its entries from this phase.", name=name)
                 for name in session.scalars(fed)
             ),
-            *(
-                [
-                    say_count(
-                        waiting,
-                        "%(num)s run of this phase has not ended yet.",
-                        "%(num)s runs of this phase have not ended yet.",
-                    )
-                ]
-                if waiting
-                else []
-            ),
+            *still_open(open_runs(session, phase)),
         ],
         does=[
             say(

@@ -88,6 +88,19 @@ def podium(session: Session, phase: Phase) -> list[str]:
     return found
 
 
+def still_open(number: int) -> list[str]:
+    """What is in the way while so many runs of a phase have not ended; nothing without any."""
+    if not number:
+        return []
+    return [
+        say_count(
+            number,
+            "%(num)s run of this phase has not ended yet.",
+            "%(num)s runs of this phase have not ended yet.",
+        )
+    ]
+
+
 def _leagues(competition_id: str) -> Select[League]:
     wanted = (League.competition_id == competition_id, League.deleted_at.is_(None))
     return select(League).where(*wanted).order_by(League.position)
@@ -114,17 +127,7 @@ def _look_publish(session: Session, phase: Phase, request: ActRequest) -> Findin
         open_runs(session, phase),
         _count_entries(session, phase, counting(), Submission.score.is_(None)),
     )
-    blocked = (
-        [
-            say_count(
-                waiting,
-                "%(num)s run of this phase has not ended yet.",
-                "%(num)s runs of this phase have not ended yet.",
-            )
-        ]
-        if waiting
-        else []
-    )
+    blocked = still_open(waiting)
     repeated = repeats.repeatable(session, phase)
     if repeated:
         names = ", ".join(sorted({row.submission.team.name for row in repeated}))
@@ -252,11 +255,9 @@ def why_too_early(session: Session, source: Phase) -> list[str]:
             say_count(
                 waiting,
                 "%(num)s run of “%(name)s” has not ended yet: its team would enter with an earlier submission, or "
-                "not "
-                "at all.",
-                "%(num)s runs of “%(name)s” have not ended yet: their teams would enter with an earlier submission, "
-                "or "
                 "not at all.",
+                "%(num)s runs of “%(name)s” have not ended yet: their teams would enter with an earlier submission, "
+                "or not at all.",
                 name=source.name,
             )
         )
