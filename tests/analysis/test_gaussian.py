@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_un
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.heads import problem_of
 from anyshot_analysis.heads.problem import BadProblem
+from anyshot_analysis.jobs.registry import run
+from anyshot_analysis.studies.reproduce.gaussians import FULL, SMALL, Size, conditions_of
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_analysis.undefined import Undefined
 from tests.analysis.worlds import make_features
@@ -166,3 +169,30 @@ def test_maml_as_a_head_adapts_to_the_images_that_count() -> None:
         head.fit(
             problem_of(features.values, draw_episodes(features, 4, 4, 1, 1, seed=0)), np.ones((1, 1, 16))
         )
+
+
+def test_the_meta_batch_is_a_setting_and_steps_are_said(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"width": 4, "iterations": 4, "union_iterations": 7, "tasks": 6}
+    found = [run("gaussian", {}, small | {"meta_batch": size}, tmp_path / str(size)) for size in (2, 9)]
+    assert found[1]["notes"] == ["Steps taken: MAML 4 of 4 meta-batches of 9 tasks, USL 7 of 7 batches."]
+    assert "Training had not converged: MAML, USL." in found[1]["finding"]
+    usl = [one["result"]["accuracy"]["USL"] for one in found]
+    assert usl[0] == usl[1], "the union learner knows no meta-batch"
+    pages = [(tmp_path / str(size) / "table.parquet").read_bytes() for size in (2, 9)]
+    assert pages[0] != pages[1], "MAML learned from other batches"
+
+
+def test_a_study_of_the_gaussians_says_which_conditions_of_the_paper_it_meets() -> None:
+    done = {"steps": {"MAML": 900, "USL": 1951}, "converged": {"MAML": True, "USL": True}}
+    late = {"steps": {"MAML": 100, "USL": 1951}, "converged": {"MAML": False, "USL": True}}
+    small, full = conditions_of(SMALL, [late] * 7), conditions_of(FULL, [done] * 7)
+    unmet = {name: one["found"] for name, one in small.items() if not one["met"]}
+    assert (
+        unmet["500 tasks embedded"] == "60" and unmet["MAML converged, sigma_m 10"] == "not after 100 steps"
+    )
+    assert small["meta-batches of 100 tasks"]["met"] and small["USL converged, sigma_m 10"]["met"]
+    assert [name for name, one in full.items() if not one["met"]] == ["the paper's random probe"]
+    assert conditions_of(Size(100, 8, 60), [late] * 7)["meta-batches of 100 tasks"] == {
+        "met": False,
+        "found": "8",
+    }

@@ -11,11 +11,15 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from anyshot_analysis.pages import ReportPage
 from anyshot_analysis.studies.experiment.command import experiment
-from anyshot_analysis.studies.reproduce import papers
+from anyshot_analysis.studies.reproduce import gaussians, papers
 from anyshot_analysis.studies.reproduce.__main__ import NAMES
+from anyshot_analysis.studies.reproduce.__main__ import main as study
 from anyshot_analysis.studies.reproduce.command import reproduce
 from anyshot_core.baselines import find_baselines
+from anyshot_core.charts import Bar, draw_bars
+from anyshot_core.report.estimates import exact
 from tests.baselines.trial import FOLDER
 
 ITEMS = papers.read_items()
@@ -76,6 +80,32 @@ def test_an_item_is_reproduced_by_one_command(tmp_path: Path) -> None:
     assert (
         shown.exit_code == 0 and "--settings pretrained" in shown.output and "experiment join" in shown.output
     )
+
+
+def page() -> ReportPage:
+    one = exact("x", 1.0, "points", "nothing")
+    chart = draw_bars([Bar("x", 1.0)], "x", "x")
+    return ReportPage(
+        "reproduce-gaussians", "title", "finding", "population", [one], [chart], table={"x": [1.0]}
+    )
+
+
+def test_a_study_that_has_the_papers_size_takes_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    shown = CliRunner().invoke(reproduce, ["low-diversity", "figure 4", "--full", "--show"])
+    assert shown.exit_code == 0 and shown.output.rstrip().endswith(
+        "gaussians --out anyshot-reproduced/low-diversity/figure-4 --full"
+    )
+    sizes = []
+    monkeypatch.setattr(
+        gaussians, "make", lambda material, size=gaussians.SMALL: sizes.append(size) or page()
+    )
+    for more in ([], ["--full"]):
+        assert CliRunner().invoke(study, ["gaussians", "--out", str(tmp_path), *more]).exit_code == 0
+    assert sizes == [gaussians.SMALL, gaussians.Size(14_000, 100, 500)]
+    stored = json.loads((tmp_path / "gaussians" / "result.json").read_text())
+    assert stored["manifest"]["parameters"] == {"name": "gaussians", "full": True}
+    refused = CliRunner().invoke(study, ["svcca", "--out", str(tmp_path), "--full"])
+    assert refused.exit_code == 2 and "one size" in refused.output
 
 
 @pytest.mark.parametrize(

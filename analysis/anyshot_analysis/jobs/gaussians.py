@@ -8,7 +8,7 @@ import numpy as np
 
 from anyshot_analysis.diversity.hellinger import GaussianBenchmark, hellinger_diversity
 from anyshot_analysis.equivalence import Equivalence, compare_paired
-from anyshot_analysis.gaussian.maml import MamlSettings, adapted_hits, meta_train, tasks_of
+from anyshot_analysis.gaussian.maml import MamlSettings, Trained, adapted_hits, meta_train, tasks_of
 from anyshot_analysis.gaussian.usl import UslSettings, regression_hits, train_union
 from anyshot_analysis.gaussian.world import draw_tasks, draw_world, optimal_hits
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, counter
@@ -30,6 +30,8 @@ class Parameters:
     sigma_s: float = 0.01
     width: int = 64
     iterations: int = 1000
+    meta_batch: int = 8
+    union_iterations: int = 4000
     tasks: int = 500
     seed: int = 0
 
@@ -44,15 +46,15 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         tasks_of(world.split("train")),
         (*body, 5),
         p.seed,
-        MamlSettings(iterations=p.iterations),
+        MamlSettings(iterations=p.iterations, meta_batch=p.meta_batch),
         counter(progress, "MAML", p.iterations),
     )
     union = train_union(
         world.split("train"),
         body,
         p.seed,
-        UslSettings(iterations=4 * p.iterations),
-        counter(progress, "USL", 4 * p.iterations),
+        UslSettings(iterations=p.union_iterations),
+        counter(progress, "USL", p.union_iterations),
     )
     tasks = draw_tasks(world.split("test"), np.random.default_rng([p.seed, 1]), p.tasks)
     hits = {
@@ -64,8 +66,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     if not isinstance(verdict, Equivalence):
         raise BadAnalysis(verdict.reason)
     diversity = hellinger_diversity(benchmark)
-    converged = {"MAML": maml.converged, "USL": union.converged}
-    late = [name for name, done in converged.items() if not done]
+    trained = {"MAML": maml, "USL": union}
+    late = [name for name, own in trained.items() if not own.converged]
     return ReportPage(
         name="gaussian",
         title="MAML against union supervised learning",
@@ -73,6 +75,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             f"At Hellinger diversity {diversity:.3f}, MAML minus USL is {points(verdict.mean)} ± "
             f"{points(verdict.half_width)} "
             f"points: {verdict.verdict.value} (margin {points(verdict.margin)})."
+            + (f" Training had not converged: {', '.join(late)}." if late else "")
         ),
         population=f"{TASKS}; unit of resampling: the task, paired.",
         estimates=[
@@ -91,12 +94,21 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
                 "Accuracy (points)", ("learner", "accuracy"), [[n, points(h.mean())] for n, h in hits.items()]
             )
         ],
-        notes=[f"Had not converged when stopped: {', '.join(late)}."] if late else [],
+        notes=[steps_words(p, maml, union)],
         result={
             "diversity": diversity,
             "verdict": verdict.to_dict(),
             "accuracy": {n: float(h.mean()) for n, h in hits.items()},
-            "converged": converged,
+            "converged": {name: own.converged for name, own in trained.items()},
+            "steps": {name: len(own.losses) for name, own in trained.items()},
         },
         table={"task": np.arange(p.tasks), **hits},
+    )
+
+
+def steps_words(p: Parameters, maml: Trained, union: Trained) -> str:
+    """How many steps each learner took until its loss stopped falling, or until the last one."""
+    return (
+        f"Steps taken: MAML {len(maml.losses):,} of {p.iterations:,} meta-batches of {p.meta_batch} tasks, USL "
+        f"{len(union.losses):,} of {p.union_iterations:,} batches."
     )

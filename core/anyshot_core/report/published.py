@@ -108,7 +108,7 @@ class Condition:
     """Something that a printed number stands under: whether it is met here, and what was found."""
 
     met: bool
-    found: str = ""
+    found: str
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,7 @@ class StoredReport:
         stored = summary.get("result", {}).get(CONDITIONS, {})
         return cls(
             {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]},
-            {
-                name: Condition(**one) if isinstance(one, Mapping) else Condition(one)
-                for name, one in stored.items()
-            },
+            {name: Condition(**one) for name, one in stored.items()},
         )
 
 

@@ -8,6 +8,7 @@ import os
 import time
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,6 +32,7 @@ NAMES = (
     "fixml",
     "trade-off",
 )
+ONE_SIZE = "The study {} has one size, which its report states: leave --full."
 
 
 @click.command()
@@ -44,22 +46,36 @@ NAMES = (
     type=click.Path(path_type=Path),
     help="Keeps packs, features and the trained backbone [~/.cache/anyshot/reproductions].",
 )
-def main(name: str, out: Path, data: Path | None, cache: Path | None) -> None:
+@click.option("--full", is_flag=True, help="At the paper's size, where the study has one.")
+def main(name: str, out: Path, data: Path | None, cache: Path | None, full: bool) -> None:
     """Run one reproduction and write its numbers, figures and rows."""
-    module = importlib.import_module(f"anyshot_analysis.studies.reproduce.{name.replace('-', '_')}")
-    start, manifest = time.process_time(), manifest_of(name)  # of the code that is loaded now
-    folder = cache or default_cache() / "reproductions"
-    summary = write_report(module.make(Material(data, folder)), out / name, manifest)
+    module = module_of(name)
+    if full and not has_full(name):
+        raise click.UsageError(ONE_SIZE.format(name))
+    start, manifest = time.process_time(), manifest_of(name, full)  # of the code that is loaded now
+    material = Material(data, cache or default_cache() / "reproductions")
+    report = module.make(material, module.FULL) if full else module.make(material)
+    summary = write_report(report, out / name, manifest)
     click.echo(summary["finding"])
     click.echo(
         json.dumps({"name": name, "cpu_seconds": round(time.process_time() - start), "cores": os.cpu_count()})
     )
 
 
-def manifest_of(name: str) -> Manifest:
+def module_of(name: str) -> Any:
+    """The module of a study: `make`, and `FULL` where it can run at the paper's size."""
+    return importlib.import_module(f"anyshot_analysis.studies.reproduce.{name.replace('-', '_')}")
+
+
+def has_full(name: str) -> bool:
+    """Whether a study can run at the paper's size."""
+    return hasattr(module_of(name), "FULL")
+
+
+def manifest_of(name: str, full: bool = False) -> Manifest:
     """The code that computed a reproduction; its settings are constants there, its data are named in its notes."""
     versions = {package: version(package) for package in ("anyshot-analysis", "numpy", "scipy", "torch")}
-    return Manifest({"name": name}, {}, versions, code_of(name))
+    return Manifest({"name": name} | ({"full": True} if full else {}), {}, versions, code_of(name))
 
 
 if __name__ == "__main__":

@@ -68,9 +68,12 @@ def reproduce(
 
 
 def _study(name: str, out: Path, full: bool) -> list[list[str]]:
-    if full:
-        raise NoReproduction(f"The study {name} has one size, which its report states: leave --full.")
-    return [["python", "-m", "anyshot_analysis.studies.reproduce", name, "--out", str(out)]]
+    from anyshot_analysis.studies.reproduce.__main__ import ONE_SIZE, has_full
+
+    if full and not has_full(name):
+        raise NoReproduction(ONE_SIZE.format(name))
+    size = ["--full"] if full else []
+    return [["python", "-m", "anyshot_analysis.studies.reproduce", name, "--out", str(out), *size]]
 
 
 def _run(step: list[str]) -> None:
