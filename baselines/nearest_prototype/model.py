@@ -29,6 +29,10 @@ class MyLearner(Learner):
         images, labels, _, n_ways, _ = support_set
         return PrototypePredictor(prototypes(thumbnails(images), labels, n_ways))
 
+    def features(self, images):
+        """The thumbnails; runs may export them."""
+        return {"features": thumbnails(images)}
+
     def save(self, path_to_save):
         """There is nothing to save."""
 

@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from anyshot_analysis.studies.experiment.arms import Arm
+from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.command import main
 from anyshot_starting_kit.dryrun import evaluate
+from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
 from tests.core.zygote import ForkedChannel, Zygote
 
+LEARNED = ("train_from_scratch", "fine_tuning")  # whose model is the backbone itself
 SPLIT = "ways=2 shots=4 query=2 held_back=0.3"
 # Three moments of training: useless, good, overtrained, while the loss falls. The layers are known functions of images.
 TRAINED = """
@@ -167,6 +171,22 @@ def test_what_cannot_be_exported_is_said_and_the_score_stays(folder: Path) -> No
     words = " ".join(outcome["notes"])
     for said in ("0 snapshot(s) were taken", "no method `features`", "none can be set aside"):
         assert said in words
+
+
+@pytest.mark.parametrize("name", ["random", "nearest_prototype", *LEARNED])
+def test_layers_of_baselines_are_exported_but_of_the_one_that_has_none(folder: Path, name: str) -> None:
+    baseline = find_baselines((name,), FOLDER)[0]
+    small = Arm(changes={"method": {"width": 8, "stem_pool": 8, "iterations": 4, "test_steps": 2}})
+    changes = small.changes_of(baseline, "quick") if name in LEARNED else {}
+    pack_baseline(baseline, folder / f"{name}.zip", "quick", changes)
+    done = dry_run(f"{name}.zip", "--features", "--json", "-o", f"of-{name}")
+    assert done.exit_code == 0, done.output
+    outcome = json.loads(done.stdout)
+    if name == "random":
+        assert outcome["exports"] == [] and "no method `features`" in " ".join(outcome["notes"])
+    else:
+        with np.load(folder / f"of-{name}" / "layers.npz") as stored:
+            assert len(stored["features"]) == 80 and stored["features"].std() > 0
 
 
 @pytest.mark.parametrize(

@@ -40,3 +40,19 @@ def test_a_changed_module_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         "anyshot_analysis.diversity.hellinger"
     ]
     assert changed({}, before) == sorted(before)
+
+
+def test_what_a_learner_exports_is_no_change_of_an_experiment() -> None:
+    learner = "class L(ModelLearner):\n    def fit(self, s):\n        return {}\n{}"
+    told = "    def features(self, images):\n        return {'features': images}\n"
+
+    def of_kit(text: str) -> str:
+        return sources._words(sources._without_export(ast.parse(text)))
+
+    assert of_kit(learner.format(1, told)) == of_kit(learner.format(1, ""))
+    assert of_kit(learner.format(1, told)) != of_kit(learner.format(2, told))
+    decides = "def features(x):\n    return {}\n"
+    assert of_kit(decides.format(1)) != of_kit(decides.format(2)), "a function of that name may decide"
+    found = sources.code_of_experiment(["random"])
+    assert "anyshot_starting_kit.networks.layers" not in found
+    assert "anyshot_starting_kit.training.learners" in found

@@ -16,7 +16,7 @@ from anyshot_starting_kit.training.batchwise import Classifier
 from anyshot_starting_kit.training.schedules import make_schedule, read_stairs
 from anyshot_starting_kit.training.settings import BadSettings, LoopSettings
 from tests.baselines.test_training import draw_task
-from tests.baselines.trial import load_model
+from tests.baselines.trial import FOLDER, NAMES, load_model
 
 TINY = {"backbone": "conv4", "width": 4, "stem_pool": 1}
 
@@ -194,3 +194,20 @@ def test_the_supervised_baseline_of_the_papers() -> None:
     assert not torch.allclose(answers["logistic"], answers["euclidean"])
     with pytest.raises(BadSettings, match="head is 'nearest'; there are cosine, euclidean, logistic"):
         load_model("supervised_baseline", head="nearest")
+
+
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"random", "nearest_prototype"}))
+def test_features_are_what_the_backbone_says_and_its_layers(name: str) -> None:
+    """Of every learner of the kit, whether its model is the backbone, has one, or has several."""
+    module = load_model(name, **TINY, folder=str(FOLDER / name))
+    learner, images = module.MyLearner(), torch.rand(3, 3, 64, 64)
+    found = learner.features(images)
+    model = learner.model
+    backbone = (
+        model
+        if hasattr(model, "network")
+        else getattr(model, "backbones", [getattr(model, "backbone", None)])[0]
+    )
+    with torch.no_grad():
+        torch.testing.assert_close(found["features"], backbone(images))
+    assert len(found) > 3 and all(len(values) == 3 for values in found.values())

@@ -11,7 +11,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "classes": ("novel", "base"),
     "distance": ("task2vec", "cosine"),
     "maps": ("positions", "pooled", "flat"),
-    "meta_batch": "Tasks of each meta-batch; the papers have 100.",
     "mixing": ("weighted", "coin"),
     "query_from": ("rest", "all"),
     "rule": tuple(RULES),

@@ -13,13 +13,21 @@ MAP = 4  # maps of convolutions are averaged to at most so many rows and columns
 FEATURES = "features"  # what the network itself puts out
 
 
+def backbone_of(model: nn.Module) -> nn.Module:
+    """Where a model's features come from: its backbone, the first of several, or the model itself where it is one."""
+    several = getattr(model, "backbones", None)
+    return getattr(model, "backbone", model) if several is None else several[0]
+
+
 @torch.no_grad()
-def layers_of(backbone: nn.Module, images: Tensor) -> dict[str, Tensor]:
-    """The output of each part of a `Backbone`'s network, in its order, and its features, for images `[n, 3, h, w]`.
+def layers_of(model: nn.Module, images: Tensor) -> dict[str, Tensor]:
+    """The output of each part of the network of a model's backbone, in its order, and its features, for images
+    `[n, 3, h, w]`.
 
     Vectors `[n, d]`; maps `[n, channels, rows, columns]`, averaged to at most 4 x 4.
     """
     found: dict[str, Tensor] = {}
+    backbone = backbone_of(model)
     network: nn.Module = getattr(backbone, "network", backbone)
 
     def keep(name: str) -> Any:

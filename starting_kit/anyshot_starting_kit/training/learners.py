@@ -53,10 +53,8 @@ class ModelLearner(Learner):
         self._model = model.to(device()).eval()
 
     def features(self, images: Tensor) -> dict[str, Tensor]:
-        """The layers of the backbone, of the first where there are several; runs may export them."""
-        model = self.model
-        backbone = model.backbones[0] if hasattr(model, "backbones") else model.backbone
-        return layers_of(backbone, images.to(device()))
+        """The layers of the model's backbone; runs may export them."""
+        return layers_of(self.model, images.to(device()))
 
     def fit(self, support_set: tuple[Tensor, Tensor, Tensor, int, int]) -> Predictor:
         """Keep the support set for a model `(support images, labels, query images, ways) -> logits`."""

@@ -15,8 +15,10 @@ from typing import Any
 import anyshot_analysis
 
 HERE = "anyshot_analysis.studies.reproduce"
-OURS = ("anyshot_analysis", "anyshot_scoring", "anyshot_core", "anyshot_starting_kit")
-# What only shows numbers or stores data, and the secrets of phases: a study draws from small numbers.
+KIT = "anyshot_starting_kit"
+OURS = ("anyshot_analysis", "anyshot_scoring", "anyshot_core", KIT)
+# What only shows numbers or stores data, what runs export of a learner once it is scored, and the secrets of phases: a
+# study draws from small numbers.
 BESIDE = (
     "anyshot_core.protocols.keys",
     "anyshot_core.data",
@@ -26,6 +28,7 @@ BESIDE = (
     "anyshot_analysis.jobs.inputs",
     "anyshot_analysis.jobs.registry",
     "anyshot_starting_kit.dryrun",
+    "anyshot_starting_kit.networks.layers",
     "anyshot_core.results",
 )
 
@@ -69,10 +72,19 @@ def _all_in(module: str) -> Iterator[str]:
         yield from _all_in(f"{module}.{part.name}")
 
 
+def _without_export(tree: ast.Module) -> ast.Module:
+    """Without docstrings, and without the learners' optional method `features`, which no score comes from."""
+    tree = _without_docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            node.body = [part for part in node.body if getattr(part, "name", "") != "features"]
+    return tree
+
+
 def _bundle(name: str) -> str:
     """Of a bundle's Python files without layout and words, and of its settings."""
     parts = [
-        f"{path.name} {_words(_without_docstrings(ast.parse(path.read_text(encoding='utf-8'))))}"
+        f"{path.name} {_words(_without_export(ast.parse(path.read_text(encoding='utf-8'))))}"
         if path.suffix == ".py"
         else f"{path.name} {json.dumps(json.loads(path.read_text(encoding='utf-8')), sort_keys=True)}"
         for path in sorted((BUNDLES / name).iterdir())
@@ -106,7 +118,8 @@ def changed(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 def _digest(module: str) -> str:
     tree = _tree(module)
     assert tree is not None  # only modules that were found come here
-    return hashlib.sha256(_words(_without_docstrings(tree)).encode()).hexdigest()[:12]
+    bare = _without_export(tree) if module.startswith(KIT) else _without_docstrings(tree)
+    return hashlib.sha256(_words(bare).encode()).hexdigest()[:12]
 
 
 @cache
