@@ -24,6 +24,7 @@ from sqlalchemy import (
     String,
     create_engine,
     event,
+    text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
@@ -165,6 +166,12 @@ def insert_into(session: Session, table: type[Base]) -> postgresql.Insert | sqli
     """An INSERT that may say what becomes of a row that is there already, for the session's kind of database."""
     insert = postgresql.insert if session.get_bind().dialect.name == "postgresql" else sqlite.insert
     return insert(table)
+
+
+def count_anew(session: Session) -> None:
+    """Let PostgreSQL look at what arrived at once: until it has counted, it plans for a handful of rows."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("ANALYZE"))
 
 
 class Database:

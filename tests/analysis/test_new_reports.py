@@ -127,7 +127,7 @@ def test_an_audit_says_the_spread_of_classes_and_the_bounds_for_many(
 
 @pytest.mark.slow("trains a head for each draw of classes")
 def test_all_base_classes_in_every_draw_flip_nothing(packs: list[Path], tmp_path: Path) -> None:
-    small = {"backbone": "pixels", "ways": 2, "shots": 2, "query": 2, "tasks": 4}
+    small = {"backbone": "conv4-8", "ways": 2, "shots": 2, "query": 2, "tasks": 4}
     inputs = {"meta_test": packs[:1], "meta_train": packs[1:]}
     found = run("class-flips", inputs, {**small, "classes": "base", "sizes": [2, 8]}, tmp_path / "b")
     whole = found["result"]["draws"][1]

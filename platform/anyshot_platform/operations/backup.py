@@ -18,7 +18,7 @@ from sqlalchemy.engine import URL, make_url
 
 from anyshot_core.data.digests import digest_file
 from anyshot_platform.artifacts.models import Blob
-from anyshot_platform.database import now
+from anyshot_platform.database import count_anew, now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.services import Services
 
@@ -124,6 +124,8 @@ def _load_database(services: Services, dump: Path, kind: str) -> None:
     _run_postgres_tool(
         url, ["pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", str(dump)]
     )
+    with services.database.writing() as session:
+        count_anew(session)
 
 
 def _run_postgres_tool(url: URL, command: list[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from moto.server import ThreadedMotoServer
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from anyshot_platform.app import make_services
@@ -262,6 +262,8 @@ def test_backup_and_restore(site: Site, tmp_path: Path) -> None:
     assert restore(empty, target) == 3
     with empty.database.reading() as session:
         assert session.scalars(select(Run.state)).all() == ["finished"]
+        if not services.database.is_sqlite:
+            assert session.scalar(text("SELECT reltuples FROM pg_class WHERE relname = 'runs'")) == 1
     assert {digest for digest, _ in empty.storage.digests()} == {d for d, _ in services.storage.digests()}
     empty.database.dispose()
 

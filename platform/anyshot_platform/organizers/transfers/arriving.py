@@ -23,7 +23,7 @@ from anyshot_platform.bundles.naming import unique
 from anyshot_platform.bundles.reading import BundleInvalid, CompetitionBundle
 from anyshot_platform.competitions.models import Competition, Placeholder
 from anyshot_platform.confined.service import run_confined
-from anyshot_platform.database import Base, new_id, now
+from anyshot_platform.database import Base, count_anew, new_id, now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.texts import name_key
@@ -198,6 +198,7 @@ class _Arrival:
             for version in self._versions():
                 rebuild_boards(self.session, version)
             require_same_boards(self.session, claimed)
+            count_anew(self.session)
         except ValidationError as error:
             first = error.errors()[0]
             raise BadTransfer(f"{ROWS}: {first['msg']} ({str(first.get('input'))[:80]!r})") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import exists, select, update
 from sqlalchemy.orm import Session, aliased
 
 from anyshot_platform.audit import service as audit
@@ -30,12 +30,6 @@ def claim_code(signer: Signer, competition_id: str, user_id: str) -> str:
     return signer.sign(_PURPOSE, f"{competition_id} {user_id}")[:32]
 
 
-def has_left(session: Session, competition: Competition) -> bool:
-    """Whether an archive of the competition was taken to another site."""
-    taken = (AuditEntry.competition_id == competition.id, AuditEntry.action == TRANSFER)
-    return session.scalar(select(AuditEntry.id).where(*taken).limit(1)) is not None
-
-
 @dataclass(frozen=True)
 class OwnCode:
     """The code by which somebody is known on the site that a competition was taken to."""
@@ -46,17 +40,14 @@ class OwnCode:
 
 def own_codes(session: Session, signer: Signer, user_id: str) -> list[OwnCode]:
     """A person's codes, for each competition of theirs of which an archive was taken."""
+    left = exists().where(AuditEntry.competition_id == Competition.id, AuditEntry.action == TRANSFER)
     query = (
         select(Competition)
         .join(Membership, Membership.competition_id == Competition.id)
-        .where(Membership.user_id == user_id, Competition.deleted_at.is_(None))
+        .where(Membership.user_id == user_id, Competition.deleted_at.is_(None), left)
         .order_by(Competition.created_at)
     )
-    return [
-        OwnCode(row, claim_code(signer, row.id, user_id))
-        for row in session.scalars(query)
-        if has_left(session, row)
-    ]
+    return [OwnCode(row, claim_code(signer, row.id, user_id)) for row in session.scalars(query)]
 
 
 @dataclass(frozen=True)
