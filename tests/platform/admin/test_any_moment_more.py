@@ -28,6 +28,7 @@ from anyshot_platform.organizers.leagues import entry_acts
 from anyshot_platform.organizers.reports import acts as report_acts
 from anyshot_platform.organizers.reports.catalogue import find_kind
 from anyshot_platform.organizers.reports.service import request_report
+from anyshot_platform.organizers.teams import acts as renaming
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.states import PhaseKind
 from anyshot_platform.pools.models import Pack
@@ -44,7 +45,11 @@ MANAGE = f"/api/v1/competitions/{SLUG}/manage"
 TABLES = {
     "league": {"delete": "d n a", "restore": "a a d"},  # empty, with entries, deleted
     "entry": {"admit": "d a d", "refuse": "d d a"},  # undecided, admitted, refused
-    "team": {"admit": "d a d r", "refuse": "d d a r"},  # and of a league that asks nothing
+    "team": {
+        "admit": "d a d r",  # undecided, admitted, refused, and of a league that asks nothing
+        "refuse": "d d a r",
+        "rename": "d n a r r",  # without submission, with one, called so, another is called so, dissolved
+    },
     "announcement": {"add": "d a r", "delete": "d a d", "restore": "a d a"},
     "report": {"cancel": "d a a", "delete": "d d a", "restore": "a a d"},  # queued, cancelled, deleted
     "baseline": {"run": "d a r", "measure": "d d r", "remove": "d d a", "restore": "a a d"},
@@ -181,6 +186,29 @@ def test_acts_on_a_team_in_a_league(site: Site) -> None:
             lambda s: applicant(s, team_acts.REFUSE),
             lambda s: applicant(s, asks=False),
         ),
+    )
+
+
+def test_renaming_a_team(site: Site) -> None:
+    site.member("pia")
+    site.member("ben")
+    site.member("ada").submit()
+
+    def team(session: Session, called: str, **values: Any) -> Team:
+        return _changed(session.query(Team).filter_by(name=called).one(), session, **values)
+
+    hold(
+        site,
+        "team",
+        renaming.ACTS,
+        (
+            lambda s: team(s, "pia"),
+            lambda s: team(s, "ada"),
+            lambda s: team(s, "pia", name="Beta", name_key="beta"),
+            lambda s: (team(s, "ben", name_key="beta"), team(s, "pia"))[1],
+            lambda s: team(s, "pia", deleted_at=now()),
+        ),
+        name="Beta",
     )
 
 

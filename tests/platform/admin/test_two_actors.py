@@ -387,6 +387,7 @@ FORMS = {
     "settings": "test_two_organizers_change_the_settings",
     "state": "an act",
     "submissions/acts": "an act on each",
+    "teams/{team_id}/{act}": "an act",
     "transfer": "test_two_organizers_rehearse_once_and_take_the_competition_away_each_for_themselves",
     "webhooks": "test_what_two_people_add_under_one_name_replaces_nothing",
     "acts/{act}": "an act",

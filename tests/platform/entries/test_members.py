@@ -17,9 +17,11 @@ from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.database import now
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.notifications.service import list_notifications
 from anyshot_platform.organizers.competitions.moving import MOVE
+from anyshot_platform.phases.states import PhaseKind
 from anyshot_platform.teams.models import Team
 from tests.platform.admin.test_any_moment import outcome
 from tests.platform.admin.test_manage import BASE, flash, page, post
@@ -311,3 +313,75 @@ def test_the_command_moves_and_lists(site: Site, where: str) -> None:
     assert ["ben", "participant", "approved", "ada"] in [line.split() for line in run().output.splitlines()]
     assert run("ben", "--alone", "--yes", "ben").stdout == "ben is in “ben” now.\n"
     assert json.dumps(log_of(site, "member.move")).count("ben") == 2 and team_of(site, ada) == "ada"
+
+
+def rename(who: Person, team: str, name: str, **said: Any) -> Any:
+    path = f"/api/v1/competitions/{SLUG}/manage/teams/{team}/acts/rename"
+    return who.call("POST", path, json={"name": name, **said})
+
+
+def test_organizers_rename_a_team_that_has_submitted_and_its_members_hear(site: Site) -> None:
+    """The team's page says that they can, where its captain no longer can."""
+    worker, bea, ben, ada = site.worker(), site.member("bea"), site.member("ben"), site.member("ada")
+    team_up(bea, ben)
+    scored(worker, bea, 0.5)
+    scored(worker, ada, 0.4)
+    assert "The organizers can change it." in page(bea, f"{HERE}/team").text
+    assert name_team(bea, "Few") == 409
+    asked = rename(site.owner(), "bea", "Few")
+    assert (asked.status_code, asked.json()["error"]) == (409, "confirm")
+    shown = asked.json()["preview"]
+    assert (shown["does"], shown["told"], shown["name"]) == (
+        ["Leaderboards and pages show “Few” from now on."],
+        2,
+        "bea",
+    )
+    assert names(site, "free") == [("bea", 0.5), ("ada", 0.4)]
+    done = rename(site.owner(), "bea", " Few ", confirm="bea", reason="bea is no team")
+    assert (done.status_code, done.json()["name"]) == (200, "Few")
+    assert names(site, "free") == [("Few", 0.5), ("ada", 0.4)]
+    assert "<h1>Few</h1>" in page(ben, f"{HERE}/team").text
+    assert log_of(site, "team.rename") == [({"name": "bea"}, {"name": "Few"}, "bea is no team")]
+    for person in (bea, ben):
+        assert "the organizers renamed your team from “bea” to “Few”" in told(site, person)
+    assert "renamed" not in told(site, ada)
+    assert rename(site.owner(), "few", "bea", confirm="Few").json()["changed"]  # the way back
+    assert names(site, "free") == [("bea", 0.5), ("ada", 0.4)]
+
+
+def test_only_organizers_rename_a_team_and_only_to_a_free_name_of_this_competition(site: Site) -> None:
+    ada, ben, rita = site.member("ada"), site.member("ben"), site.member("rita", Role.REVIEWER)
+    for one, status in ((ada, 403), (rita, 403)):
+        assert rename(one, "ben", "Beta").status_code == status
+    taken = rename(site.owner(), "ben", "ＡＤＡ")
+    assert (taken.status_code, taken.json()["message"]) == (409, "Another team has this name.")
+    assert rename(site.owner(), "ben", "b").status_code == 422
+    assert rename(site.owner(), "nobody", "Beta").status_code == 404
+    assert (team_of(site, ada), team_of(site, ben)) == ("ada", "ben")
+
+
+def test_the_page_of_people_and_the_command_rename_a_team(site: Site, where: str) -> None:
+    ada, owner = site.member("ada"), site.owner()
+    scored(site.worker(), ada, 0.5)
+    (there,) = re.findall(
+        r'action="([^"]+/rename)" (?=.*?value="ada")', page(owner, f"{BASE}/people").text, re.S
+    )[:1]
+    assert "2 to 64 printable characters" in flash(post(owner, there, name="a"))
+    asked = " ".join(post(owner, there, name="Alpha", reason="a wish").text.split())
+    assert "Rename “ada”?" in asked and "1 person will get a message about it." in asked
+    assert 'value="a wish"' in asked
+    done = post(owner, there, name="Alpha", reason="a wish", confirm="ada")
+    assert flash(done) == "The team is called “Alpha” now."
+    assert (team_of(site, ada), names(site, "free")) == ("Alpha", [("Alpha", 0.5)])
+    words = ["organize", "do", SLUG, "team.rename", "Alpha", "--set", "name=Omega", "--yes", "Alpha"]
+    ran = CliRunner().invoke(main, [*words, "--server", where, "--token", owner.token])
+    assert (ran.exit_code, json.loads(ran.stdout)["name"]) == (0, "Omega"), ran.output
+    assert team_of(site, ada) == "Omega"
+
+
+def test_renaming_after_the_results_says_what_keeps_the_old_name(site: Site) -> None:
+    ada = site.member("ada")
+    scored(site.worker(), ada, 0.5)
+    site.set_phase(kind=PhaseKind.FINAL, needs_publishing=True, published_at=now())
+    (warning,) = rename(site.owner(), "ada", "Alpha").json()["preview"]["warnings"]
+    assert "certificates that were downloaded keep the old name" in warning

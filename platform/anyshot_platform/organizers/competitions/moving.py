@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pydantic import Field
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
@@ -37,12 +36,7 @@ def find_team_named(session: Session, competition: Competition, name: str) -> Te
     """The team of that name, or None for an empty one: a team of the member's own. Raises `Invalid`."""
     if not name.strip():
         return None
-    query = select(Team).where(
-        Team.competition_id == competition.id,
-        Team.name_key == name.strip().casefold(),
-        Team.deleted_at.is_(None),
-    )
-    team = session.scalars(query).one_or_none()
+    team = people.team_named(session, competition, name)
     if team is None:
         raise Invalid(
             say("There is no team “%(name)s”. Leave it empty for a team of their own.", name=name.strip()),

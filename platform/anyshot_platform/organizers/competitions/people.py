@@ -17,6 +17,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.intake.service import refresh_boards
 from anyshot_platform.kernel.paging import Page, page_of
+from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.organizers.entries.acts import ask_again
@@ -207,11 +208,21 @@ def take_in(session: Session, competition: Competition, user: User, role: Role) 
 
 
 def find_team(session: Session, competition: Competition, team_id: str) -> Team:
-    """A team of this competition; raises `NotFound`."""
-    team = session.get(Team, team_id)
+    """A team of this competition, by its id or name; raises `NotFound`."""
+    team = session.get(Team, team_id) or team_named(session, competition, team_id)
     if team is None or team.competition_id != competition.id:
         raise NotFound("There is no such team.")
     return team
+
+
+def team_named(session: Session, competition: Competition, name: str) -> Team | None:
+    """The team that stands on the boards under a name."""
+    query = select(Team).where(
+        Team.competition_id == competition.id,
+        Team.name_key == name_key(name.strip()),
+        Team.deleted_at.is_(None),
+    )
+    return session.scalars(query).one_or_none()
 
 
 def team_fields(team: Team) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Session
 from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
-from anyshot_platform.errors import NotFound
 from anyshot_platform.kernel.filters import count
 from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
@@ -47,14 +46,6 @@ def list_teams(session: Session, competition: Competition) -> list[TeamCode]:
         for team in teams
         if team.id in published or hides_code(team)
     ]
-
-
-def find_team(session: Session, competition: Competition, team_id: str) -> Team:
-    """A team of this competition; raises `NotFound`."""
-    team = session.get(Team, team_id)
-    if team is None or team.competition_id != competition.id:
-        raise NotFound(say("There is no such team."))
-    return team
 
 
 def _target(session: Session, team: Team) -> Target:

@@ -82,6 +82,17 @@ def has_submitted(session: Session, team_id: str) -> bool:
     return session.scalar(select(Submission.id).where(Submission.team_id == team_id).limit(1)) is not None
 
 
+def may_have_name(session: Session, team: Team, name: str) -> bool:
+    """Whether a name is the team's own, written otherwise, or nobody's."""
+    return name_key(name) == team.name_key or name_is_free(session, team.competition_id, name)
+
+
+def give_name(session: Session, team: Team, name: str) -> None:
+    """Call the team so, on its boards too."""
+    team.name, team.name_key = name, name_key(name)
+    note_team(session, team.id)
+
+
 def rename(session: Session, team: Team, name: str, by: str) -> None:
     """Change the name on the board, as its captain, as long as nothing was handed in under it."""
     if team.captain_id != by:
@@ -93,10 +104,10 @@ def rename(session: Session, team: Team, name: str, by: str) -> None:
         raise TeamSettled(
             "A team that has submitted keeps its name; the organizers can change it.", field="name"
         )
-    if name_key(name) != team.name_key and not name_is_free(session, team.competition_id, name):
+    if not may_have_name(session, team, name):
         raise Conflict(say("Another team has this name."), field="name")
-    before, team.name, team.name_key = team.name, name, name_key(name)
-    note_team(session, team.id)
+    before = team.name
+    give_name(session, team, name)
     audit.record(
         session,
         actor_id=by,

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.service import ActOutcome
 from anyshot_platform.competitions.models import Competition
-from anyshot_platform.organizers.submissions.code_acts import ACTS, find_team, list_teams
+from anyshot_platform.organizers.competitions.people import find_team
+from anyshot_platform.organizers.submissions.code_acts import ACTS, list_teams
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_routes import add_acts
 from anyshot_platform.site.shell.manage_frame import AsReviewer

@@ -1,0 +1,91 @@
+"""The act of giving a team another name."""
+
+from __future__ import annotations
+
+from pydantic import Field
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.competitions.teams import check_team_name
+from anyshot_platform.kernel.language import say
+from anyshot_platform.notifications.service import members_of_team, tell_team
+from anyshot_platform.organizers.teams.joining import give_name, has_submitted, may_have_name
+from anyshot_platform.phases.service import final_phases
+from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.teams.models import Team
+
+
+class NewName(ActOptions):
+    """The name that the team gets; of 2 to 64 characters, and no other team's."""
+
+    name: str = Field(max_length=200)
+
+
+def _target(session: Session, team: Team) -> Target:
+    return Target("team", team.id, team.name, f"“{team.name}”", (team.competition_id,))
+
+
+def _look(session: Session, team: Team, request: ActRequest) -> Findings:
+    name = check_team_name(request.options["name"])
+    if team.deleted_at is not None:
+        return Findings(refused=[say("Nobody is left in this team: it is dissolved.")])
+    if name == team.name:
+        return Findings(done=say("The team is called “%(name)s” already.", name=name))
+    taken = not may_have_name(session, team, name)
+    return Findings(
+        refused=[say("Another team has this name.")] if taken else [],
+        warnings=_published(session, team),
+        does=[say("Leaderboards and pages show “%(name)s” from now on.", name=name)],
+        told=len(members_of_team(session, team.id)),
+        asks=has_submitted(session, team.id),
+    )
+
+
+def _published(session: Session, team: Team) -> list[str]:
+    competition = session.get_one(Competition, team.competition_id)
+    return [
+        say(
+            "The results of “%(name)s” are public: tables and certificates that were downloaded keep the old name.",
+            name=phase.name,
+        )
+        for phase in final_phases(session, competition)
+        if publication_of(phase).published is not None
+    ]
+
+
+def _rename(session: Session, team: Team, request: ActRequest) -> ActDone:
+    before, name = team.name, check_team_name(request.options["name"])
+    give_name(session, team, name)
+    _tell(session, team, before, request.reason)
+    return ActDone(say("The team is called “%(name)s” now.", name=name), {"name": before}, {"name": name})
+
+
+def _tell(session: Session, team: Team, before: str, reason: str) -> None:
+    competition = session.get_one(Competition, team.competition_id)
+    tell_team(
+        session,
+        team.id,
+        kind="membership",
+        title=say(
+            "%(title)s: the organizers renamed your team from “%(before)s” to “%(name)s”",
+            title=competition.title,
+            before=before,
+            name=team.name,
+        ),
+        body=reason,
+        url=f"/competitions/{competition.slug}/team",
+    )
+
+
+RENAME = Act(
+    "team.rename",
+    "Rename {}",
+    _target,
+    _look,
+    _rename,
+    "Give it its name back: its members get a message again.",
+    dangerous=True,
+    options=NewName,
+)
+ACTS = by_name(RENAME)

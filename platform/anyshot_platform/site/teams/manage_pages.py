@@ -1,0 +1,24 @@
+"""The button with which organizers rename a team."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from anyshot_platform.organizers.competitions.people import find_team
+from anyshot_platform.organizers.teams.acts import ACTS
+from anyshot_platform.site.shell.act_frame import perform_named
+from anyshot_platform.site.shell.manage_frame import AsOrganizer, manage_path
+from anyshot_platform.web.forms import FormDep
+from anyshot_platform.web.services import SessionDep
+
+router = APIRouter(prefix="/competitions/{slug}/manage/teams", include_in_schema=False)
+
+
+@router.post("/{team_id}/{act}")
+def act_on_team(
+    request: Request, access: AsOrganizer, session: SessionDep, team_id: str, act: str, form: FormDep
+) -> Response:
+    """Rename a team."""
+    team = find_team(session, access.competition, team_id)
+    return perform_named(request, session, form, ACTS, act, team, access, manage_path(access, "/people"))

@@ -1,0 +1,40 @@
+"""Teams over JSON, for organizers: give one another name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.service import ActOutcome
+from anyshot_platform.competitions.models import Competition
+from anyshot_platform.organizers.competitions.people import find_team
+from anyshot_platform.organizers.teams.acts import ACTS
+from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell.act_routes import add_acts
+from anyshot_platform.teams.models import Team
+
+router = APIRouter(prefix="/api/v1/competitions/{slug}/manage/teams", tags=["organizing: people"])
+TeamParam = Annotated[str, Path(max_length=200, description="the id of the team, or its name")]
+
+
+class NamedTeam(BaseModel):
+    """A team and its name; `changed` is false where it was so already."""
+
+    id: str
+    name: str
+    message: str
+    changed: bool
+
+
+def _find(session: Session, competition: Competition, team_id: TeamParam) -> Team:
+    return find_team(session, competition, team_id)
+
+
+def _after(session: Session, access: CompetitionAccess, team: Team, outcome: ActOutcome) -> NamedTeam:
+    return NamedTeam(id=team.id, name=team.name, message=outcome.message, changed=outcome.changed)
+
+
+add_acts(router, ACTS, _find, _after, at="/{team_id}")
