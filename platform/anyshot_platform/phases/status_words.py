@@ -27,6 +27,19 @@ STATUS_WORDS: dict[str, str] = {
     "participant": say("participant"),
     # checks of identity
     "verified": say("verified"),
+    # submissions, their kinds, and who has to act on a failure
+    "queued": say("queued"),
+    "running": say("running"),
+    "finished": say("finished"),
+    "failed": say("failed"),
+    "cancelled": say("cancelled"),
+    "entry": say("entry"),
+    "smoke": say("smoke test"),
+    "final": say("final"),
+    "baseline": say("baseline"),
+    "infrastructure": say("infrastructure"),
+    "user": say("user"),
+    "unclear": say("unclear"),
     # entries of leagues
     "declared": say("declared"),
     "admitted": say("admitted"),

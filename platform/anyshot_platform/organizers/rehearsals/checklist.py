@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.baselines.service import list_baselines
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.leagues.models import Gate
 from anyshot_platform.organizers.competitions.organizing import what_is_missing, what_is_odd
 from anyshot_platform.organizers.rehearsals.acts import list_rehearsals
@@ -34,29 +35,34 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
     missing, odd = what_is_missing(session, competition), what_is_odd(session, competition)
     rehearsed = [row for row in list_rehearsals(session, competition) if row.ended_at is not None]
     return [
-        Check("Everything that scores need is there", not missing, " ".join(missing), "/phases"),
-        Check("Nothing contradicts itself", not odd, " ".join(odd), "/phases"),
+        Check(say("Everything that scores need is there"), not missing, together(missing), "/phases"),
+        Check(say("Nothing contradicts itself"), not odd, together(odd), "/phases"),
         _dates(phases),
         _final(session, phases),
         Check(
-            "Baselines",
+            say("Baselines"),
             bool(list_baselines(session, competition)),
-            "None yet: nobody knows a score to beat.",
+            say("None yet: nobody knows a score to beat."),
             "/baselines",
         ),
-        Check("Terms", bool(competition.terms.strip()), "None yet: nobody accepts anything.", "/settings"),
-        Check("Pages of text", bool(competition.pages), "None yet.", "/settings"),
-        Check("Contact", bool(competition.contact_email), "No address to write to.", "/settings"),
         Check(
-            "Mail",
+            say("Terms"),
+            bool(competition.terms.strip()),
+            say("None yet: nobody accepts anything."),
+            "/settings",
+        ),
+        Check(say("Pages of text"), bool(competition.pages), say("None yet."), "/settings"),
+        Check(say("Contact"), bool(competition.contact_email), say("No address to write to."), "/settings"),
+        Check(
+            say("Mail"),
             settings.smtp_url is not None,
-            "This site sends no mail: people learn of results on its pages only.",
+            say("This site sends no mail: people learn of results on its pages only."),
             "",
         ),
         Check(
-            "Rehearsal",
+            say("Rehearsal"),
             bool(rehearsed),
-            "Never played from the first upload to published results.",
+            say("Never played from the first upload to published results."),
             "/rehearsals",
         ),
     ]
@@ -64,8 +70,8 @@ def checklist(session: Session, settings: PlatformSettings, competition: Competi
 
 def _dates(phases: list[Phase]) -> Check:
     over = [phase.name for phase in phases if phase.ends_at is not None and phase.ends_at <= now()]
-    words = f"{', '.join(over)}: over already." if over else "There are no phases."
-    return Check("Dates", bool(phases) and not over, words, "/phases")
+    words = say("%(phases)s: over already.", phases=", ".join(over)) if over else say("There are no phases.")
+    return Check(say("Dates"), bool(phases) and not over, words, "/phases")
 
 
 def _final(session: Session, phases: list[Phase]) -> Check:
@@ -74,5 +80,8 @@ def _final(session: Session, phases: list[Phase]) -> Check:
     gates = set(session.scalars(select(Gate.phase_id).where(Gate.phase_id.in_([row.id for row in finals]))))
     open_ones = [phase.name for phase in finals if phase.id not in gates]
     return Check(
-        "Gates", not open_ones, f"{', '.join(open_ones)}: everybody with a score enters.", "/baselines"
+        say("Gates"),
+        not open_ones,
+        say("%(phases)s: everybody with a score enters.", phases=", ".join(open_ones)),
+        "/baselines",
     )

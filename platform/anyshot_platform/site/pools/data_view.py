@@ -10,12 +10,18 @@ from sqlalchemy.orm import Session
 from anyshot_core.protocols import PROTOCOLS
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say, together
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.pools.models import Pack, PoolVersion
 from anyshot_platform.pools.rights import is_public
 
 TRAIN, TEST, SMOKE = "meta-training", "meta-testing", "smoke test"
+_USES = {
+    TRAIN: say("meta-training in %(phase)s"),
+    TEST: say("meta-testing in %(phase)s"),
+    SMOKE: say("smoke test in %(phase)s"),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,7 @@ class PoolShown:
     @property
     def uses(self) -> str:
         """The roles in words."""
-        return ", ".join(f"{role} in {phase}" for role, phase in self.roles)
+        return together((say(_USES[role], phase=phase) for role, phase in self.roles), ", ")
 
 
 def data_of(session: Session, competition: Competition) -> list[PoolShown]:

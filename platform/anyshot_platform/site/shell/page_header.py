@@ -19,7 +19,7 @@ from anyshot_platform.competitions.states import (
     Visibility,
 )
 from anyshot_platform.database import now
-from anyshot_platform.kernel.language import say, together
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import list_phases, status_of
 from anyshot_platform.phases.states import PhaseKind, PhaseStatus
@@ -101,7 +101,8 @@ def competition_status(competition: Competition, phases: Sequence[Phase]) -> tup
         for phase in sorted(phases, key=lambda one: not one.accepts_uploads):
             if statuses[phase.id] == wanted:
                 words = {"open": say("open"), "paused": say("paused"), "upcoming": say("starts soon")}
-                return together((phase.name, words[wanted.value]), by=": "), TONES[wanted]
+                said = say("%(phase)s: %(state)s", phase=phase.name, state=words[wanted.value])
+                return said, TONES[wanted]
     return say("over") if phases else say("no phases yet"), ""
 
 

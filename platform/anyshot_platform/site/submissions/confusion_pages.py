@@ -15,7 +15,8 @@ from starlette.responses import Response
 from anyshot_core.charts import draw_heat_map
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.tables import find_predictions, read_confusion
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import here as language_here
+from anyshot_platform.kernel.language import said_in, say
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.sight.names import DatasetNames, name_datasets, natural
 from anyshot_platform.site.submissions.rows import submission_title
@@ -28,9 +29,9 @@ from anyshot_scoring.confusion import Confusion
 router = APIRouter(include_in_schema=False)
 MOST_DRAWN = 24  # classes in the picture
 MOST_LISTED = 20  # mistakes in the table
-MEANING = say(
-    "of the images of the class of the row, in tasks that the class of the column was in too, "
-    "the share that was taken for the column's"
+DESCRIPTION = say(
+    "Each cell is the share of the images of the row's class that were taken for the column's class, in tasks with "
+    "both. The most frequent mistakes are in the table below."
 )
 
 
@@ -131,7 +132,7 @@ def make_view(confusion: Confusion, label: str) -> ConfusionView:
     )
     return ConfusionView(
         label=label,
-        svg=_draw(_Held(confusion), label, drawn),
+        svg=_draw(_Held(confusion), label, drawn, language_here()),
         note=note,
         mistakes=tuple(
             Mistake(
@@ -178,12 +179,10 @@ class _Held:
 
 
 @lru_cache(maxsize=128)
-def _draw(held: _Held, label: str, drawn: tuple[int, ...]) -> Markup:
+def _draw(held: _Held, label: str, drawn: tuple[int, ...], language: str) -> Markup:
     confusion = held.confusion
-    labels = [class_label(confusion, place) for place in drawn]
+    labels = [said_in(class_label(confusion, place), language) for place in drawn]
     rates = confusion.rates()[np.ix_(drawn, drawn)]
-    return Markup(
-        draw_heat_map(
-            rates, labels, say("Confusion on %(label)s", label=label), MEANING, low=0.0, high=1.0
-        ).svg
-    )
+    title = said_in(say("Confusion on %(label)s", label=label), language)
+    words = said_in(DESCRIPTION, language)
+    return Markup(draw_heat_map(rates, labels, title, "", low=0.0, high=1.0, description=words).svg)

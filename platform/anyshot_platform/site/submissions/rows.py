@@ -11,6 +11,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session, joinedload
 
 from anyshot_platform.competitions.models import Membership
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import RUNNING
@@ -144,7 +145,7 @@ def _row(sight: Sight, runs: Sequence[Run], tags: list[str]) -> SubmissionRow:
         kind=submission.kind.value,
         kind_words=KIND_WORDS[submission.kind],
         state=running[0] if running else submission_state(submission),
-        verdict_words=VERDICT_WORDS.get(submission.verdict, "our fault") if submission.verdict else "",
+        verdict_words=VERDICT_WORDS.get(submission.verdict, say("our fault")) if submission.verdict else "",
         score=sight.score,
         half_width=sight.half_width,
         seconds=seconds or None,

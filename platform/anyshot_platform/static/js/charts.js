@@ -1,6 +1,8 @@
 // Charts drawn from numbers by uPlot: hover shows values, a drag zooms, a double click shows all again.
 // The library is fetched when a chart comes into view. Each chart has its table beside it, which is closed here.
 
+import { _, language, number } from "./words.js";
+
 const settings = document.getElementById("charts-script")?.dataset;
 const drawn = new Map(); // the element of a chart -> its uPlot
 const waiting = new Set();
@@ -30,29 +32,31 @@ function colour(name) {
   return found;
 }
 
-const sizes = ["B", "KiB", "MiB", "GiB", "TiB"];
+const sizes = [_("B"), _("KiB"), _("MiB"), _("GiB"), _("TiB")];
 function bytes(value) {
   let place = 0;
   let amount = value;
   for (; Math.abs(amount) >= 1024 && place < sizes.length - 1; place += 1) amount /= 1024;
-  return `${amount >= 100 || place === 0 ? Math.round(amount) : Number(amount.toFixed(1))} ${sizes[place]}`;
+  const digits = amount >= 100 || place === 0 ? 0 : Number.isInteger(Number(amount.toFixed(1))) ? 0 : 1;
+  return _("%(number)s %(unit)s", { number: number(amount, digits), unit: sizes[place] });
 }
 
 function seconds(value) {
-  if (value < 60) return `${Number(value.toFixed(1))} s`;
-  if (value < 3600) return `${Number((value / 60).toFixed(1))} min`;
-  return `${Number((value / 3600).toFixed(2))} h`;
+  const written = (amount, digits) => amount.toLocaleString(language, { maximumFractionDigits: digits });
+  if (value < 60) return _("%(number)s s", { number: written(value, 1) });
+  if (value < 3600) return _("%(number)s min", { number: written(value / 60, 1) });
+  return _("%(number)s h", { number: written(value / 3600, 2) });
 }
 
 const minus = (text) => text.replace("-", "−");
 const formats = {
   score: (value) => minus(value.toFixed(3)),
   bytes,
-  share: (value) => `${Math.round(100 * value)} %`,
+  share: (value) => _("%(number)s %%", { number: Math.round(100 * value) }),
   seconds,
   number: (value) => minus(String(Number(value.toPrecision(4)))),
   date: (value) =>
-    new Date(1000 * value).toLocaleString(undefined, {
+    new Date(1000 * value).toLocaleString(language, {
       day: "numeric",
       month: "short",
       hour: "2-digit",
@@ -61,7 +65,7 @@ const formats = {
 };
 const ticks = { ...formats, score: (value) => minus(String(Number(value.toFixed(3)))) };
 const day = (value) =>
-  new Date(1000 * value).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  new Date(1000 * value).toLocaleDateString(language, { day: "numeric", month: "short" });
 
 /** Where ticks may stand on the axis of bytes and of time: at round numbers of their unit. */
 const steps = {
