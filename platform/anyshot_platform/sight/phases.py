@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from sqlalchemy.orm import Session
+
+from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.phases.models import Phase
-from anyshot_platform.phases.service import status_of
+from anyshot_platform.phases.service import final_phases, status_of
 from anyshot_platform.phases.states import Audience, BoardShows, PhaseStatus
 
 
@@ -35,6 +38,13 @@ class Publication:
     waits: bool  # nothing is shown before the organizers publish, and they have not
     published: datetime | None
     frozen: datetime | None  # the board takes no new rows since then
+
+
+def published_finals(session: Session, competition: Competition) -> list[Phase]:
+    """The phases whose results everybody sees, in their order."""
+    return [
+        phase for phase in final_phases(session, competition) if publication_of(phase).published is not None
+    ]
 
 
 def look_at_phase(phase: Phase, role: Role | None) -> PhaseSight:

@@ -16,6 +16,7 @@ from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
 from anyshot_platform.intake.service import refresh_boards
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leaderboards.service import note_team
@@ -211,7 +212,7 @@ def find_team(session: Session, competition: Competition, team_id: str) -> Team:
     """A team of this competition, by its id or name; raises `NotFound`."""
     team = session.get(Team, team_id) or team_named(session, competition, team_id)
     if team is None or team.competition_id != competition.id:
-        raise NotFound("There is no such team.")
+        raise NotFound(say("There is no such team."))
     return team
 
 

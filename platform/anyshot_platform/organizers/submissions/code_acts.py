@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, by_name
+from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.kernel.filters import count
@@ -46,10 +47,6 @@ def list_teams(session: Session, competition: Competition) -> list[TeamCode]:
         for team in teams
         if team.id in published or hides_code(team)
     ]
-
-
-def _target(session: Session, team: Team) -> Target:
-    return Target("team", team.id, team.name, f"“{team.name}”", (team.competition_id,))
 
 
 def _published(session: Session, team: Team) -> list[Submission]:
@@ -108,7 +105,7 @@ def _show(session: Session, team: Team, request: ActRequest) -> ActDone:
 HIDE_CODE = Act(
     key="code.hide",
     title="Hide the code of {}",
-    target=_target,
+    target=team_target,
     look=_look_hide,
     do=_hide,
     undo="It can be shown again.",
@@ -117,7 +114,7 @@ HIDE_CODE = Act(
 SHOW_CODE = Act(
     key="code.show",
     title="Show the code of {} again",
-    target=_target,
+    target=team_target,
     look=_look_show,
     do=_show,
     undo="It can be hidden again.",

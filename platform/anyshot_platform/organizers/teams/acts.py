@@ -5,14 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.teams import check_team_name
 from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import members_of_team, tell_team
 from anyshot_platform.organizers.teams.joining import give_name, has_submitted, may_have_name
-from anyshot_platform.phases.service import final_phases
-from anyshot_platform.sight.phases import publication_of
+from anyshot_platform.sight.phases import published_finals
 from anyshot_platform.teams.models import Team
 
 
@@ -20,10 +20,6 @@ class NewName(ActOptions):
     """The name that the team gets; of 2 to 64 characters, and no other team's."""
 
     name: str = Field(max_length=200)
-
-
-def _target(session: Session, team: Team) -> Target:
-    return Target("team", team.id, team.name, f"“{team.name}”", (team.competition_id,))
 
 
 def _look(session: Session, team: Team, request: ActRequest) -> Findings:
@@ -49,8 +45,7 @@ def _published(session: Session, team: Team) -> list[str]:
             "The results of “%(name)s” are public: tables and certificates that were downloaded keep the old name.",
             name=phase.name,
         )
-        for phase in final_phases(session, competition)
-        if publication_of(phase).published is not None
+        for phase in published_finals(session, competition)
     ]
 
 
@@ -81,7 +76,7 @@ def _tell(session: Session, team: Team, before: str, reason: str) -> None:
 RENAME = Act(
     "team.rename",
     "Rename {}",
-    _target,
+    team_target,
     _look,
     _rename,
     "Give it its name back: its members get a message again.",

@@ -30,8 +30,8 @@ router = APIRouter(include_in_schema=False)
 MOST_DRAWN = 24  # classes in the picture
 MOST_LISTED = 20  # mistakes in the table
 DESCRIPTION = say(
-    "Each cell is the share of the images of the row's class that were taken for the column's class, in tasks with "
-    "both. The most frequent mistakes are in the table below."
+    "Each cell: of the images of the class of the row, in tasks that the class of the column was in too, the share "
+    "that was taken for the column's. The most frequent mistakes are in the table below."
 )
 
 

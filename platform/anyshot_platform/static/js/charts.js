@@ -1,7 +1,7 @@
 // Charts drawn from numbers by uPlot: hover shows values, a drag zooms, a double click shows all again.
 // The library is fetched when a chart comes into view. Each chart has its table beside it, which is closed here.
 
-import { _, language, number } from "./words.js";
+import { _, language } from "./words.js";
 
 const settings = document.getElementById("charts-script")?.dataset;
 const drawn = new Map(); // the element of a chart -> its uPlot
@@ -32,17 +32,19 @@ function colour(name) {
   return found;
 }
 
+/** An amount with at most so many decimals. */
+const written = (amount, digits) => amount.toLocaleString(language, { maximumFractionDigits: digits });
+
 const sizes = [_("B"), _("KiB"), _("MiB"), _("GiB"), _("TiB")];
 function bytes(value) {
   let place = 0;
   let amount = value;
   for (; Math.abs(amount) >= 1024 && place < sizes.length - 1; place += 1) amount /= 1024;
-  const digits = amount >= 100 || place === 0 ? 0 : Number.isInteger(Number(amount.toFixed(1))) ? 0 : 1;
-  return _("%(number)s %(unit)s", { number: number(amount, digits), unit: sizes[place] });
+  const digits = amount >= 100 || place === 0 ? 0 : 1;
+  return _("%(number)s %(unit)s", { number: written(amount, digits), unit: sizes[place] });
 }
 
 function seconds(value) {
-  const written = (amount, digits) => amount.toLocaleString(language, { maximumFractionDigits: digits });
   if (value < 60) return _("%(number)s s", { number: written(value, 1) });
   if (value < 3600) return _("%(number)s min", { number: written(value / 60, 1) });
   return _("%(number)s h", { number: written(value / 3600, 2) });
