@@ -13,6 +13,7 @@ from anyshot_analysis.studies.experiment import shape
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
+from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_analysis.studies.experiment.findings import find
 from anyshot_analysis.studies.experiment.report import write_findings
 from anyshot_analysis.studies.experiment.stored import write_facts
@@ -190,6 +191,18 @@ def test_a_join_says_of_all_eight_findings_whether_they_hold_and_what_was_publis
     swapped = [word.replace("kept=", "random=") for word in swapped]
     assert CliRunner().invoke(experiment, [*swapped, "-o", str(tmp_path / "out")]).exit_code == 0
     assert "| not reproduced |" in (tmp_path / "out" / "findings.md").read_text()
+
+
+def test_an_experiment_at_the_papers_settings_says_so_and_a_quick_one_what_differs() -> None:
+    second = "DOG, INS_2, PLT_NET, MED_LF, PNU, RSICB, APL, TEX_DTD, ACT_40, MD_5_BIS"
+    own = {"Settings": "paper", "Tested on": second, "Seeds": "93, 94, 95", "Tasks": "100 a dataset and seed"}
+    assert all(
+        one["met"] for one in conditions_of_experiments([own, own | {"Tasks": "1000 a seed"}]).values()
+    )
+    quick = {"Settings": "quick", "Seeds": "93", "Tasks": "100 a seed", "Tested on": "DOG, PLT_VIL"}
+    lacking = conditions_of_experiments([own, quick])
+    assert [name for name, one in lacking.items() if one["met"]] == []
+    assert lacking["settings of the competition paper"]["found"] == "paper; quick"
 
 
 def test_a_folder_without_an_experiment_is_named(tmp_path: Path) -> None:

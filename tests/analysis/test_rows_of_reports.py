@@ -79,9 +79,12 @@ def test_each_row_has_its_tests(row: str) -> None:
 
 
 def test_leave_one_out_owes_its_error_to_a_constant() -> None:
-    """Published 11.32 points: with C = 1 on features of unit length it is three times that, with C = 100 as printed."""
+    """Published 11.32 points: with C = 1 on features of unit length it is three times that, with C = 100 as printed.
+
+    The network is not the paper's, so neither reproduces the number; what C does is said beside it.
+    """
     found = {one.published.estimate: one for one in verdicts(ROOT / "docs", "task-level")}
     one, hundred = (found[f"error of leave-one-out, baseline{c}"] for c in ("", " with C 100"))
     assert one.published.value == hundred.published.value == 11.32
-    assert one.verdict.value == "not reproduced" and hundred.verdict.value == "reproduced"
-    assert "C = 1" in one.published.differs
+    assert one.verdict.value == "not reproduced" and hundred.why == "the numbers agree, but settings differ"
+    assert one.why.endswith("error of leave-one-out, baseline with C 100: agrees") and "C = 1" in one.differs

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from anyshot_analysis.studies.reproduce.__main__ import NAMES
+from anyshot_analysis.studies.reproduce.conditions import stored_conditions
 from anyshot_analysis.studies.reproduce.sources import changed, code_of, code_of_experiment
 from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
 from anyshot_core.report.published import EXPERIMENT, read_published
@@ -45,6 +46,26 @@ def test_each_page_says_found_beside_published_with_a_verdict(name: str) -> None
     assert body.index("Published and found") < body.index("<svg") < body.index("Estimates")
     for one in verdicts(DOCS, name):
         assert one.published.words in body and f"<td>{one.verdict.value}</td>" in body
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_each_row_names_settings_of_its_paper_and_the_stored_result_says_which_are_met(name: str) -> None:
+    summary = read_report(DOCS / "reproductions" / name)[0]
+    how = "python -m anyshot_analysis.studies.reproduce.conditions docs/reproductions"
+    assert summary["result"]["conditions"] == stored_conditions(name, summary), how
+    own = [
+        row for row in read_published(DOCS / "reproductions" / "published.toml") if row.reproduction == name
+    ]
+    assert [row.estimate for row in own if not row.conditions] == []
+
+
+def test_learners_that_had_not_converged_reproduce_no_value() -> None:
+    """0.2 points were printed and -0.2 found, within the margin; MAML was not trained to the end."""
+    found = {one.published.estimate: one for one in verdicts(DOCS, "gaussians")}
+    one = found["MAML minus USL, sigma_m 0.01"]
+    assert (one.verdict.value, one.why) == ("undecided", "the numbers agree, but settings differ")
+    assert one.differs.startswith("MAML converged, sigma_m 0.01 (here not after 100 steps)")
+    assert one.differs in " ".join(draw_page(DOCS, "gaussians").body.split())
 
 
 def test_each_printed_number_has_its_page_where_our_copy_has_pages() -> None:

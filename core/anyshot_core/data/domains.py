@@ -37,6 +37,11 @@ _PREFIXES = {
 _BY_ID = {identifier: domain for domain, names in _META_ALBUM.items() for identifier in names}
 
 
+def meta_album_set(number: int) -> tuple[str, ...]:
+    """Identifiers of Set-0, Set-1 or Set-2: one dataset of each domain."""
+    return tuple(names[number] for names in _META_ALBUM.values())
+
+
 def guess_domain(name: str) -> str:
     """Domain by Meta-Album's identifier, else by the longest known prefix of the name, else ''."""
     base = name.removesuffix("_Micro").removesuffix("_Mini").removesuffix("_Extended")

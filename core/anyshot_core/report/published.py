@@ -30,6 +30,7 @@ HEADER = (
 )
 EXPERIMENT = "experiment"  # reports of experiments, which have as many estimates as somebody ran
 CONDITIONS = "conditions"  # in the result of a stored report
+Settings = Mapping[str, tuple[bool, object]]  # of a paper: whether each is met here, and what it is here
 
 
 class BadPublished(ValueError):
@@ -52,13 +53,14 @@ class Published:
         reproduction, estimate: the stored report, and its estimate of the same quantity.
         paper, where, row: the paper; its table or figure, with the section; the row or curve in it.
         page: the page as it is numbered in print; None of papers that we have as text without pages.
-        conditions: conditions of the stored report that the printed number stands under.
+        conditions: settings of the paper, by their names in the stored report, that make the number what it is.
+        sizes: settings that only decide how wide an interval is, such as a number of test tasks.
         control: an estimate of the same report that lacks what the row is about, such as task noise alone.
         instead: an estimate of the same quantity at a setting that is thought to be the paper's.
         value, half_width: as printed, in the unit of the estimate.
         above, below: instead of a value: the paper says that the quantity lies there.
         margin: differences up to it do not matter: half a printed digit, or what the paper calls small.
-        differs: settings that are not the paper's, which may be the reason of a difference.
+        differs: what else is not as in the paper, in words.
     """
 
     reproduction: str
@@ -74,6 +76,7 @@ class Published:
     differs: str = ""
     page: int | None = None
     conditions: Sequence[str] = ()
+    sizes: Sequence[str] = ()
     control: str = ""
     instead: str = ""
 
@@ -95,12 +98,13 @@ class Published:
 
 @dataclass(frozen=True)
 class BesidePublished:
-    """A printed row, the estimate that stands for it, what the rule says, and why it is not simply reproduced."""
+    """A printed row, the estimate that stands for it, what the rule says and why, and which settings differ."""
 
     published: Published
     found: Estimate
     verdict: Reproduced
     why: str = ""
+    differs: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,12 +128,37 @@ class StoredReport:
         stored = summary.get("result", {}).get(CONDITIONS, {})
         return cls(
             {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]},
-            {name: Condition(**one) for name, one in stored.items()},
+            conditions_from(stored),
         )
+
+    def unmet(self, names: Sequence[str]) -> list[str]:
+        """Of some settings those that are not the paper's here, each with what it is here."""
+        known = [(name, self.conditions[name]) for name in names if name in self.conditions]
+        return [f"{name} (here {one.found})" for name, one in known if not one.met]
+
+
+def conditions_from(stored: Mapping[str, Any]) -> dict[str, Condition]:
+    """Of plain JSON data."""
+    return {name: Condition(**one) for name, one in stored.items()}
+
+
+def as_conditions(settings: Settings) -> dict[str, Any]:
+    """As plain data for the result of a stored report."""
+    return {name: {"met": met, "found": str(found)} for name, (met, found) in settings.items()}
+
+
+def judge(row: Published, found: Estimate, evidence: StoredReport) -> Reproduced:
+    """The verdict: what the numbers say, but a value that agrees under other settings is no reproduction of it.
+
+    An order is the paper's claim beyond its own settings, so it stands wherever it is found; `differing` says where.
+    """
+    verdict = decide(row, found)
+    elsewhere = row.value is not None and evidence.unmet(row.conditions)
+    return Reproduced.UNDECIDED if verdict is Reproduced.YES and elsewhere else verdict
 
 
 def decide(published: Published, found: Estimate) -> Reproduced:
-    """The rule.
+    """What the numbers alone say.
 
     A value is reproduced where the whole 95 % interval of found minus published (half widths add in squares) lies
     within the margin, and not reproduced where it lies wholly outside; an order, where the interval lies wholly on
@@ -168,8 +197,9 @@ def _interval(found: Estimate) -> tuple[float, float] | tuple[None, None]:
 def read_published(path: Path) -> list[Published]:
     """All rows. Raises `BadPublished`."""
     try:
-        rows = tomllib.loads(path.read_text(encoding="utf-8"))["row"]
-        return [Published(**row) for row in rows]
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        shared = data.get("settings", {})
+        return [Published(**shared.get(row["reproduction"], {}) | row) for row in data["row"]]
     except (KeyError, TypeError, tomllib.TOMLDecodeError) as error:
         raise BadPublished(f"{path}: {error}") from error
 
@@ -183,7 +213,7 @@ def verdicts_of(name: str, summary: Mapping[str, Any], rows: Sequence[Published]
         _require(
             name, "estimate", [row.estimate, *filter(None, (row.control, row.instead))], evidence.estimates
         )
-        _require(name, "condition", row.conditions, evidence.conditions)
+        _require(name, "condition", [*row.conditions, *row.sizes], evidence.conditions)
         found.append(_beside(row, evidence))
     return found
 
@@ -194,30 +224,39 @@ def _require(report: str, kind: str, names: Sequence[str], known: Mapping[str, o
         raise BadPublished(f"{report} has no {kind} {', '.join(map(repr, lacking))}; it has {has}")
 
 
+AGREES = {Reproduced.YES: "agrees", Reproduced.NO: "differs", Reproduced.UNDECIDED: "undecided"}
+
+
 def explain(row: Published, found: Estimate, verdict: Reproduced, evidence: StoredReport) -> str:
     """Why a row is not reproduced, or undecided, as far as stored data say it; empty where it is reproduced.
 
-    In this order: conditions that are not met; the same at `instead`; a `control` that is as large; what the interval
-    lacks. Where a row is not reproduced and none of these says why, it says that nothing stored does.
+    In this order: settings that are not the paper's; the same at `instead`; a `control` that is as large; what the
+    interval lacks. Where a row is not reproduced and none of these says why, it says that nothing stored does.
     """
     if verdict is Reproduced.YES:
         return ""
-    known, reasons = [(name, evidence.conditions[name]) for name in row.conditions], list[str]()
-    if lacking := [f"{name} (here {one.found})" for name, one in known if not one.met]:
-        reasons.append(f"not met: {', '.join(lacking)}")
+    agrees, reasons = decide(row, found), list[str]()
+    if evidence.unmet(row.conditions):
+        reasons.append(f"{'the numbers agree, but ' if agrees is Reproduced.YES else ''}settings differ")
     if row.instead:
-        reasons.append(f"{row.instead}: {decide(row, evidence.estimates[row.instead]).value}")
+        reasons.append(f"{row.instead}: {AGREES[decide(row, evidence.estimates[row.instead])]}")
     if row.control and _overlap(found, evidence.estimates[row.control]):
         reasons.append(f"no other than {row.control}")
-    if verdict is Reproduced.UNDECIDED:
+    if agrees is Reproduced.UNDECIDED:
         reasons.append(_open(row, found))
-    return "; ".join(reasons) or _unexplained(known)
+    return "; ".join(reasons) or _unexplained(row.conditions)
 
 
-def _unexplained(known: Sequence[tuple[str, Condition]]) -> str:
-    if not known:
+def _unexplained(met: Sequence[str]) -> str:
+    """Where no setting that decides differs."""
+    if not met:
         return "nothing stored says why"
-    return f"all conditions are met ({', '.join(name for name, _ in known)}): nothing stored says why"
+    return f"all conditions are met ({', '.join(met)}): nothing stored says why"
+
+
+def differing(row: Published, evidence: StoredReport) -> str:
+    """Each setting that is not the paper's, whatever the verdict, and what else differs."""
+    return "; ".join([*evidence.unmet([*row.conditions, *row.sizes]), *filter(None, [row.differs])])
 
 
 def _open(row: Published, found: Estimate) -> str:
@@ -240,9 +279,14 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
     return low <= up and down <= high
 
 
-def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) -> list[BesidePublished]:
+def beside(
+    name: str,
+    estimates: Sequence[Estimate],
+    rows: Sequence[Published],
+    conditions: Mapping[str, Condition],
+) -> list[BesidePublished]:
     """The rows of `name` that one of the estimates stands for; a report that can be smaller than the paper has few."""
-    evidence = StoredReport({one.name: one for one in estimates}, {})
+    evidence = StoredReport({one.name: one for one in estimates}, conditions)
     return [
         _beside(row, evidence)
         for row in rows
@@ -252,8 +296,9 @@ def beside(name: str, estimates: Sequence[Estimate], rows: Sequence[Published]) 
 
 def _beside(row: Published, evidence: StoredReport) -> BesidePublished:
     found = evidence.estimates[row.estimate]
-    verdict = decide(row, found)
-    return BesidePublished(row, found, verdict, explain(row, found, verdict, evidence))
+    verdict = judge(row, found, evidence)
+    why = explain(row, found, verdict, evidence)
+    return BesidePublished(row, found, verdict, why, differing(row, evidence))
 
 
 def place_words(published: Published) -> str:
@@ -281,7 +326,7 @@ def published_table(verdicts: Sequence[BesidePublished]) -> dict[str, Any]:
                 e["unit"],
                 one.verdict.value,
                 one.why,
-                p.differs,
+                one.differs,
             ]
         )
     return {"title": "Published and found", "header": HEADER, "rows": rows}

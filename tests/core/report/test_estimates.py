@@ -110,8 +110,10 @@ def test_a_row_that_says_too_little_is_refused() -> None:
         verdicts_of("r", {"estimates": [exact("y", 1, "points", "p").to_dict()]}, [row])
 
 
-def why(row: dict[str, Any], value: float, half: float | None, others: dict[str, float] | None = None) -> str:
-    """What a reader sees in the column, of a stored report with two conditions and estimates of half width 0.1."""
+def seen(
+    row: dict[str, Any], value: float, half: float | None, others: dict[str, float] | None = None
+) -> dict[str, str]:
+    """The row that a reader sees, of a stored report with two conditions and estimates of half width 0.1."""
     known = {"x": (value, half)} | {name: (own, 0.1) for name, own in (others or {}).items()}
     estimates = [around(name, *own, "points", "tasks").to_dict() for name, own in known.items()]
     conditions = {
@@ -121,7 +123,7 @@ def why(row: dict[str, Any], value: float, half: float | None, others: dict[str,
     summary = {"estimates": estimates, "result": {"conditions": conditions}}
     rows = [Published("r", "x", "paper", "table 1", "row", **row)]
     table = published_table(verdicts_of("r", summary, rows))
-    return table["rows"][0][table["header"].index("why")]
+    return dict(zip(table["header"], table["rows"][0], strict=True))
 
 
 VALUE = {"value": 1.0, "margin": 0.5}
@@ -130,14 +132,11 @@ VALUE = {"value": 1.0, "margin": 0.5}
 @pytest.mark.parametrize(
     ("row", "value", "half", "others", "words"),
     [
-        (VALUE | {"conditions": ["600 tasks"]}, 1.1, 0.1, {}, ""),
-        (
-            VALUE | {"conditions": ["600 tasks", "converged"]},
-            3,
-            0.1,
-            {},
-            "not met: 600 tasks (here 40 tasks)",
-        ),
+        (VALUE | {"conditions": ["converged"], "sizes": ["600 tasks"]}, 1.1, 0.1, {}, ""),
+        (VALUE | {"conditions": ["600 tasks"]}, 1.1, 0.1, {}, "the numbers agree, but settings differ"),
+        (VALUE | {"conditions": ["600 tasks", "converged"]}, 3, 0.1, {}, "settings differ"),
+        (VALUE | {"sizes": ["600 tasks"]}, 3, 0.1, {}, "nothing stored says why"),
+        ({"above": 0.0, "conditions": ["600 tasks"]}, 1.1, 0.1, {}, ""),
         (
             VALUE | {"conditions": ["converged"]},
             3,
@@ -149,8 +148,8 @@ VALUE = {"value": 1.0, "margin": 0.5}
         (VALUE, 1.4, 0.3, {}, "the interval reaches over the margin"),
         ({"above": 0.0}, 0.1, 0.3, {}, "the interval has both sides in it"),
         (VALUE, 3, None, {}, "no interval: a single value has no spread"),
-        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 1.0}, "with C 100: reproduced"),
-        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 3.0}, "with C 100: not reproduced"),
+        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 1.0}, "with C 100: agrees"),
+        (VALUE | {"instead": "with C 100"}, 3, 0.1, {"with C 100": 3.0}, "with C 100: differs"),
         (VALUE | {"control": "noise"}, 3, 0.1, {"noise": 3.1}, "no other than noise"),
         (VALUE | {"control": "noise"}, 3, 0.1, {"noise": 2.0}, "nothing stored says why"),
     ],
@@ -158,12 +157,36 @@ VALUE = {"value": 1.0, "margin": 0.5}
 def test_why_a_row_is_not_reproduced_follows_from_what_is_stored(
     row: dict[str, Any], value: float, half: float | None, others: dict[str, float], words: str
 ) -> None:
-    assert why(row, value, half, others) == words
+    assert seen(row, value, half, others)["why"] == words
 
 
-@pytest.mark.parametrize("named", [{"conditions": ["900 tasks"]}, {"control": "y"}, {"instead": "y"}])
+@pytest.mark.parametrize(
+    ("row", "value", "verdict", "differs"),
+    [
+        (VALUE | {"conditions": ["converged"]}, 1.1, "reproduced", ""),
+        (VALUE | {"conditions": ["600 tasks"]}, 1.1, "undecided", "600 tasks (here 40 tasks)"),
+        (VALUE | {"conditions": ["600 tasks"]}, 3.0, "not reproduced", "600 tasks (here 40 tasks)"),
+        (VALUE | {"sizes": ["600 tasks"]}, 1.1, "reproduced", "600 tasks (here 40 tasks)"),
+        (
+            {"above": 0.0, "conditions": ["600 tasks"], "differs": "other data"},
+            1.1,
+            "reproduced",
+            "600 tasks (here 40 tasks); other data",
+        ),
+    ],
+)
+def test_a_value_that_agrees_under_other_settings_is_undecided_and_what_differs_is_always_named(
+    row: dict[str, Any], value: float, verdict: str, differs: str
+) -> None:
+    found = seen(row, value, 0.1)
+    assert (found["verdict"], found["what differs"]) == (verdict, differs)
+
+
+@pytest.mark.parametrize(
+    "named", [{"conditions": ["900 tasks"]}, {"sizes": ["900 tasks"]}, {"control": "y"}, {"instead": "y"}]
+)
 def test_a_reason_that_the_report_does_not_hold_is_refused(named: dict[str, Any]) -> None:
     with pytest.raises(
         BadPublished, match=r"r has no (condition '900 tasks'; it has '600 tasks'|estimate 'y')"
     ):
-        why(VALUE | named, 3, 0.1)
+        seen(VALUE | named, 3, 0.1)

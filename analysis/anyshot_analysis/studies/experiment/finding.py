@@ -9,8 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import anyshot_analysis
+from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_core.report.estimates import Estimate
-from anyshot_core.report.published import EXPERIMENT, BesidePublished, beside, read_published
+from anyshot_core.report.published import (
+    EXPERIMENT,
+    BesidePublished,
+    beside,
+    conditions_from,
+    read_published,
+)
 from anyshot_scoring.undefined import Undefined
 
 PUBLISHED = Path(anyshot_analysis.__path__[0]) / "_reproductions/published.toml"  # a link to docs/
@@ -65,11 +72,16 @@ def sampled(
     return Estimate(name, value, undefined if interval is None else interval, unit, OTHER_TASKS, selected)
 
 
-def beside_published(findings: Sequence[Finding]) -> list[BesidePublished]:
-    """The printed rows that the findings have an estimate for, each with the rule's verdict."""
-    return beside_published_of([one.estimate for one in findings if one.estimate is not None])
+def beside_published(
+    findings: Sequence[Finding], facts: Sequence[Mapping[str, str]]
+) -> list[BesidePublished]:
+    """The printed rows that the findings have an estimate for, each with the rule's verdict; `facts`: what was run."""
+    return beside_published_of([one.estimate for one in findings if one.estimate is not None], facts)
 
 
-def beside_published_of(estimates: Sequence[Estimate]) -> list[BesidePublished]:
+def beside_published_of(
+    estimates: Sequence[Estimate], facts: Sequence[Mapping[str, str]]
+) -> list[BesidePublished]:
     """The printed rows that one of the estimates stands for."""
-    return beside(EXPERIMENT, estimates, read_published(PUBLISHED))
+    conditions = conditions_from(conditions_of_experiments(facts))
+    return beside(EXPERIMENT, estimates, read_published(PUBLISHED), conditions)

@@ -69,7 +69,7 @@ def write_joined(experiments: Sequence[Scores], sources: Sequence[Path], folder:
     for name, chart in figures.items():
         (folder / f"{name}.svg").write_text(chart.file(), encoding="utf-8")
     found = [Finding.from_dict(one) for one in report.result["findings"]]
-    beside = beside_published_of(report.estimates)
+    beside = beside_published_of(report.estimates, [one.facts for one in experiments])
     tables = [findings_table(found), published(beside)]
     lines = [f"# {report.title}", *[line for table in tables for line in markdown_table(table)]]
     (folder / "findings.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

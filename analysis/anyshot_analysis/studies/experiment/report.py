@@ -86,7 +86,7 @@ def make_content(
         failures=[run for run in runs if run.table is None],
         further=further_scores(runs),
         gaps=gaps(runs),
-        published=beside_published(findings),
+        published=beside_published(findings, [facts]),
     )
 
 

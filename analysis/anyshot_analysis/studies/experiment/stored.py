@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from anyshot_analysis.pages import Manifest, PageTable, ReportPage
+from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_analysis.studies.experiment.finding import OTHER_TASKS, UNIT, Finding, FindingVerdict
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Chart
 from anyshot_core.report.estimates import Estimate, around
-from anyshot_core.report.published import EXPERIMENT
+from anyshot_core.report.published import CONDITIONS, EXPERIMENT
 from anyshot_scoring.summary import Group
 
 FACTS, SCORES = "facts.json", "scores.json"
@@ -75,7 +76,10 @@ def report_of(
             )
         ],
         notes=[_words(one) for one in experiments if one.facts],
-        result={"findings": [one.to_dict() for one in findings]},
+        result={
+            "findings": [one.to_dict() for one in findings],
+            CONDITIONS: conditions_of_experiments([one.facts for one in experiments]),
+        },
         table=_columns(experiments),
     )
 

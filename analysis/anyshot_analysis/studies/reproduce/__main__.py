@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import time
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 import click
 
 from anyshot_analysis.pages import Manifest, write_report
+from anyshot_analysis.studies.reproduce.conditions import conditions_of
 from anyshot_analysis.studies.reproduce.material import Material
 from anyshot_analysis.studies.reproduce.sources import code_of
+from anyshot_core.report.published import CONDITIONS
 from anyshot_starting_kit.dryrun.publicdata import default_cache
 
 NAMES = (
@@ -55,6 +58,8 @@ def main(name: str, out: Path, data: Path | None, cache: Path | None, full: bool
     start, manifest = time.process_time(), manifest_of(name, full)  # of the code that is loaded now
     material = Material(data, cache or default_cache() / "reproductions")
     report = module.make(material, module.FULL) if full else module.make(material)
+    conditions = conditions_of(name, report.result)
+    report = replace(report, result={**report.result, CONDITIONS: conditions})
     summary = write_report(report, out / name, manifest)
     click.echo(summary["finding"])
     click.echo(
