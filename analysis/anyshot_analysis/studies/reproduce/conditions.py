@@ -162,7 +162,7 @@ STUDIES: Mapping[str, Callable[[Mapping[str, Any]], Settings]] = {
 
 def conditions_of(name: str, result: Mapping[str, Any]) -> dict[str, Any]:
     """As plain data for `result.json`; `gaussians` has its own, of how its learners converged."""
-    return as_conditions(STUDIES[name](result)) if name in STUDIES else result[CONDITIONS]
+    return as_conditions(STUDIES[name](result)) if name in STUDIES else dict(result.get(CONDITIONS, {}))
 
 
 def stored_conditions(name: str, summary: Mapping[str, Any]) -> dict[str, Any]:
