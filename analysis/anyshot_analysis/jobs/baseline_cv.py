@@ -14,9 +14,9 @@ from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
 from anyshot_core.charts import Bar, draw_bars
-from anyshot_core.report.estimates import Estimate, mean
+from anyshot_core.report.estimates import mean
+from anyshot_core.report.stored import estimate_words
 from anyshot_scoring.intervals import t_interval
-from anyshot_scoring.undefined import Undefined
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="baseline-cv",
         title="A penalty chosen on each support set",
-        finding=f"{gained.name} is {words_of(gained)}; the best of the fixed penalties, known only afterwards, is "
-        f"C {best:g}.",
+        finding=f"{gained.name} is {estimate_words(gained)}; the best of the fixed penalties, known only afterwards, "
+        f"is C {best:g}.",
         population=f"{over}; unit: the task, paired.",
         estimates=[
             gained,
@@ -116,12 +116,3 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             "fixed": right[p.fixed],
         },
     )
-
-
-def words_of(one: Estimate) -> str:
-    """Value and interval, as the table of estimates has them."""
-    assert not isinstance(one.value, Undefined) and not isinstance(
-        one.interval, Undefined
-    )  # there are two tasks
-    low, high = one.interval
-    return f"{one.value:.2f} {one.unit} [{low:.2f}, {high:.2f}]"

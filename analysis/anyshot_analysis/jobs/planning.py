@@ -11,6 +11,7 @@ from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
+from anyshot_core.report.words import count_of
 from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group
@@ -143,7 +144,7 @@ def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Esti
 
 def finding_of(plan: SampleSizePlan, parameters: Parameters) -> str:
     """The answer in a sentence."""
-    lead = f"A lead of {100 * parameters.lead:g} points"
+    lead = f"A lead of {count_of(100 * parameters.lead, 'point')}"
     if isinstance(plan.datasets, Undefined):
         return f"{lead} cannot be settled: {plan.datasets.reason}."
     return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets} datasets on."

@@ -82,18 +82,33 @@ def draw_heat_map(
     low: float | None = None,
     high: float | None = None,
     columns: Sequence[str] | None = None,
-    description: str = "",
 ) -> Chart:
-    """A matrix `[len(labels), len(columns)]` with its numbers (up to 12 columns); NaN cells stay empty.
+    """`draw_cells` whose description names the lowest and the highest cell.
 
-    `meaning` says in words what a cell is, such as "probability that the row is truly better than the column";
-    `description` is what a reader who does not see the picture gets instead of the sentences made from it.
+    `meaning` says in words what a cell is, such as "probability that the row is truly better than the column".
     """
     values = np.asarray(matrix, dtype=np.float64)
     across = list(labels if columns is None else columns)
     if values.shape != (len(labels), len(across)):
         raise ValueError(f"The matrix is {values.shape}, wanted is {(len(labels), len(across))}.")
-    description = description or f"Each cell: {meaning}. {_extreme_words(values, labels, across)}"
+    description = f"Each cell: {meaning}. {_extreme_words(values, labels, across)}"
+    return draw_cells(values, labels, across, title, description, low=low, high=high)
+
+
+def draw_cells(
+    values: NDArray[np.float64],
+    labels: Sequence[str],
+    across: Sequence[str],
+    title: str,
+    description: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+) -> Chart:
+    """A matrix `[len(labels), len(across)]` with its numbers (up to 12 columns); NaN cells stay empty.
+
+    `description` is what a reader who does not see the picture gets.
+    """
 
     def paint(axes: Axes) -> None:
         if not np.isfinite(values).any():

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from anyshot_core.charts import redraw
+from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.pages import figure
 from anyshot_core.report.published import BesidePublished, published_table
 
@@ -62,6 +63,12 @@ def estimates_table(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for e in estimates
     ]
     return {"title": "Estimates", "header": ESTIMATES, "rows": rows}
+
+
+def estimate_words(one: Estimate) -> str:
+    """Value, unit and interval in a sentence, with the digits that the table has."""
+    e = one.to_dict()
+    return f"{cell_words(e['value'], ())} {e['unit']} ({interval_cell(e['interval'])})"
 
 
 def interval_cell(interval: Any) -> Any:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
+from anyshot_core.report.words import count_of
 from anyshot_platform.kernel.filters import count, duration, size
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec
@@ -101,11 +102,6 @@ def _machine(phase: PhaseSpec) -> str:
     machine = phase.machine
     gpus = count(machine.gpus, "GPU") if machine.gpus else "no GPU"
     return f"{count_of(machine.cpus, 'core')}, {gpus}, {size(machine.memory)} memory"
-
-
-def count_of(number: float, noun: str) -> str:
-    """`4 cores`, `0.5 cores`, `1 core`."""
-    return f"{number:g} {noun}{'' if number == 1 else 's'}"
 
 
 def _limit(number: int | None) -> str:

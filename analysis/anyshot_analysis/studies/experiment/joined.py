@@ -19,7 +19,7 @@ from anyshot_analysis.studies.experiment.finding import (
 )
 from anyshot_analysis.studies.experiment.page import findings_table, markdown_table, published
 from anyshot_analysis.studies.experiment.report import write_findings
-from anyshot_analysis.studies.experiment.stored import FACTS, SCORES, Scores, manifest_of, report_of
+from anyshot_analysis.studies.experiment.stored import FACTS, SCORES, Scores, manifest_of, portable, report_of
 from anyshot_analysis.studies.experiment.tables import Row
 from anyshot_core.charts import Bar, Chart, draw_bars, draw_curves, draw_difficulty
 from anyshot_core.report.pages import wrap_page
@@ -44,7 +44,8 @@ def read_scores(title: str, folder: Path) -> Scores:
         found = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else []
         findings = tuple(Finding.from_dict(one) for one in found)
         run = json.loads((folder / FACTS).read_text(encoding="utf-8")) if (folder / FACTS).is_file() else {}
-        return Scores(title, tuple(Row(**row) for row in rows), findings, **run)
+        facts = portable(run.get("facts", {}))
+        return Scores(title, tuple(Row(**row) for row in rows), findings, facts, run.get("packs", {}))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadExperiment(
             f"{folder} holds no experiment: `anyshot experiment baselines -o {folder}` writes {SCORES} there ({error})."

@@ -25,6 +25,7 @@ from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import Range
 from anyshot_core.report.stored import FIGURES
+from anyshot_core.report.words import count_of
 
 PAGE = "index.html"
 GO_ON = "run the same command to go on"
@@ -148,7 +149,7 @@ def _facts(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
         "Further evaluations": ", ".join(one.words for one in e.further),
         "Budget": f"{e.budget_seconds:g} seconds a run",
         "Settings": ", ".join([e.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())]),
-        "Compute": f"{seconds:.0f} seconds of participants' time in {_count(len(done), 'run')}",
+        "Compute": f"{seconds:.0f} seconds of participants' time in {count_of(len(done), 'run')}",
         "Command": command,
     }
     return {name: value for name, value in facts.items() if value}
@@ -160,7 +161,3 @@ def _names(packs: Sequence[Path]) -> str:
 
 def _range(found: Range) -> str:
     return str(found.low) if found.low == found.high else f"{found.low} to {found.high}"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -29,7 +29,10 @@ TITLE = "Experiments side by side"
 
 @dataclass(frozen=True)
 class Scores:
-    """The tables of one experiment under the title that it has in the report; what was run, and the packs' digests."""
+    """The tables of one experiment under the title that it has in the report; what was run, and the packs' digests.
+
+    `facts` name no folders of this machine (`portable`).
+    """
 
     title: str
     rows: tuple[Row, ...]
@@ -89,7 +92,7 @@ def manifest_of(experiments: Sequence[Scores], folders: Sequence[Path]) -> Manif
     from anyshot_analysis.studies.reproduce.sources import code_of_experiment
 
     baselines = sorted({row.baseline.partition(" ")[0] for one in experiments for row in one.rows})
-    parameters = {"baselines": baselines} | {one.title: _portable(one.facts) for one in experiments}
+    parameters = {"baselines": baselines} | {one.title: one.facts for one in experiments}
     scores = [
         (one.title, hashlib.sha256((folder / SCORES).read_bytes()).hexdigest())
         for one, folder in zip(experiments, folders, strict=True)
@@ -137,13 +140,11 @@ def _columns(experiments: Sequence[Scores]) -> dict[str, Any]:
     }
 
 
-def _portable(facts: dict[str, str]) -> dict[str, str]:
+def portable(facts: dict[str, str]) -> dict[str, str]:
     """Facts whose command names folders by their last part only."""
     words = [Path(word).name if "/" in word else word for word in shlex.split(facts.get("Command", ""))]
     return facts | ({"Command": shlex.join(words)} if words else {})
 
 
 def _words(one: Scores) -> str:
-    return f"{one.title}: " + "; ".join(
-        f"{name.lower()} {value}" for name, value in _portable(one.facts).items()
-    )
+    return f"{one.title}: " + "; ".join(f"{name.lower()} {value}" for name, value in one.facts.items())

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
-from anyshot_core.charts import draw_heat_map
+from anyshot_core.charts import draw_cells
 from anyshot_platform.errors import NotFound
 from anyshot_platform.judging.tables import find_predictions, read_confusion
 from anyshot_platform.kernel.language import here as language_here
@@ -185,4 +185,4 @@ def _draw(held: _Held, label: str, drawn: tuple[int, ...], language: str) -> Mar
     rates = confusion.rates()[np.ix_(drawn, drawn)]
     title = said_in(say("Confusion on %(label)s", label=label), language)
     words = said_in(DESCRIPTION, language)
-    return Markup(draw_heat_map(rates, labels, title, "", low=0.0, high=1.0, description=words).svg)
+    return Markup(draw_cells(rates, labels, labels, title, words, low=0.0, high=1.0).svg)

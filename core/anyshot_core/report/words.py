@@ -1,0 +1,8 @@
+"""Numbers in English sentences of reports."""
+
+from __future__ import annotations
+
+
+def count_of(number: float, noun: str) -> str:
+    """`4 cores`, `0.5 cores`, `1 core`."""
+    return f"{number:g} {noun}{'' if number == 1 else 's'}"
