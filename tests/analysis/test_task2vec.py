@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_info, threadpool_limits
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
+from anyshot_analysis.diversity import task2vec
 from anyshot_analysis.diversity.fisher import UnsupportedModule
 from anyshot_analysis.diversity.task2vec import BadTask, embed_task, fit_head, frozen_features
 
@@ -108,3 +113,22 @@ def test_what_cannot_be_embedded_is_refused() -> None:
     shared = nn.Linear(4, 4)
     with pytest.raises(UnsupportedModule, match="twice"):
         embed_task(nn.Sequential(shared, nn.ReLU(), shared), torch.rand(9, 4), labels)
+
+
+def test_a_head_is_fitted_by_one_thread_which_costs_a_tenth_of_the_processors_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    class Watched(LogisticRegression):
+        def fit(self, *given: Any) -> Watched:
+            seen.update(threads())
+            return super().fit(*given)
+
+    seen: set[int] = set()
+    monkeypatch.setattr(task2vec, "LogisticRegression", Watched)
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        fit_head(np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 2)
+        assert seen == {1} and threads() == before

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 from anyshot_analysis.diversity.fisher import add_squares, tapped
@@ -43,10 +44,12 @@ class Head:
         return scores / scores.sum(axis=1, keepdims=True)
 
 
+@threadpool_limits.wrap(limits=1, user_api="blas")
 def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float = HEAD_STRENGTH) -> Head:
     """L2 logistic regression on frozen features; BadTask if only one class is there.
 
-    Features of very different scales leave L-BFGS short of the optimum: Newton's method then finishes.
+    Features of very different scales leave L-BFGS short of the optimum: Newton's method then finishes. A task is
+    so small that several threads of the linear algebra only wait for each other, at ten times the processor's time.
     """
     y = np.asarray(labels)
     if len(set(y.tolist())) < 2:
