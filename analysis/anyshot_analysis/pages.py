@@ -135,14 +135,19 @@ def write_report(report: ReportPage, folder: Path, manifest: Manifest | None = N
     folder.mkdir(parents=True, exist_ok=True)
     summary, figures = summary_of(report, manifest), figures_of(report)
     for name, data in ((RESULT, summary), (FIGURES, figures)):
-        text = json.dumps(data, indent=1, sort_keys=name == RESULT, allow_nan=False)
-        (folder / name).write_text(text + "\n", encoding="utf-8")
+        write_json(folder / name, data)
     body = render_stored(summary, figures, report.extra)
     (folder / "page.html").write_text(wrap_page(report.title, body), encoding="utf-8")
     columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}
     table = pa.table(columns).replace_schema_metadata({"anyshot_analysis": report.name})
     pq.write_table(table, folder / "table.parquet", compression="zstd")
     return summary
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """`result.json` or `figures.json`, as they are stored."""
+    text = json.dumps(data, indent=1, sort_keys=path.name == RESULT, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def points(value: Quantity) -> Cell:

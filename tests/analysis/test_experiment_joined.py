@@ -203,6 +203,8 @@ def test_an_experiment_at_the_papers_settings_says_so_and_a_quick_one_what_diffe
     lacking = conditions_of_experiments([own, quick])
     assert [name for name, one in lacking.items() if one["met"]] == []
     assert lacking["settings of the competition paper"]["found"] == "paper; quick"
+    changed = conditions_of_experiments([own | {"Settings": "paper, iterations 10"}])
+    assert [name for name, one in changed.items() if not one["met"]] == ["settings of the competition paper"]
 
 
 def test_a_folder_without_an_experiment_is_named(tmp_path: Path) -> None:

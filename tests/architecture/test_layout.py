@@ -49,7 +49,9 @@ def test_no_module_is_a_drawer_for_everything(project: str) -> None:
     assert not [p for p in (ROOT / project).rglob("*.py") if p.stem in drawers]
 
 
-@pytest.mark.parametrize("package", ["anyshot_starting_kit.cli", "anyshot_platform.app"])
+@pytest.mark.parametrize(
+    "package", ["anyshot_starting_kit.cli", "anyshot_platform.app", "anyshot_platform.bundles.page_values"]
+)
 def test_a_process_starts_without_what_takes_seconds_to_load(package: str) -> None:
     slow = {"torch", "scipy.stats", "matplotlib", "boto3", "pandas"}
     code = f"import sys, {package}; print(sorted({slow} & set(sys.modules)))"

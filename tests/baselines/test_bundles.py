@@ -72,9 +72,8 @@ def test_scores_are_those_of_the_shared_settings_class(
     if (torch.__version__, torch.backends.cpu.get_cpu_capability()) == (record["torch"], record["cpu"]):
         assert run.summary.mean == before["score"]
         assert sha256(run.predictions.predictions.tobytes()).hexdigest()[:16] == before["predictions"]
-    assert run.summary.mean == pytest.approx(
-        before["score"], abs=0.03
-    )  # elsewhere sums are rounded otherwise
+    # Elsewhere sums are rounded otherwise, which training amplifies: fo_maml moves by 0.034 from AVX512 to AVX2.
+    assert run.summary.mean == pytest.approx(before["score"], abs=0.05)
 
 
 @pytest.mark.full

@@ -49,7 +49,7 @@ def fit_head(features: NDArray[np.float64], labels: ArrayLike, strength: float =
     """L2 logistic regression on frozen features; BadTask if only one class is there.
 
     Features of very different scales leave L-BFGS short of the optimum: Newton's method then finishes. A task is
-    so small that several threads of the linear algebra only wait for each other, at ten times the processor's time.
+    so small that several threads of the linear algebra only wait for each other.
     """
     y = np.asarray(labels)
     if len(set(y.tolist())) < 2:

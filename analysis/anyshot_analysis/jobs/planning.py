@@ -11,7 +11,7 @@ from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_curves
 from anyshot_core.report.estimates import Estimate
-from anyshot_core.report.words import count_of
+from anyshot_core.words import count_of
 from anyshot_scoring.reliability import Components, SampleSizePlan, align, estimate_components, plan_top
 from anyshot_scoring.rules import find_rule
 from anyshot_scoring.summary import Group

@@ -18,6 +18,7 @@ from anyshot_core.bundle.zipsafety import (
     folder_of,
     read_listing,
 )
+from anyshot_core.words import count_of
 
 OFFERED = frozenset(
     (
@@ -172,8 +173,7 @@ def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int |
 def _describe(asked: config.SubmissionConfig) -> str:
     form = f"batches of {asked.batch_size}" if asked.batches else "tasks"
     own = f"; own keys: {', '.join(asked.ignored)}" if asked.ignored else ""
-    held_out = asked.validation_datasets
-    return f"{form}, {held_out} validation dataset{'' if held_out == 1 else 's'}{own}"[:300]
+    return f"{form}, {count_of(asked.validation_datasets, 'validation dataset')}{own}"[:300]
 
 
 def _check_nested(files: dict[str, ZipMember]) -> list[Check]:

@@ -133,7 +133,7 @@ class StoredReport:
 
     def unmet(self, names: Sequence[str]) -> list[str]:
         """Of some settings those that are not the paper's here, each with what it is here."""
-        known = [(name, self.conditions[name]) for name in names if name in self.conditions]
+        known = [(name, self.conditions[name]) for name in names]
         return [f"{name} (here {one.found})" for name, one in known if not one.met]
 
 

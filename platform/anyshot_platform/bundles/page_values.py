@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from anyshot_core.report.words import count_of
+from anyshot_core.words import count_of
 from anyshot_platform.kernel.filters import count, duration, size
 from anyshot_platform.leagues.description import LeagueSpec
 from anyshot_platform.phases.description import PhaseSpec

@@ -25,7 +25,7 @@ from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
 from anyshot_core.protocols import Range
 from anyshot_core.report.stored import FIGURES
-from anyshot_core.report.words import count_of
+from anyshot_core.words import count_of
 
 PAGE = "index.html"
 GO_ON = "run the same command to go on"

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from anyshot_analysis.diversity.hellinger import published_benchmarks
+from anyshot_analysis.pages import write_json
 from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_analysis.studies.reproduce import (
     base_flips,
@@ -180,9 +181,7 @@ def main(folder: Path) -> None:
     for path in sorted(folder.glob(f"*/{RESULT}")):
         summary = json.loads(path.read_text(encoding="utf-8"))
         summary["result"][CONDITIONS] = stored_conditions(path.parent.name, summary)
-        path.write_text(
-            json.dumps(summary, indent=1, sort_keys=True, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        write_json(path, summary)
 
 
 if __name__ == "__main__":

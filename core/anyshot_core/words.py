@@ -1,4 +1,4 @@
-"""Numbers in English sentences of reports."""
+"""Numbers in English sentences. It loads nothing, so that who needs a word does not wait for a chart."""
 
 from __future__ import annotations
 
