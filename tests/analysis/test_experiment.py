@@ -34,6 +34,7 @@ from tests.core.tinydata import write_pack
 from tests.services.material import TEST, TRAIN
 
 
+@pytest.mark.slow("runs of which each imports torch")
 def test_command_runs_and_goes_on(demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """Tables, figures and page are there; a second call runs nothing again and gives the same tables."""
     pool = next(iter(demo_packs.values())).parent
@@ -69,6 +70,7 @@ def test_command_runs_and_goes_on(demo_packs: dict[str, Path], tmp_path: Path) -
     assert json.loads((tmp_path / "scores.json").read_text()) == rows
 
 
+@pytest.mark.slow("runs of which each imports torch")
 def test_within_domain_runs(demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """Each dataset is trained and tested on by itself, with other classes; the table has the tasks of all."""
     pool = str(next(iter(demo_packs.values())).parent)
@@ -192,6 +194,7 @@ def words_for(demo_packs: dict[str, Path], tmp_path: Path, *names: str) -> list[
     return [*words, "--tasks", "4", "--query", "5", "--cpus", "1", "-o", str(tmp_path / "out")]
 
 
+@pytest.mark.slow("runs of which each imports torch")
 def test_an_interrupted_experiment_goes_on(
     demo_packs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +223,7 @@ def test_an_interrupted_experiment_goes_on(
     assert "The tasks have" in found.output and "shots where 1 to 20 were asked for" in page.read_text()
 
 
+@pytest.mark.slow("runs of which each imports torch")
 def test_a_failed_run_is_told(demo_packs: dict[str, Path], tmp_path: Path) -> None:
     """In a line, with the traceback folded away; the command ends with 1."""
     broken = own(tmp_path, "broken", "{}", "\nraise RuntimeError('<no way>')")
@@ -231,6 +235,7 @@ def test_a_failed_run_is_told(demo_packs: dict[str, Path], tmp_path: Path) -> No
     assert "&lt;no way&gt;" in page and "broken failed on seeds 1, 2" in page
 
 
+@pytest.mark.slow("runs of which each imports torch")
 def test_further_evaluations_cost_no_second_training(tmp_path: Path) -> None:
     """What is added later is tested with the learner that was kept; table, curve, gap and files have all points."""
     pool = tmp_path / "pool"

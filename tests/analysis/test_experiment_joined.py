@@ -158,6 +158,7 @@ def experiment_of(folder: Path, base: float, best: str, *, pretrained: bool) -> 
     return str(folder)
 
 
+@pytest.mark.slow("joins four experiments twice, with all their charts")
 def test_a_join_says_of_all_eight_findings_whether_they_hold_and_what_was_published(tmp_path: Path) -> None:
     """Worlds in which each finding of the competition paper is true; then one in which weights hurt."""
     words = ["join"]

@@ -65,6 +65,7 @@ def test_dry_runs_straight_from_their_folders(
     assert "bright" in page and "guess" in page
 
 
+@pytest.mark.slow("a dry run in a process of its own")
 def test_a_dry_run_says_all_that_it_was(dry_runs: Path) -> None:
     found = find_runs(sorted((dry_runs / "out").rglob("results.parquet")))
     assert {name: [run.identity.run_key for run in runs] for name, runs in found.items()} == {

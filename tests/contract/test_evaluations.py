@@ -157,6 +157,7 @@ def test_a_point_that_fails_costs_no_other(stage: Stage) -> None:
     assert [(job.tasks, job.parts) for job in worker.wire.jobs[done:]] == [(4, [])]
 
 
+@pytest.mark.slow("runs of a real worker")
 def test_base_and_novel_classes_are_split_as_the_phase_splits_them(stage: Stage) -> None:
     """A phase on one pool whose classes are split: base classes with images held back, novel ones, a mixture. The split
     is the phase's secret, so that base classes are those that were trained on."""

@@ -96,6 +96,7 @@ def test_a_whole_run_is_shown_on_page_board_table_and_report(stage: Stage) -> No
     assert not any(name in page + report for name in TEST), "hidden datasets have no name"
 
 
+@pytest.mark.slow("four runs of a real worker")
 def test_shards_of_several_seeds_are_tested_from_the_learner_of_the_first(stage: Stage) -> None:
     """Even from one that saved nothing, as this one."""
     stage.site.set_version(shards=2, train_seeds=[1, 2], test_seeds=[])
@@ -107,6 +108,7 @@ def test_shards_of_several_seeds_are_tested_from_the_learner_of_the_first(stage:
     assert (seen["status"], [run["verdict"] for run in seen["runs"]]) == ("finished", ["OK"] * 4)
 
 
+@pytest.mark.slow("a real run for each dataset")
 def test_dataset_by_dataset_every_dataset_has_a_run_and_a_line(stage: Stage) -> None:
     within = {"name": "within_domain", "ways": 3, "shots": 2, "query": 5}
     stage.site.set_version(each_dataset=True, protocol=within, meta_train_pool_version_id=stage.pools["test"])
@@ -129,6 +131,7 @@ def add_baseline(stage: Stage, name: str, code: str) -> str:
     return made["key"]
 
 
+@pytest.mark.slow("runs of a real worker")
 def test_a_baseline_stands_marked_on_the_board_and_its_seeds_propose_a_gate(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +163,7 @@ RESCORED = (
 )
 
 
+@pytest.mark.slow("runs of a real worker, each scored twice")
 def test_versions_are_scored_anew_and_count_once_they_are_live(stage: Stage) -> None:
     stage.site.set_version(keep_learner=True)
     alice, entry = submit(stage, "alice")
@@ -212,6 +216,7 @@ def order(stage: Stage, analysis: str, *submissions: str) -> str:
 
 
 @pytest.mark.training
+@pytest.mark.slow("five reports by a real worker")
 def test_every_report_is_computed_and_shown(stage: Stage) -> None:
     submit(stage, "alice")
     submit(stage, "bob", GUESSING)

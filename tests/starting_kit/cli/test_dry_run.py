@@ -79,6 +79,7 @@ def test_a_failure_shows_everything_and_exits_with_1(tmp_path: Path, data: Path)
     assert 'File "model.py", line 14, in fit' in done.stdout
 
 
+@pytest.mark.slow("a training for each dataset")
 def test_within_a_domain_each_dataset_has_a_learner_of_its_own(tmp_path: Path, data: Path) -> None:
     (tmp_path / "mine").mkdir()
     model = HONEST.replace(

@@ -127,6 +127,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow("starts as many processes as a box may have")
 def test_processes_of_the_same_user_do_not_count_to_the_limit(bubblewrap: BubblewrapBackend) -> None:
     """An ordinary user's boxes have the user id of all else that runs; a desktop alone has hundreds of threads."""
     if not counts_by_namespace():
