@@ -120,6 +120,14 @@ class Client:
     def join(self, slug: str, *, accepts_terms: bool) -> dict[str, Any]:
         return self._ask("POST", f"/competitions/{slug}/join", json={"accepts_terms": accepts_terms})
 
+    def muted(self) -> list[str]:
+        """The short names of the competitions of which one hears nothing."""
+        return self._ask("GET", "/notifications/delivery")["muted"]
+
+    def mute(self, slug: str, *, muted: bool) -> list[str]:
+        """Mute a competition, or hear of it again; the short names of those that are muted then."""
+        return self._ask("PUT" if muted else "DELETE", f"/competitions/{slug}/mute")["muted"]
+
     def quota(self, slug: str, phase: str) -> dict[str, Any]:
         return self._ask("GET", f"/competitions/{slug}/phases/{phase}/quota")
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "curves": (f"{_KIT}.curves:curves", "Show how a submission trains and what it uses, over time."),
     "results": (f"{_KIT}.results:results", "Show or download the results of a submission."),
     "cancel": (f"{_KIT}.cancel:cancel", "Cancel a submission that is queued or running."),
+    "mute": (f"{_KIT}.mute:mute", "Mute a competition, or show which are muted."),
     "leagues": (f"{_KIT}.leagues:leagues", "Show the leagues of a competition and what they ask."),
     "answer": (f"{_KIT}.leagues:answer", "Answer the questions of a league."),
     "entries": (f"{_KIT}.leagues:entries", "Show which of your submissions count, in each league."),

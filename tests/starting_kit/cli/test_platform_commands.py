@@ -16,7 +16,7 @@ from anyshot_core.command import main
 from anyshot_platform.submissions.models import Upload
 from anyshot_starting_kit.cli.account import account_file, read_account
 from tests.core.bundle.archives import MODEL
-from tests.platform.site import PASSWORD, Site, make_zip
+from tests.platform.site import PASSWORD, SLUG, Site, make_zip
 from tests.services.processes import free_port
 from tests.services.sites import served
 
@@ -61,6 +61,22 @@ def test_log_in_by_password_keeps_a_token_only_its_owner_reads(
         call("login", "--server", address, "--username", "ben", "--password", "wrong words here").exit_code
         == 3
     )
+
+
+def test_a_muted_competition_says_nothing_until_it_is_heard_again(
+    site: Site, address: str, folder: Path
+) -> None:
+    logged_in(site, address)
+    announcements = f"/api/v1/competitions/{SLUG}/manage/announcements"
+    assert "No competition is muted." in call("mute").output
+    assert call("mute", SLUG).output == call("mute").output == f"Muted: {SLUG}\n"
+    site.owner().call("POST", announcements, json={"title": "Not heard", "body": ""})
+    assert call("mute", SLUG, "--off").output == "No competition is muted.\n"
+    site.owner().call("POST", announcements, json={"title": "Heard", "body": ""})
+    with Client(address, read_account().token) as client:
+        notes = client.ask("GET", "/notifications")
+    assert [note["title"] for note in notes] == ["A small competition: Heard"]
+    assert call("mute", "--off").exit_code == 2 and call("mute", "nowhere").exit_code == 1
 
 
 def test_submit_status_results_of_a_finished_run(
