@@ -17,6 +17,7 @@ from starlette.responses import Response
 from anyshot_platform.database import is_storable
 from anyshot_platform.errors import Forbidden, Invalid
 from anyshot_platform.kernel.signing import new_secret
+from anyshot_platform.notifications.unsubscribing import PATH as UNSUBSCRIBE
 from anyshot_platform.services import Services
 from anyshot_platform.web.services import SAFE_METHODS, ServicesDep
 from anyshot_platform.web.viewer import SESSION_COOKIE
@@ -47,6 +48,8 @@ async def guard_csrf(request: Request, services: ServicesDep) -> None:
     await refuse_bad_text(request, content_type)
     if request.method in SAFE_METHODS or "authorization" in request.headers:
         return
+    if request.scope["route"].path == UNSUBSCRIBE:
+        return  # a mail program sends it (RFC 8058); its address is signed, and a cookie changes nothing
     has_cookie = SESSION_COOKIE in request.cookies
     if not has_cookie and content_type not in _FORM_TYPES:
         return

@@ -37,6 +37,7 @@ PUBLIC_WRITES = {
     ("POST", "/login/code"),
     ("POST", "/sign-up"),
     ("POST", "/language"),  # a cookie, and what the account of who is signed in reads
+    ("POST", "/unsubscribe/{user_id}/{signature}"),  # signed for one account, in its own e-mails
 }
 
 

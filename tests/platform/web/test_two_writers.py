@@ -348,6 +348,7 @@ FORMS = {
     "/submissions/{submission_id}/note": "test_two_members_write_a_note",
     "/submissions/{submission_id}/restore": ONCE,
     "/submissions/{submission_id}/withdraw": ONCE,
+    "/unsubscribe/{user_id}/{signature}": ONCE,
 }
 # The same of JSON: what replaces something and takes no `If-Match`.
 REPLACING = {
