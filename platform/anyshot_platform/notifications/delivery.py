@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
+from email.policy import EmailPolicy
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.database import now
 from anyshot_platform.notifications.letters import CHOICES
 from anyshot_platform.notifications.models import Email
+from anyshot_platform.notifications.unsubscribing import address_of
 from anyshot_platform.queue.isolation import DATABASE_IS_AWAY, TRIES, back_off, describe_error
 from anyshot_platform.services import Services
 from anyshot_platform.users.models import User
@@ -103,22 +105,44 @@ def _note(services: Services, email: Email, *, error: str, last: bool) -> None:
         )
 
 
+class _WholeAddresses(EmailPolicy):
+    """Writes the headers about lists on one line: a long address would be encoded, and mail programs not find it."""
+
+    def fold(self, name: str, value: str) -> str:
+        if name.startswith("List-"):
+            return f"{name}: {value}{self.linesep}"
+        return super().fold(name, value)
+
+    def fold_binary(self, name: str, value: str) -> bytes:
+        if name.startswith("List-"):
+            return self.fold(name, value).encode("ascii")
+        return super().fold_binary(name, value)
+
+
 def make_message(services: Services, email: Email) -> EmailMessage:
     """The message as it goes out."""
-    message = EmailMessage()
+    message = EmailMessage(_WholeAddresses())
     message["From"] = services.settings.mail_from
     message["To"] = email.to
     message["Subject"] = f"[{services.settings.site_name}] {email.subject}"
     message["Date"] = format_datetime(email.created_at)
     message["Message-ID"] = f"<{email.id}@anyshot>"
     base = services.settings.base_url.rstrip("/")
-    if (
-        CHOICES in email.body.splitlines()
-    ):  # no mail that its reader cannot do without, such as a new password
-        message["List-Unsubscribe"] = f"<{base}{CHOICES}>"  # RFC 2369: programs show it as a button
+    reader = _reader(services, email)
+    if reader is not None:
+        message["List-Unsubscribe"] = f"<{base}{address_of(services.signer, reader)}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     body = "\n".join(base + line if line.startswith("/") else line for line in email.body.splitlines())
     message.set_content(body + "\n")
     return message
+
+
+def _reader(services: Services, email: Email) -> str | None:
+    """Who may end e-mails like this; none for one that its reader cannot do without, such as a new password."""
+    if CHOICES not in email.body.splitlines():
+        return None
+    with services.database.reading() as session:
+        return session.scalar(select(User.id).where(User.email_key == email.to.casefold()))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -60,7 +61,7 @@ def test_a_digest_gathers_what_happened_and_goes_out_once(site: Site) -> None:
     assert digest.index("First thing") < digest.index("Second thing")
     assert f"http://testserver/competitions/{SLUG}/announcements" in digest
     assert "http://testserver/not-an-address" not in digest  # a text's own line leads nowhere new
-    assert digest.count("/account/notifications") == 2  # in the header and at the foot
+    assert digest.count("/account/notifications") == 1 and "List-Unsubscribe-Post" in digest
     _announce(site, "Third thing")
     _let_pass(site)
     digests = [mail for mail in _sent(site) if "alice@example.org" in mail]
@@ -70,14 +71,33 @@ def test_a_digest_gathers_what_happened_and_goes_out_once(site: Site) -> None:
     assert bob.call("GET", DELIVERY).json() == {"mail_rhythm": "at_once", "muted": []}
 
 
-def test_a_mail_names_the_page_where_it_is_chosen_unless_its_reader_needs_it(site: Site) -> None:
-    header = "List-Unsubscribe: <http://testserver/account/notifications>"
-    _reader(site, "alice")
+def test_a_mail_is_ended_by_one_click_unless_its_reader_needs_it(site: Site) -> None:
+    alice, bob = _reader(site, "alice"), _reader(site, "bob")
     _announce(site, "Something")
     with site.services.database.writing() as session:
-        send_email(session, to="bob@example.org", subject="Your new password", body="/account/reset")
-    told, needed = sorted(_sent(site), key=lambda mail: "bob@example.org" in mail)
-    assert header in told and "List-Unsubscribe" not in needed
+        send_email(session, to="alice@example.org", subject="Your new password", body="/account/reset")
+    mails = _sent(site)
+    (needed,) = [mail for mail in mails if "List-Unsubscribe" not in mail]
+    assert "Your new password" in needed
+    (mail,) = [mail for mail in mails if "To: alice@" in mail and mail is not needed]
+    assert "\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n" in mail
+    found = re.search(r"^List-Unsubscribe: <http://testserver(/\S+)>$", mail, re.MULTILINE)
+    assert found is not None
+    path = found[1]
+    site.client.cookies.clear()
+    one_click = {"List-Unsubscribe": "One-Click"}
+    assert site.client.post(path[:-1] + "g", data=one_click).status_code == 404
+    assert site.client.post(path.replace(alice.id, bob.id), data=one_click).status_code == 404
+    assert "Send no more e-mails" in site.client.get(path).text
+    _announce(site, "Still comes")
+    assert site.client.post(path, data=one_click).status_code == 200
+    assert bob.call("POST", path, data=one_click).status_code == 200  # another's log-in decides nothing
+    _announce(site, "Comes no more")
+    told = [mail for mail in _sent(site) if "alice@example.org" in mail]
+    assert any("Still comes" in mail for mail in told) and not any("Comes no more" in mail for mail in told)
+    titles = [note["title"] for note in alice.call("GET", "/api/v1/notifications").json()]
+    assert "A small competition: Comes no more" in titles
+    assert any("bob@example.org" in mail and "Comes no more" in mail for mail in _sent(site))
 
 
 @pytest.mark.parametrize("gone", ["erased", "blocked", "moved"])
