@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from anyshot_analysis.studies.experiment import shape
+from anyshot_analysis.studies.experiment import report, shape
+from anyshot_analysis.studies.experiment.arms import Arm, make_arms
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.command import experiment
 from anyshot_analysis.studies.experiment.comparisons import make_matrix
 from anyshot_analysis.studies.experiment.conditions import conditions_of_experiments
 from anyshot_analysis.studies.experiment.findings import find
-from anyshot_analysis.studies.experiment.report import write_findings
+from anyshot_analysis.studies.experiment.plan import Experiment
+from anyshot_analysis.studies.experiment.report import facts_of, write_findings
 from anyshot_analysis.studies.experiment.stored import write_facts
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled, write_tables
+from anyshot_core.baselines import find_baselines
+from anyshot_core.data.domains import meta_album_set
+from anyshot_core.protocols import AnyWayAnyShot, Range, Roles, WithinDomain, read_protocol
 from anyshot_core.report.stored import read_report
 from anyshot_scoring.reliability import ScoreMatrix
 from anyshot_scoring.table import COLUMNS, STRINGS, TaskTable
+from anyshot_starting_kit.dryrun.publicdata import PublicData
+from tests.baselines.trial import FOLDER
+from tests.core.tinydata import write_pack
 
 N = 400
 RANDOM = np.random.default_rng(5)
@@ -194,18 +205,58 @@ def test_a_join_says_of_all_eight_findings_whether_they_hold_and_what_was_publis
     assert "| not reproduced |" in (tmp_path / "out" / "findings.md").read_text()
 
 
-def test_an_experiment_at_the_papers_settings_says_so_and_a_quick_one_what_differs() -> None:
-    second = "DOG, INS_2, PLT_NET, MED_LF, PNU, RSICB, APL, TEX_DTD, ACT_40, MD_5_BIS"
-    own = {"Settings": "paper", "Tested on": second, "Seeds": "93, 94, 95", "Tasks": "100 a dataset and seed"}
-    assert all(
-        one["met"] for one in conditions_of_experiments([own, own | {"Tasks": "1000 a seed"}]).values()
+def test_an_experiment_at_the_papers_settings_says_so_and_another_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From what experiments write of themselves to what is read in it, for either kind."""
+    one = write_pack(tmp_path, "ONE", classes=34, images=8)  # five of them to test on
+    packs = [Path(shutil.copy(one, tmp_path / name)) for name in (*meta_album_set(0), *meta_album_set(1))]
+    monkeypatch.setattr(report, "read_meta", lambda path: [SimpleNamespace(name=path.name)])
+    data = PublicData(tuple(packs[:10]), tuple(packs[10:]), generated=False)
+    some = tuple(find_baselines(("fine_tuning",), FOLDER))
+    cross = Experiment(some, data, tmp_path, (93, 94, 95), 1000, "paper")
+    five = {"ways": Range(5, 5), "shots": Range(5, 5), "query": 3}
+    within = replace(
+        cross, data=replace(data, train=()), within="70/15/15", settings="within", tasks=100, **five
     )
-    quick = {"Settings": "quick", "Seeds": "93", "Tasks": "100 a seed", "Tested on": "DOG, PLT_VIL"}
-    lacking = conditions_of_experiments([own, quick])
-    assert [name for name, one in lacking.items() if one["met"]] == []
-    assert lacking["settings of the competition paper"]["found"] == "paper; quick"
-    changed = conditions_of_experiments([own | {"Settings": "paper, iterations 10"}])
-    assert [name for name, one in changed.items() if not one["met"]] == ["settings of the competition paper"]
+    assert unmet(cross, within) == []
+    assert unmet(within) == []
+    for found, one in (
+        ("settings of the competition paper", replace(cross, settings="quick")),
+        ("settings of the competition paper", replace(cross, arms=make_arms({"width": 8}, None, False))),
+        ("the paper's tasks", replace(cross, ways=Range(2, 5))),
+        ("the paper's tasks", replace(cross, roles=Roles(AnyWayAnyShot(), train=WithinDomain()))),
+        ("the paper's tasks", replace(within, within="halves")),
+        ("Set-0 to learn from across domains", replace(cross, data=replace(data, train=data.train[:9]))),
+        ("the ten datasets of Set-1", replace(cross, data=replace(data, test=data.test[:9]))),
+        ("three runs", replace(cross, seeds=(93, 94))),
+        ("100 tasks a dataset and run", replace(cross, tasks=999)),
+        ("100 tasks a dataset and run", replace(within, tasks=99)),
+    ):
+        assert unmet(cross, one) == [found]
+    told = conditions_of_experiments([facts_of(one, [], "") for one in (cross, within)])
+    assert told["the paper's tasks"]["found"] == "2 to 20 ways, 1 to 20 shots; 5 ways, 5 shots, 70/15/15"
+
+
+def unmet(*experiments: Experiment) -> list[str]:
+    """The settings of the competition paper that they do not have."""
+    found = conditions_of_experiments([facts_of(one, [], "anyshot") for one in experiments])
+    return [name for name, one in found.items() if not one["met"]]
+
+
+def test_a_page_says_the_protocols_and_no_ways_of_others(tmp_path: Path) -> None:
+    """It said 2 to 20 ways and 1 to 20 shots of tasks that had 2 and 3."""
+    data = PublicData((), (write_pack(tmp_path, "A"),), generated=False)
+    novel = read_protocol("class_side side=novel images=all ways=2 shots=1-3 query=4")
+    roles = Roles(novel, train=read_protocol("class_side side=base"))
+    own = Experiment((), data, tmp_path, (1,), 8, arms=(Arm(),), roles=roles)
+    facts = facts_of(own, [], "")
+    assert (facts["Ways"], facts["Shots"], facts["Query"]) == ("2", "1 to 3", "4 images a class")
+    assert facts["Protocols"] == (
+        "tested by class_side ways=2 shots=1-3 query=4 side=novel images=all, trained by class_side"
+    )
+    writers = facts_of(replace(own, roles=Roles(read_protocol("writers"))), [], "")
+    assert "Ways" not in writers and "Shots" not in writers, "as many as a writer has"
 
 
 def test_a_folder_without_an_experiment_is_named(tmp_path: Path) -> None:

@@ -147,14 +147,13 @@ def as_conditions(settings: Settings) -> dict[str, Any]:
     return {name: {"met": met, "found": str(found)} for name, (met, found) in settings.items()}
 
 
-def judge(row: Published, found: Estimate, evidence: StoredReport) -> Reproduced:
+def judge(row: Published, numbers: Reproduced, evidence: StoredReport) -> Reproduced:
     """The verdict: what the numbers say, but a value that agrees under other settings is no reproduction of it.
 
     An order is the paper's claim beyond its own settings, so it stands wherever it is found; `differing` says where.
     """
-    verdict = decide(row, found)
     elsewhere = row.value is not None and evidence.unmet(row.conditions)
-    return Reproduced.UNDECIDED if verdict is Reproduced.YES and elsewhere else verdict
+    return Reproduced.UNDECIDED if numbers is Reproduced.YES and elsewhere else numbers
 
 
 def decide(published: Published, found: Estimate) -> Reproduced:
@@ -227,22 +226,22 @@ def _require(report: str, kind: str, names: Sequence[str], known: Mapping[str, o
 AGREES = {Reproduced.YES: "agrees", Reproduced.NO: "differs", Reproduced.UNDECIDED: "undecided"}
 
 
-def explain(row: Published, found: Estimate, verdict: Reproduced, evidence: StoredReport) -> str:
+def explain(row: Published, found: Estimate, numbers: Reproduced, evidence: StoredReport) -> str:
     """Why a row is not reproduced, or undecided, as far as stored data say it; empty where it is reproduced.
 
     In this order: settings that are not the paper's; the same at `instead`; a `control` that is as large; what the
     interval lacks. Where a row is not reproduced and none of these says why, it says that nothing stored does.
     """
-    if verdict is Reproduced.YES:
+    if judge(row, numbers, evidence) is Reproduced.YES:
         return ""
-    agrees, reasons = decide(row, found), list[str]()
+    reasons = list[str]()
     if evidence.unmet(row.conditions):
-        reasons.append(f"{'the numbers agree, but ' if agrees is Reproduced.YES else ''}settings differ")
+        reasons.append(f"{'the numbers agree, but ' if numbers is Reproduced.YES else ''}settings differ")
     if row.instead:
         reasons.append(f"{row.instead}: {AGREES[decide(row, evidence.estimates[row.instead])]}")
     if row.control and _overlap(found, evidence.estimates[row.control]):
         reasons.append(f"no other than {row.control}")
-    if agrees is Reproduced.UNDECIDED:
+    if numbers is Reproduced.UNDECIDED:
         reasons.append(_open(row, found))
     return "; ".join(reasons) or _unexplained(row.conditions)
 
@@ -296,9 +295,9 @@ def beside(
 
 def _beside(row: Published, evidence: StoredReport) -> BesidePublished:
     found = evidence.estimates[row.estimate]
-    verdict = judge(row, found, evidence)
-    why = explain(row, found, verdict, evidence)
-    return BesidePublished(row, found, verdict, why, differing(row, evidence))
+    numbers = decide(row, found)
+    why = explain(row, found, numbers, evidence)
+    return BesidePublished(row, found, judge(row, numbers, evidence), why, differing(row, evidence))
 
 
 def place_words(published: Published) -> str:

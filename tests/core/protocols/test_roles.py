@@ -29,6 +29,7 @@ from anyshot_core.protocols import (
     read_protocol,
 )
 from anyshot_core.protocols.cutting import Shown, cut_packs, write_cut
+from anyshot_core.report.protocol_lines import write_protocol
 from tests.core.tinydata import write_dataset
 
 TWO, ONE = Range(2, 2), Range(1, 1)
@@ -186,6 +187,13 @@ def test_protocols_are_written_in_a_line() -> None:
     assert read_protocol("held_out_domains domains=Plants").to_dict()["domains"] == ["Plants"]
     assert read_protocol("class_side shares=0.6,0.2,0.2 held_back=0.1").to_dict()["shares"] == [0.6, 0.2, 0.2]
     assert read_protocol(json.dumps(found.to_dict())) == found
+    for line in (
+        "within_domain ways=2-5 shots=1 query=7 split=70/15/15",
+        "class_side shares=0.6,0.2,0.2 held_back=0.1",
+        "held_out_domains domains=Plants",
+        "any_way_any_shot",
+    ):
+        assert write_protocol(read_protocol(line)) == line
     for text, words in (
         ("nothing", "Unknown protocol 'nothing'; there are"),
         ("fixed ways", "'ways' is no setting of fixed: write KEY=VALUE"),

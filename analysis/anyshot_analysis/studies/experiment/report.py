@@ -23,7 +23,8 @@ from anyshot_analysis.studies.experiment.stored import write_facts
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, make_rows, pooled, write_tables
 from anyshot_core.charts import Chart
 from anyshot_core.data.layout import read_meta
-from anyshot_core.protocols import Range
+from anyshot_core.protocols import AnyWayAnyShot, Protocol, Range
+from anyshot_core.report.protocol_lines import write_protocol
 from anyshot_core.report.stored import FIGURES
 from anyshot_core.words import count_of
 
@@ -46,7 +47,9 @@ def write_report(
         return None
     said = [f"{len(done)} of {total} runs are done: {GO_ON}."] if len(done) < total else []
     said += [*capped(experiment, entries), *notes]
-    content = make_content(runs, _facts(experiment, done, command), said, "pretrained" in experiment.settings)
+    content = make_content(
+        runs, facts_of(experiment, done, command), said, "pretrained" in experiment.settings
+    )
     _write(replace(content, failures=[run for run in done if run.table is None]), experiment.output)
     packs = {read_meta(p)[0].name: pack_digest(p) for p in (*experiment.data.train, *experiment.data.test)}
     write_facts(dict(content.facts), packs, experiment.output)
@@ -118,9 +121,12 @@ def store_figures(charts: Sequence[Chart], folder: Path) -> None:
 def capped(experiment: Experiment, entries: Sequence[BaselineTasks]) -> list[str]:
     """The ways and shots that the tasks really have, where they are not those asked for."""
     table = entries[0].table
-    asked = [("ways", experiment.ways, table.ways), ("shots", experiment.shots, table.shots)]
+    tested = _tested(experiment)
     words = []
-    for name, wanted, had in asked:
+    for name, had in (("ways", table.ways), ("shots", table.shots)):
+        wanted = getattr(tested, name, None)
+        if not isinstance(wanted, Range):  # tasks that have as many as there are
+            continue
         found = Range(int(had.min()), int(had.max()))
         if found.low < wanted.low or found.high < wanted.high:
             words.append(f"{_range(found)} {name} where {_range(wanted)} were asked for")
@@ -132,20 +138,31 @@ def page(experiment: Experiment) -> Path:
     return experiment.output / PAGE
 
 
-def _facts(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
+def _tested(e: Experiment) -> Protocol:
+    """What the scores are of."""
+    if e.within:
+        return e.protocol_within()
+    return e.roles.test if e.roles else AnyWayAnyShot(e.ways, e.shots, e.query)
+
+
+def facts_of(e: Experiment, done: Sequence[Done], command: str) -> dict[str, str]:
+    """What was run, in words; `conditions_of_experiments` reads which of the paper's settings it has."""
     changes = e.arms[0].changes.get("method", {})
     kind = "Generated data" if e.data.generated else "Public datasets"
     kind += f", each within itself ({e.within})" if e.within else ""
-    seconds = sum(run.seconds for run in done)
+    seconds, tested = sum(run.seconds for run in done), _tested(e)
+    named = {"tested": tested, "trained": e.roles.train, "validated": e.roles.validation} if e.roles else {}
+    query = getattr(tested, "query", None)
     facts = {
         "Data": kind,
         "Trained on": _names(e.data.train),
         "Tested on": _names(e.split_datasets()[0] if e.within else e.data.test),
         "Tasks": f"{e.tasks} a {'dataset and seed' if e.within else 'seed'}",
         "Seeds": ", ".join(map(str, e.seeds)),
-        "Ways": _range(e.ways),
-        "Shots": _range(e.shots),
-        "Query": f"{e.query} images a class",
+        "Protocols": ", ".join(f"{use} by {write_protocol(p)}" for use, p in named.items() if p),
+        "Ways": _range(getattr(tested, "ways", None)),
+        "Shots": _range(getattr(tested, "shots", None)),
+        "Query": f"{query} images a class" if query else "",
         "Further evaluations": ", ".join(one.words for one in e.further),
         "Budget": f"{e.budget_seconds:g} seconds a run",
         "Settings": ", ".join([e.settings or "config.json", *(f"{k} {v}" for k, v in changes.items())]),
@@ -159,5 +176,7 @@ def _names(packs: Sequence[Path]) -> str:
     return ", ".join(read_meta(path)[0].name for path in packs)
 
 
-def _range(found: Range) -> str:
+def _range(found: Range | int | None) -> str:
+    if not isinstance(found, Range):
+        return "" if found is None else str(found)
     return str(found.low) if found.low == found.high else f"{found.low} to {found.high}"
