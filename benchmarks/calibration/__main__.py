@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from anyshot_analysis.studies.reproduce.sources import code_from
 from anyshot_core.charts import Chart, ReliabilityBin, draw_reliability
 from anyshot_scoring.reliability import POPULATIONS, Population, model_board, resample
 from anyshot_scoring.rules import find_rule
@@ -64,7 +65,7 @@ def diagram(found: Sequence[NDArray[np.float64]], column: int) -> list[Reliabili
     return [_bin(stated[place == b], true[place == b], board[place == b], len(full)) for b in full]
 
 
-def _bin(stated: NDArray, true: NDArray, board: NDArray, bins: int) -> ReliabilityBin:
+def _bin(stated: NDArray[Any], true: NDArray[Any], board: NDArray[Any], bins: int) -> ReliabilityBin:
     _, own = np.unique(board, return_inverse=True)
     boards = int(own.max()) + 1
     gaps = np.bincount(own, true - stated)
@@ -128,7 +129,8 @@ def main() -> None:
             found = rows[-1][question]
             told = {source: (found[source]["stated"], found[source]["flat"]) for source in SOURCES}
             print(family, question, "true", found["true"], told, flush=True)
-    record = {"population": POPULATIONS[Population.DATASETS], "rows": rows}
+    code = code_from("benchmarks.calibration.__main__")  # a test fails where one of them has changed since
+    record = {"population": POPULATIONS[Population.DATASETS], "code": code, "rows": rows}
     (RESULTS / "calibration.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     charts = [draw(rows, question, source).data for question in QUESTIONS for source in SOURCES]
     FIGURES.parent.mkdir(exist_ok=True)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from anyshot_analysis.studies.reproduce.__main__ import NAMES
 from anyshot_analysis.studies.reproduce.conditions import stored_conditions
-from anyshot_analysis.studies.reproduce.sources import changed, code_of, code_of_experiment
+from anyshot_analysis.studies.reproduce.sources import (
+    changed,
+    code_from,
+    code_of,
+    code_of_experiment,
+)
 from anyshot_core.report.documentation import draw_page, drawn_below, reproductions, verdicts
 from anyshot_core.report.published import EXPERIMENT, read_published
 from anyshot_core.report.stored import read_report
+from benchmarks.calibration.__main__ import QUESTIONS, SOURCES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -38,6 +46,34 @@ def test_a_stored_result_is_as_new_as_its_code(name: str) -> None:
     now = code_of_experiment(manifest["parameters"]["baselines"]) if experiment else code_of(name)
     how = "its commands again" if experiment else f"make reproduce NAME={name}"
     assert not changed(manifest["code"], now), f"{how}: these modules changed since it was run"
+
+
+@pytest.fixture(scope="module")
+def calibration() -> dict[str, Any]:
+    return json.loads((ROOT / "benchmarks" / "results" / "calibration.json").read_text())
+
+
+def test_the_calibration_is_as_new_as_its_code(calibration: dict[str, Any]) -> None:
+    now = code_from("benchmarks.calibration.__main__")
+    assert "anyshot_scoring.reliability.board_model" in now
+    assert not changed(calibration["code"], now), "run python -m benchmarks.calibration again"
+
+
+def test_what_the_documentation_says_of_the_calibration_is_what_was_measured(
+    calibration: dict[str, Any],
+) -> None:
+    text = (DOCS / "science" / "evaluation.md").read_text()
+    rows = calibration["rows"]
+    for row in rows:
+        first = row["first"]
+        values = first["true"], first["model"]["stated"], first["bootstrap share"]["stated"]
+        assert f"| {row['family']} | {' | '.join(f'{value:.3f}' for value in values)} |" in text
+    assert f"on {sum(row['boards'] for row in rows):,} simulated boards" in text
+    flat = {s: {row[q][s]["flat"] for row in rows for q in QUESTIONS} for s in SOURCES}
+    assert flat == {
+        "model": {True},
+        "bootstrap share": {False},
+    }  # "flat within their error", "none of the share"
 
 
 @pytest.mark.parametrize("name", STORED)

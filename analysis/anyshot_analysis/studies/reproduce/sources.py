@@ -16,7 +16,7 @@ import anyshot_analysis
 
 HERE = "anyshot_analysis.studies.reproduce"
 KIT = "anyshot_starting_kit"
-OURS = ("anyshot_analysis", "anyshot_scoring", "anyshot_core", KIT)
+OURS = ("anyshot_analysis", "anyshot_scoring", "anyshot_core", KIT, "benchmarks")
 # What only shows numbers or stores data, what runs export of a learner once it is scored, and the secrets of phases: a
 # study draws from small numbers.
 BESIDE = (
@@ -25,6 +25,7 @@ BESIDE = (
     "anyshot_core.charts",
     "anyshot_core.report",
     "anyshot_analysis.pages",
+    "anyshot_analysis.studies.reproduce.sources",
     "anyshot_analysis.jobs.inputs",
     "anyshot_analysis.jobs.registry",
     "anyshot_starting_kit.dryrun",
@@ -94,9 +95,13 @@ def _bundle(name: str) -> str:
 
 
 def code_of(name: str) -> dict[str, str]:
-    """Digest of each module that a reproduction computes with, itself first; layout, words and types do not count."""
-    start, found = f"{HERE}.{name.replace('-', '_')}", {}
-    waiting = [start]
+    """Digest of each module that a reproduction computes with, itself first."""
+    return code_from(f"{HERE}.{name.replace('-', '_')}")
+
+
+def code_from(start: str) -> dict[str, str]:
+    """Digest of a module and of each that it computes with, itself first; layout, words and types do not count."""
+    found, waiting = {}, [start]
     while waiting:
         module = waiting.pop()
         if module in found or any(module == part or module.startswith(f"{part}.") for part in BESIDE):

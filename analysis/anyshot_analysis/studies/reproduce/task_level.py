@@ -165,9 +165,9 @@ def make(material: Material) -> ReportPage:
             "Each of the three sets is meta-train once and meta-test once (0 to 2, 1 to 0, 2 to 1); the backbone, a "
             "Conv-4 of width 48 at 32 pixels, learns all classes of the meta-train set for 6 epochs. The third set, "
             "validation in the paper, is not needed: nothing is chosen.",
-            f"Reduced: {TASKS} tasks a rotation (600 published), models on frozen features (published: trained end "
-            f"to end), MAML a small network on them, meta-trained for {MAML_ITERATIONS} batches of 8 tasks. Curves: "
-            "Set-1 and Set-2 with the backbone of Set-0.",
+            f"Reduced: {TASKS} tasks a rotation (the paper prints no number), models on frozen features (published: "
+            f"trained end to end), MAML a small network on them, meta-trained for {MAML_ITERATIONS} batches of 8 "
+            "tasks. Curves: Set-1 and Set-2 with the backbone of Set-0.",
             f"BaselineCV reaches {points(tuned)} per cent, Baseline {points(accuracy[names[0]])}.",
         ],
         result={
