@@ -80,5 +80,10 @@ def _free_name(session: Session, membership: Membership, user: User, pseudonym: 
         if not name_is_free(session, membership.competition_id, name):
             raise Conflict("Another team has this name.", field="pseudonym")
         return name
-    candidates = chain([user.username], (f"{user.username} ({number})" for number in count(2)))
-    return next(text for text in candidates if name_is_free(session, membership.competition_id, text))
+    return free_name(session, membership.competition_id, user.username)
+
+
+def free_name(session: Session, competition_id: str, name: str) -> str:
+    """`name`, or the first of `name (2)`, `name (3)`, ... that no team of the competition has."""
+    candidates = chain([name], (f"{name} ({number})" for number in count(2)))
+    return next(text for text in candidates if name_is_free(session, competition_id, text))

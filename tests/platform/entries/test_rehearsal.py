@@ -14,11 +14,13 @@ import pytest
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.database import now
+from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.notifications.models import Notification
 from anyshot_platform.phases.models import PhaseVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.sweeper import sweep
+from anyshot_platform.teams.models import Team
 from anyshot_starting_kit.cli import organize_texts
 from tests.platform.admin.test_manage import BASE, flash, page, post
 from tests.platform.core.test_budgets import allow, begin
@@ -126,6 +128,22 @@ def test_a_rehearsal_says_what_the_competition_will_need(ready: Site) -> None:
     shown = " ".join(page(owner, f"{BASE}/rehearsals").text.split())
     assert "Forecast for 50 teams" in shown and "All phases were played." in shown
     assert "1 × cpu: all uploads of one day are scored within 5.8 h." in shown
+
+
+def test_baselines_that_look_alike_play_under_names_that_do_not(ready: Site) -> None:
+    """By the rule of all teams: a name that grows in its key must fit the column too."""
+    site, owner = ready, ready.owner()
+    alike, grows = "\uff33imple", "\u00df" * 56
+    for name in (alike, grows):
+        body = {"name": name, "upload_id": owner.upload(make_zip(salt=name)), "leagues": ["free"]}
+        assert owner.call("POST", f"{MANAGE}/baselines", json=body).status_code == 201
+    assert owner.call("POST", f"{MANAGE}/rehearsals", json={"tasks": 2, "teams": 5}).status_code == 201
+    sweep(site.services)
+    with site.services.database.reading() as session:
+        copy = session.query(Competition).filter(Competition.slug != SMALL).one()
+        teams = {team.name: team.name_key for team in session.query(Team).filter_by(competition_id=copy.id)}
+    assert {"Simple", f"{alike} (2)", grows} <= teams.keys()
+    assert all(key == name_key(name) for name, key in teams.items())
 
 
 def test_a_failure_is_told_and_a_deleted_copy_ends_it(ready: Site) -> None:

@@ -19,8 +19,10 @@ from anyshot_platform.competitions.states import (
     Role,
     Visibility,
 )
+from anyshot_platform.competitions.teams import free_name
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.texts import name_key
 from anyshot_platform.leagues.states import Admission
 from anyshot_platform.organizers.bundles.exporting import describe
 from anyshot_platform.organizers.bundles.service import import_competition
@@ -113,11 +115,6 @@ def make_player(session: Session, copy: Competition, baseline: Baseline) -> Memb
     session.flush()
     member = add_member(session, copy, user, Role.PARTICIPANT)
     team = session.get_one(Team, member.team_id)
-    taken = set(session.scalars(select(Team.name_key).where(Team.competition_id == copy.id)))
-    team.name = (
-        unique(baseline.name[:56].casefold(), taken)
-        if baseline.name[:56].casefold() in taken
-        else baseline.name[:56]
-    )
-    team.name_key = team.name.casefold()
+    team.name = free_name(session, copy.id, baseline.name[:56])
+    team.name_key = name_key(team.name)
     return member
