@@ -275,7 +275,7 @@ def _phases(session: Session, competition: Competition, owner: User) -> tuple[Ph
     spans = (
         ("public", "Public phase", PhaseKind.PUBLIC, -30, -15, False),
         ("feedback", "Feedback phase", PhaseKind.FEEDBACK, -14, 40, True),
-        ("final", "Final phase", PhaseKind.FINAL, 41, 71, False),
+        ("final", "Finals 2026", PhaseKind.FINAL, 41, 71, False),
     )
     phases = {}
     for position, (slug, name, kind, start, end, uploads) in enumerate(spans):
