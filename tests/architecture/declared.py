@@ -61,9 +61,9 @@ def of_reports() -> Iterator[Words]:
 
 
 def of_acts(found: Iterable[Act[Any]]) -> Iterator[Words]:
-    """Titles, buttons, and how each act is taken back."""
+    """Titles, buttons, how each act is taken back, and who reads its reason."""
     for act in sorted(found, key=lambda act: act.key):
-        said = (said_title(act), act.undo, act.button.label if act.button else "")
+        said = (said_title(act), act.undo, act.reason, act.button.label if act.button else "")
         yield from _at("acts/" + act.key.partition(".")[0], said)
 
 

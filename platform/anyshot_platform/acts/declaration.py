@@ -15,6 +15,10 @@ from anyshot_platform.users.viewer import NOBODY, Viewer
 Options = Mapping[str, Any]
 S = TypeVar("S")
 
+LOG_HOLDS = "Reason, for the audit log"
+TEAM_READS = "Reason (the team sees it)"
+PERSON_READS = "Reason (the person sees it)"
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -93,6 +97,7 @@ class Act(Generic[S]):
     look: Callable[[Session, S, ActRequest], Findings]
     do: Callable[[Session, S, ActRequest], ActDone]
     undo: str  # a sentence
+    reason: str = LOG_HOLDS  # what the field of the reason says: who reads it
     dangerous: bool = False  # asks for the name of its object
     role: Role = Role.ORGANIZER
     options: type[ActOptions] = ActOptions

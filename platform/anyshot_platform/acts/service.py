@@ -36,6 +36,7 @@ class Preview:
     does: tuple[str, ...]
     told: int
     undo: str
+    reason: str  # who reads the reason
 
 
 class ActRefused(Conflict):
@@ -80,6 +81,7 @@ def _show(act: Act[Any], target: Target, found: Findings) -> Preview:
         does=tuple(found.does),
         told=found.told,
         undo=say(act.undo),
+        reason=say(act.reason),
     )
 
 

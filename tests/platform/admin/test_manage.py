@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import zipfile
 from datetime import timedelta
 
@@ -218,7 +219,7 @@ def test_bulk_acts_say_to_how_many_and_are_undone(site: Site) -> None:
     ids = [site.member(name).submit().json()["id"] for name in ("pia", "quin", "rob")]
     finish(worker, 0.1, 0.2, 0.3)
     asked = post(owner, f"{BASE}/submissions/acts", act="disqualify", everything="1", filter_phase="feedback")
-    assert "Disqualify 3 submissions?" in asked.text
+    assert "Disqualify 3 submissions?" in asked.text and "Reason (the team sees it)" in asked.text
     assert "0.300" in page(owner, f"{BASE}/submissions?sort=-score").text
     fields = {"act": "disqualify", "confirmed": "1", "reason": "copied", "id": ids[:2]}
     done = post(owner, f"{BASE}/submissions/acts", **fields)
@@ -226,6 +227,10 @@ def test_bulk_acts_say_to_how_many_and_are_undone(site: Site) -> None:
     assert [row["score"] for row in site.board("free")["rows"]] == [pytest.approx(0.3)]
     undone = post(owner, f"{BASE}/submissions/acts", act="qualify", confirmed="1", id=ids[:2])
     assert "2 submissions" in undone.text
+    (form,) = re.findall(r"<form method=\"post\"[^<>]*/submissions/acts\">.*?</form>", undone.text, re.S)
+    assert 'value="disqualify"' in form and "confirmed" not in form, (
+        "the team would read why: the organizer says it"
+    )
     assert len(site.board("free")["rows"]) == 3
     assert "Give the reason" in flash(
         post(owner, f"{BASE}/submissions/acts", act="disqualify", confirmed="1", id=ids)

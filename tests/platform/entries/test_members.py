@@ -369,7 +369,7 @@ def test_the_page_of_people_and_the_command_rename_a_team(site: Site, where: str
     assert "2 to 64 printable characters" in flash(post(owner, there, name="a"))
     asked = " ".join(post(owner, there, name="Alpha", reason="a wish").text.split())
     assert "Rename “ada”?" in asked and "1 person will get a message about it." in asked
-    assert 'value="a wish"' in asked
+    assert 'value="a wish"' in asked and "Reason (the team sees it)" in asked
     done = post(owner, there, name="Alpha", reason="a wish", confirm="ada")
     assert flash(done) == "The team is called “Alpha” now."
     assert (team_of(site, ada), names(site, "free")) == ("Alpha", [("Alpha", 0.5)])

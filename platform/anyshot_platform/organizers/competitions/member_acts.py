@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, Target
+from anyshot_platform.acts.declaration import (
+    PERSON_READS,
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Findings,
+    Target,
+)
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
@@ -219,6 +227,7 @@ APPROVE = Act(
     _look_approve,
     _approve,
     "Ban them.",
+    PERSON_READS,
     also=("POST /approve",),
 )
 REJECT = Act(
@@ -228,6 +237,7 @@ REJECT = Act(
     _look_reject,
     _reject,
     "Approve them.",
+    PERSON_READS,
     also=("POST /reject",),
 )
 BAN = Act(
@@ -237,6 +247,7 @@ BAN = Act(
     _look_ban,
     _ban,
     "Lift the ban.",
+    PERSON_READS,
     dangerous=True,
     also=("POST /ban",),
 )

@@ -173,6 +173,7 @@ MOVE = Act(
     _move,
     "Move the person back. A team that was dissolved comes back with its entries when its last member gets a team of "
     "their own.",
+    "Reason (both teams see it)",
     dangerous=True,
     options=Destination,
     also=("POST /move",),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.acts.merging import NOTHING_SEEN, Seen, Written, require_seen
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
@@ -106,7 +106,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, words: str, does: str, u
             {"status": status.value, "league": league.slug},
         )
 
-    return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo)
+    return Act(f"team.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
 
 
 def _tell(session: Session, one: Applicant, words: str, reason: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target, by_name
+from anyshot_platform.acts.declaration import TEAM_READS, Act, ActDone, ActRequest, Findings, Target, by_name
 from anyshot_platform.acts.merging import Written
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
@@ -78,7 +78,7 @@ def _verdict(name: str, verb: str, status: EntryStatus, does: str, undo: str) ->
             {"status": status.value},
         )
 
-    return Act(f"entry.{name}", f"{verb} {{}}", _target, look, do, undo)
+    return Act(f"entry.{name}", f"{verb} {{}}", _target, look, do, undo, TEAM_READS)
 
 
 ADMIT = _verdict(

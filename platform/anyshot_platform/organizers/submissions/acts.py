@@ -9,7 +9,15 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActRequest, Findings, Target
+from anyshot_platform.acts.declaration import (
+    LOG_HOLDS,
+    TEAM_READS,
+    Act,
+    ActDone,
+    ActRequest,
+    Findings,
+    Target,
+)
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
 from anyshot_platform.intake.service import refresh_boards
@@ -201,9 +209,11 @@ def _act(name: str, title: str, look: Look, change: Change, message: str, undo: 
         session.flush()
         return ActDone(message, before=before, after=_state_of(submission))
 
-    return Act(f"submission.{name}", title, _target, look, do, undo)
+    reason = TEAM_READS if name in _TOLD else LOG_HOLDS
+    return Act(f"submission.{name}", title, _target, look, do, undo, reason)
 
 
+_TOLD = ("disqualify", "refund", "charge")  # acts of which the team reads the reason
 _CANCEL = "Cancel it; where it had a score, that one stands again."
 _ALL = (
     _act("rerun", "Run {} again", _look_rerun, _rerun, "It is queued again.", _CANCEL),

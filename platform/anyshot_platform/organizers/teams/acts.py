@@ -5,7 +5,15 @@ from __future__ import annotations
 from pydantic import Field
 from sqlalchemy.orm import Session
 
-from anyshot_platform.acts.declaration import Act, ActDone, ActOptions, ActRequest, Findings, by_name
+from anyshot_platform.acts.declaration import (
+    TEAM_READS,
+    Act,
+    ActDone,
+    ActOptions,
+    ActRequest,
+    Findings,
+    by_name,
+)
 from anyshot_platform.acts.targets import team_target
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.teams import check_team_name
@@ -80,6 +88,7 @@ RENAME = Act(
     _look,
     _rename,
     "Give it its name back: its members get a message again.",
+    reason=TEAM_READS,
     dangerous=True,
     options=NewName,
 )

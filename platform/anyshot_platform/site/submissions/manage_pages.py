@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
+from anyshot_platform.acts.declaration import TEAM_READS
 from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
@@ -122,6 +123,7 @@ def _act(request: Request, access: CompetitionAccess, session: Session, form: Se
             shown=bulk.preview_many(session, chosen, act, access.viewer.id),
             ids=[submission.id for submission in chosen],
             undo=ACTS[act.value].undo,
+            reason=ACTS[act.value].reason,
             back=_back(access, form),
         )
     outcome = bulk.act_on(session, chosen, act, access.viewer.id, form.text("reason"))
@@ -143,6 +145,8 @@ def _done(
         words=WORDS[outcome.act],
         undo=undo.value if undo and outcome.done else None,
         undo_words=WORDS[undo] if undo else "",
+        undo_at_once=undo is not None
+        and ACTS[undo.value].reason != TEAM_READS,  # else it asks what the team reads
         back=_back(access, form),
     )
 
