@@ -9,7 +9,8 @@ from scipy import stats
 from anyshot_analysis.studies.experiment.carry_out import Done, FurtherTable
 from anyshot_analysis.studies.experiment.comparisons import compare_all, compare_two, make_matrix
 from anyshot_analysis.studies.experiment.findings import _slope, find
-from anyshot_analysis.studies.experiment.further import further_scores, gaps, welch
+from anyshot_analysis.studies.experiment.further import UNTRAINED, further_scores, gaps, welch
+from anyshot_analysis.studies.experiment.page import _gaps
 from anyshot_analysis.studies.experiment.tables import make_rows, pooled
 from anyshot_core.evaluations import read_evaluation
 from anyshot_core.protocols import Roles, read_protocol
@@ -134,8 +135,37 @@ def test_the_gap_from_base_to_novel_classes_is_between_two_independent_samples()
         "untrained": "undecided",
     }
     assert further_scores(done)["failed"][1].message == "OUT_OF_TIME"
+    assert all(gap.beyond is None for gap in found.values()), "nothing untrained is there to compare with"
     first, second = random.normal(0, 1, 12), random.normal(1, 3, 30)
     difference, interval = welch(first, second)
     known = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
     assert difference == pytest.approx(first.mean() - second.mean())
     assert (interval.low, interval.high) == pytest.approx((known.low, known.high), rel=1e-12)
+
+
+def test_a_gap_that_easier_classes_make_is_told_from_that_of_training() -> None:
+    """On tasks of a split whose base classes are easier for everybody, one method loses more and one does not."""
+    random, roles = np.random.default_rng(4), Roles(read_protocol("class_side side=novel images=all"))
+    luck = {"base": random.normal(0.1, 0.1, 200), "novel": random.normal(-0.1, 0.1, 200)}
+
+    def run(name: str, trained: float, tasks: int = 200) -> Done:
+        parts = {}
+        for key, more in (("base", trained), ("novel", 0.0)):
+            kind = read_evaluation(key)
+            values = 0.5 + more + luck[key] + random.normal(0, 0.02, 200)
+            parts[key] = FurtherTable(kind, kind.points(roles, ())[0], table(values[:tasks]))
+        return Done(name, 1, table(random.normal(0.5, 0.1, 60)), 1.0, further=parts)
+
+    done = [run("trained", 0.05), run("random", 0.0), run("shorter", 0.05, 100), run(UNTRAINED, 0.0)]
+    found = {gap.name: gap for gap in gaps(done)}
+    assert {gap.verdict for gap in found.values()} == {"holds"}, "the classes are easier for all"
+    assert found["trained"].beyond is not None and found["random"].beyond is not None
+    assert found["trained"].beyond[0] == pytest.approx(0.05, abs=0.01)
+    assert found["trained"].beyond[1].low > 0 > found["random"].beyond[1].low
+    assert found["random"].beyond[1].high > 0
+    assert found["shorter"].beyond is None and found[UNTRAINED].beyond is None, (
+        "not the same tasks, or itself"
+    )
+    (title, head, rows) = _gaps(list(found.values()))
+    assert title == "From base to novel classes" and len(head) == 7 and {len(row) for row in rows} == {7}
+    assert [row[6] for row in rows] == ["holds", "undecided", "", ""]

@@ -24,13 +24,21 @@ CONFIDENCE = 0.95
 Scores = Mapping[str, Sequence[PointScore]]
 
 
+UNTRAINED = "nearest_prototype"  # class means of thumbnails: it learns nothing before a task
+
+
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Mean on base classes minus mean on novel ones, with its 95 % interval over other tasks of both."""
+    """Mean on base classes minus mean on novel ones, with its 95 % interval over other tasks of both.
+
+    The classes are those of one split, and one side may be easier for every learner. `beyond` is what is left of the
+    gap when that of `UNTRAINED` on the same tasks is taken away: what training makes of it.
+    """
 
     name: str
     difference: float
     interval: Interval
+    beyond: tuple[float, Interval] | None = None
 
     @property
     def verdict(self) -> FindingVerdict:
@@ -47,12 +55,30 @@ def further_scores(done: Sequence[Done]) -> dict[str, list[PointScore]]:
 
 def gaps(done: Sequence[Done]) -> list[Gap]:
     """What each baseline loses from base to novel classes, where it was tested on both."""
-    found = []
+    sides: dict[str, list[TaskTable]] = {}
     for name, points in _by_baseline(done).items():
-        base, novel = (_values(points, kind) for kind in (BaseClasses, NovelClasses))
-        if base is not None and novel is not None:
-            found.append(Gap(name, *welch(base, novel)))
-    return found
+        tables = [_tasks(points, kind) for kind in (BaseClasses, NovelClasses)]
+        if None not in tables:
+            sides[name] = [table for table in tables if table is not None]
+    return [
+        Gap(name, *welch(*(side.normalized_accuracy for side in own)), _beyond(own, sides.get(UNTRAINED, ())))
+        for name, own in sides.items()
+    ]
+
+
+def _beyond(own: Sequence[TaskTable], control: Sequence[TaskTable]) -> tuple[float, Interval] | None:
+    """Of the differences on each task; None without an untrained learner on the same tasks."""
+    pairs = list(zip(own, control, strict=False))
+    if not pairs or own is control or not all(_same_tasks(*pair) for pair in pairs):
+        return None
+    return welch(*(one.normalized_accuracy - other.normalized_accuracy for one, other in pairs))
+
+
+def _same_tasks(one: TaskTable, other: TaskTable) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("task", "dataset", "ways", "shots")
+    )
 
 
 def welch(first: np.ndarray, second: np.ndarray) -> tuple[float, Interval]:
@@ -98,10 +124,10 @@ def _pooled(parts: Sequence[FurtherTable]) -> PointScore:
     return replace(empty, mean=mean, half_width=half_width, tasks=len(values))
 
 
-def _values(points: Mapping[str, Sequence[FurtherTable]], kind: type) -> np.ndarray | None:
+def _tasks(points: Mapping[str, Sequence[FurtherTable]], kind: type) -> TaskTable | None:
     """All tasks of the first evaluation of that kind; None where a seed lacks it."""
     for parts in points.values():
         tables = [part.table for part in parts if part.table is not None]
         if isinstance(parts[0].evaluation, kind) and len(tables) == len(parts):
-            return TaskTable.concatenate(tables).normalized_accuracy
+            return TaskTable.concatenate(tables)
     return None

@@ -9,8 +9,8 @@ from html import escape
 from anyshot_analysis.studies.experiment.carry_out import Done
 from anyshot_analysis.studies.experiment.comparisons import Comparison, shown
 from anyshot_analysis.studies.experiment.figures import Figure
-from anyshot_analysis.studies.experiment.finding import Finding
-from anyshot_analysis.studies.experiment.further import Gap, Scores
+from anyshot_analysis.studies.experiment.finding import Finding, FindingVerdict
+from anyshot_analysis.studies.experiment.further import UNTRAINED, Gap, Scores
 from anyshot_analysis.studies.experiment.tables import BaselineTasks, group
 from anyshot_core.charts import Chart
 from anyshot_core.charts.evaluations import draw_evaluation
@@ -106,9 +106,20 @@ def _label(score: PointScore) -> str:
 
 
 def _gaps(found: Sequence[Gap]) -> Table:
-    head = ("Baseline", "Base minus novel", "95 % over other tasks", "Novel classes are harder")
+    head = ("Baseline", "Base minus novel", "95 % over other tasks", "These novel classes are harder")
     rows = [(gap.name, f"{gap.difference:+.3f}", shown(gap.interval), gap.verdict.value) for gap in found]
+    if not any(gap.beyond for gap in found):
+        return "From base to novel classes", head, rows
+    head += (f"Beyond {UNTRAINED}, which learns nothing", "95 %", "By training")
+    rows = [row + _beyond(gap) for row, gap in zip(rows, found, strict=True)]
     return "From base to novel classes", head, rows
+
+
+def _beyond(gap: Gap) -> tuple[str, str, str]:
+    if gap.beyond is None:
+        return "", "", ""
+    difference, interval = gap.beyond
+    return f"{difference:+.3f}", shown(interval), FindingVerdict.above_zero(interval.low, interval.high).value
 
 
 def _curves(series: Scores) -> list[Chart]:
