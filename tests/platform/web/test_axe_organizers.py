@@ -41,6 +41,9 @@ MANAGE = (
     "/announcements",
     "/webhooks",
     "/exports",
+    "/transfer",
+    "/bundle-with-seeds",
+    "/rehearsals",
     "/audit",
 )
 ADMIN = ("", "/users", "/competitions", "/workers", "/storage", "/webhooks", "/audit")
