@@ -82,7 +82,7 @@ class EntriesSpec(Part):
 
 
 class QuotaSpec(Part):
-    """How much a team may submit. Empty (null) means unlimited. Days are UTC. A failure of ours never counts."""
+    """How much a team may submit. Empty (null) means unlimited. Days are UTC. A platform failure never counts."""
 
     per_day: Annotated[int | None, _Phase("quota_day")] = Field(default=2, ge=0, le=MOST, title="A day")
     total: Annotated[int | None, _Phase("quota_phase")] = Field(
