@@ -1,5 +1,7 @@
 """The servers that the suite stands on answer."""
 
+import contextlib
+import json
 import os
 import re
 import subprocess
@@ -12,6 +14,9 @@ import pytest
 import redis
 from selenium.webdriver import Chrome
 
+from anyshot_core.taskserver import child
+from anyshot_core.taskserver.child import ChildChannel
+from anyshot_core.wire.frames import FROM_RUNNER, Decoder
 from tests.services.containers import docker_answers
 from tests.services.rotation import pytest_collection_modifyitems
 
@@ -85,3 +90,28 @@ def test_the_quick_run_leaves_out_what_takes_a_browser_or_a_sandbox() -> None:
     found = subprocess.run([*command, __file__], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "::test_postgresql_gives_every_test_an_empty_database" in found
     assert "::test_docker_answers" not in found and "::test_chromium_shows_a_page" not in found
+
+
+def test_a_warm_runner_is_what_a_new_one_is() -> None:
+    said = []
+    for start in (subprocess, child.subprocess):  # pyright: ignore[reportPrivateImportUsage]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(child, "subprocess", start)
+            with contextlib.closing(ChildChannel()) as channel:
+                kind = type(channel._process).__name__
+                said.append((kind, _ready(channel)))
+                assert os.getpgid(channel._process.pid) == channel._process.pid
+                place = Path(f"/proc/{channel._process.pid}/cwd").readlink()
+                assert place == channel._folder
+                channel.kill()
+                assert channel.death().signal == 9
+    assert [kind for kind, _ in said] == ["Popen", "WarmProcess"]
+    assert said[0][1] == said[1][1]
+
+
+def _ready(channel: ChildChannel) -> object:
+    """What a runner says of itself when it is ready."""
+    decoder = Decoder(FROM_RUNNER)
+    while True:
+        for frame in decoder.feed(channel.recv(60) or b""):
+            return frame.kind, json.loads(frame.payload)
