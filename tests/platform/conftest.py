@@ -21,7 +21,7 @@ from anyshot_platform.database import Database
 from anyshot_platform.migration import migrate
 from anyshot_platform.services import Services
 from anyshot_platform.settings import PlatformSettings
-from tests.platform.site import Site
+from tests.platform.site import Site, make_small_site
 from tests.services.databases import KeptDatabases, PostgresServer, postgres_database
 from tests.services.processes import find_program
 from tests.services.shared import once
@@ -65,11 +65,17 @@ def _migrate_sqlite(folder: Path) -> Path:
     path = folder / "template.sqlite3"
     template = Database(f"sqlite:///{path}")
     migrate(template)
-    with template.engine.connect() as connection:
-        connection.exec_driver_sql("ROLLBACK")
-        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-    template.dispose()
+    settle(template)
     return path
+
+
+def settle(template: Database) -> None:
+    """Close a database that is to be copied; what SQLite has written beside its file goes into it."""
+    if template.engine.dialect.name == "sqlite":
+        with template.engine.connect() as connection:
+            connection.exec_driver_sql("ROLLBACK")
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    template.dispose()
 
 
 @pytest.fixture(scope="session")
@@ -162,6 +168,30 @@ class Databases:
         self.exits.callback(services.database.dispose)
         return services
 
+    def small_services(self, home: Path) -> Services:
+        """Services of a site that has the small competition already: making it takes more than many a test."""
+        factory = self.request.getfixturevalue("tmp_path_factory")
+        template, files = once(
+            factory, f"small-{self.kind}", lambda: self._make_small(factory.mktemp("small"))
+        )
+        shutil.copytree(files, home, dirs_exist_ok=True)
+        return self.services(home, template)
+
+    def _make_small(self, folder: Path) -> tuple[str, str]:
+        """The database to be used as a template, and the folder with the files that its rows speak of."""
+        migrated = self.request.getfixturevalue(f"migrated_{self.kind}")
+        if self.kind == "sqlite":
+            template = shutil.copy(migrated, folder / "template.sqlite3")
+            url = f"sqlite:///{template}"
+        else:
+            server: PostgresServer = self.request.getfixturevalue("postgres_server")
+            template = server.create(migrated)
+            url = server.url(template)
+        made = make_services(make_settings(folder / "home", database_url=url))
+        make_small_site(made)
+        settle(made.database)
+        return str(template), str(folder / "home")
+
 
 @pytest.fixture
 def databases(request: pytest.FixtureRequest, database_kind: str) -> Iterator[Databases]:
@@ -171,9 +201,9 @@ def databases(request: pytest.FixtureRequest, database_kind: str) -> Iterator[Da
 
 
 @pytest.fixture
-def services(databases: Databases, tmp_path: Path) -> Services:
-    """Services on a fresh database."""
-    return databases.services(tmp_path)
+def services(request: pytest.FixtureRequest, databases: Databases, tmp_path: Path) -> Services:
+    """Services on a fresh database; for a test that takes `site`, with its competition in it."""
+    return (databases.small_services if "site" in request.fixturenames else databases.services)(tmp_path)
 
 
 @pytest.fixture
