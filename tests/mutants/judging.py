@@ -34,7 +34,7 @@ OPTIONS = [
     "not postgres",
     "-W",
     "ignore::pytest.PytestAssertRewriteWarning",  # `heavy` has imported a plugin already
-    "--timeout=200",  # seconds; a test that waits for ever has failed
+    "--timeout=60",  # seconds; a test that waits for ever has failed
 ]
 # pytest's exit codes; anything else says that the tests could not run.
 VERDICTS = {0: "SURVIVED", 1: "killed", witness.INVALID: "INVALID"}
