@@ -90,7 +90,7 @@ lint: $(READY)  ## Check style, types, templates, styles, scripts, and the bound
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright && $(BIN)/lint-imports
 	@$(BIN)/djlint --lint --quiet --configuration pyproject.toml $(TEMPLATES) && $(BIN)/biome ci $(STATIC) && $(BIN)/python -m tests.architecture.templates --check
 
-structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained modules, kinds, templates, names, lines (ARGS=--modules|--edges|--names)
+structure: $(READY)  ## Print how the code's rooms stand: cycles, unexplained modules, kinds, templates, names, lines (ARGS=--modules|--edges|--names|--unused)
 	@$(BIN)/python -m tests.architecture.structure $(ARGS)
 
 format: $(READY)  ## Rewrite code, templates, styles and scripts in the house style

@@ -6,7 +6,7 @@ random C_N of size m? The counting and the planning formula are `anyshot_scoring
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,10 +112,3 @@ def difference(first: Method, second: Method, episodes: Episodes) -> NDArray[np.
     """Accuracy of the first minus the second, `[tasks]`."""
     one = prototype_hits(first.values, episodes, first.similarity).mean(axis=1)
     return one - prototype_hits(second.values, episodes, second.similarity).mean(axis=1)
-
-
-def flip_curve(
-    features: Features, methods: tuple[Method, Method], sizes: Sequence[int], **settings: object
-) -> list[ClassDraws]:
-    """`flip_over_class_draws` for several numbers of novel classes."""
-    return [flip_over_class_draws(features, methods, size, **settings) for size in sizes]  # pyright: ignore[reportArgumentType]

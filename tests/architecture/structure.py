@@ -6,9 +6,11 @@ Imports inside functions count like any other. What is held (`HELD`) may fall an
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
-from collections import defaultdict
+import tokenize
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +24,7 @@ PLATFORM = "anyshot_platform"
 _DATA = ("_migrations", "_baselines", "_docs")  # a wheel's data, in a checkout links to other folders
 _CLIMBING = re.compile(r"parents\[(\d)\]|(?:\.parent){3,}")
 _KIND = re.compile(r"\b(?:Job|Run)Kind\.\w+")
+_TOOLS = ("about", "baselines", "benchmarks", "migrations", "releasing")
 _KINDS = "platform/anyshot_platform/judging/kinds"
 
 Edges = dict[tuple[str, str], list[tuple[str, str]]]
@@ -153,6 +156,59 @@ def shared_class_names() -> dict[str, list[str]]:
     return {name: paths for name, paths in sorted(homes.items()) if len(paths) > 1}
 
 
+# Code that the product does not use itself, and why it is there all the same.
+OFFERED = {
+    "score_task": "part of what `scoring` offers (docs/developers/boundaries.md)",
+    "ladder_by_tasks": "the plain Ladder of its paper, which tests hold the board's against",
+    "expected_classes_bound": "a formula of the paper, which tests hold the exact value against",
+    "classes_variance_bound": "a formula of the paper, which tests hold the exact value against",
+    "disjoint_probability_bound": "a formula of the paper, which tests hold `enough_tasks` against",
+    "squared_hellinger": "a formula of the paper, which tests hold the closed form against",
+    "estimate_any": "the estimate one round at a time, which tests hold the quick one against",
+    "dataset_means": "the plain means, which tests hold the model's against",
+    "forget_all": "for a process that is given another database, as tests are",
+}
+
+
+def unused() -> list[str]:
+    """Functions, classes and methods that nothing in the product, its tools or its templates names.
+
+    What a decorator hands to a framework, and what a base class may call, is left out.
+    """
+    named = _names_in_use()
+    return [
+        f"{path.relative_to(ROOT)}: {one.name}"
+        for path in sources()
+        for node in ast.parse(path.read_text()).body
+        for one in (node, *(node.body if isinstance(node, ast.ClassDef) and not node.bases else []))
+        if isinstance(one, ast.FunctionDef | ast.ClassDef)
+        and not _is_handed_over(one)
+        and named[one.name] == 1
+        and one.name not in OFFERED
+    ]
+
+
+def _is_handed_over(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return node.name.startswith("__") or any(isinstance(one, ast.Call) for one in node.decorator_list)
+
+
+def _names_in_use() -> Counter[str]:
+    """How often code names each word, and texts that are read as code: entry points, templates, scripts."""
+    named: Counter[str] = Counter()
+    tools = [path for folder in _TOOLS for path in (ROOT / folder).rglob("*.py")]
+    for path in (*sources(), *tools):
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text()).readline):
+            if token.type == tokenize.NAME:
+                named[token.string] += 1
+            elif token.type == tokenize.STRING and not token.string.endswith('"""'):
+                named.update(re.findall(r"\w+", token.string))
+    for project in PROJECTS:
+        for path in (ROOT / project).rglob("*"):
+            if path.suffix in (".html", ".toml", ".js") and path.is_file():
+                named.update(re.findall(r"\w+", path.read_text()))
+    return named
+
+
 def product_lines() -> int:
     """Lines of Python in the packages."""
     return sum(len(path.read_text().splitlines()) for path in sources())
@@ -176,6 +232,7 @@ HELD = (
     Figure("places that ask for a kind of run", lambda: len(asking_for_kinds()), 0),
     Figure("longest line of a template, characters", longest_template_line, 301),
     Figure("paths that climb out of a package", lambda: len(climbing_paths()), 0),
+    Figure("functions, classes and methods that the product does not use", lambda: len(unused()), 0),
     Figure("names of classes that mean two things", lambda: len(shared_class_names())),
     Figure("lines of Python in the packages", product_lines),
 )
@@ -184,7 +241,7 @@ HELD = (
 def main() -> None:
     """Print the table; with `--modules` what each module says it holds, with `--edges` who imports whom.
 
-    With `--names` the classes that share a name.
+    With `--names` the classes that share a name, with `--unused` what nothing uses.
     """
     if "--modules" in sys.argv:
         for path in sources("platform"):
@@ -194,6 +251,9 @@ def main() -> None:
     if "--names" in sys.argv:
         for name, paths in shared_class_names().items():
             print(f"{name}: {', '.join(paths)}")
+        return
+    if "--unused" in sys.argv:
+        print(*unused(), sep="\n")
         return
     if "--edges" in sys.argv:
         for (source, target), pairs in sorted(edges().items()):

@@ -84,7 +84,7 @@ class Channel(Protocol):
         """Make the meta-train packs readable for the runner and return the folder as the runner sees it.
 
         They appear there as `0`, `1`, ... in the order given. The folder is mounted read-only from the start, so
-        that a warm sandbox gets its packs by hard links (`taskserver.inputs.link_packs`) that the host puts in.
+        that a warm sandbox gets its packs by hard links that the host puts in.
         """
         ...
 

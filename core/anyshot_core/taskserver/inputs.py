@@ -4,28 +4,10 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-
-
-def link_packs(packs: Sequence[Path], folder: Path) -> None:
-    """Make the packs appear in `folder` as `0`, `1`, ..., by hard link where the file system allows, else by copy.
-
-    The names say nothing; the mode lets any user read them. What lay there before is removed.
-    """
-    for old in folder.iterdir():
-        old.unlink()
-    for position, pack in enumerate(packs):
-        target = folder / str(position)
-        try:
-            os.link(pack, target)
-        except OSError:
-            shutil.copyfile(pack, target)
-            target.chmod(0o444)
 
 
 class SharedPixels:

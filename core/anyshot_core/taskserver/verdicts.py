@@ -1,5 +1,6 @@
-"""
-rom what happened to a verdict and the words for it. What a runner says is shown only as far as the log policy allows.
+"""From what happened to a verdict and the words for it.
+
+What a runner says is shown only as far as the log policy allows.
 """
 
 from __future__ import annotations

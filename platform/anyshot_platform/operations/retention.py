@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import Select, delete, func, select, union_all, update
+from sqlalchemy import Select, delete, select, union_all, update
 from sqlalchemy.orm import Session
 
 from anyshot_core.exports.files import LAYERS
 from anyshot_platform.artifacts.models import Artifact, Blob
 from anyshot_platform.baselines.models import Baseline
 from anyshot_platform.competitions.models import Competition, CompetitionFile
-from anyshot_platform.database import Base, now
+from anyshot_platform.database import now
 from anyshot_platform.events.models import RunEvent, RunMeasure
 from anyshot_platform.pools.models import Pack
 from anyshot_platform.queue.isolation import each
@@ -24,15 +23,6 @@ from anyshot_platform.submissions.models import Submission
 
 log = logging.getLogger(__name__)
 _BATCH = 500
-
-
-@dataclass(frozen=True)
-class StorageFigures:
-    """How much lies in the storage, by what refers to it; a file may be in several."""
-
-    files: int
-    bytes: int
-    by_kind: dict[str, int]
 
 
 def collect_garbage(services: Services) -> int:
@@ -113,17 +103,6 @@ def referenced() -> Select[str]:
     )
 
 
-def foreign_keys_to_blobs() -> set[str]:
-    """`table.column` of every foreign key to the files' table."""
-    return {
-        f"{table.name}.{column.name}"
-        for table in Base.metadata.tables.values()
-        for column in table.columns
-        for key in column.foreign_keys
-        if key.target_fullname == "blobs.digest"
-    }
-
-
 def collect_orphans(services: Services) -> int:
     """Remove files without a reference that nobody touched for `keep_orphans_hours`."""
     before = now() - timedelta(hours=services.settings.keep_orphans_hours)
@@ -154,18 +133,3 @@ def _remove_orphan(services: Services, digest: str, before: object) -> int:
             return 0
         services.storage.delete(digest)
     return 1
-
-
-def measure_storage(session: Session) -> StorageFigures:
-    """How much is stored."""
-    files, size = session.execute(
-        select(func.count(Blob.digest), func.coalesce(func.sum(Blob.size), 0))
-    ).one()
-    owners = {"submissions": Submission.digest, "packs": Pack.digest, "artifacts": Artifact.digest}
-    by_kind = {name: _sum_sizes(session, select(column)) for name, column in owners.items()}
-    return StorageFigures(files, int(size), by_kind)
-
-
-def _sum_sizes(session: Session, digests: Select[str]) -> int:
-    total = select(func.coalesce(func.sum(Blob.size), 0)).where(Blob.digest.in_(digests))
-    return int(session.scalar(total) or 0)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -182,11 +181,6 @@ def _enter(group: LocalGroup, uid: int, command: list[str]) -> list[str]:
     entrances = [str(path) for path in group.entrances()]
     enter = 'while [ "$1" != -- ]; do echo $$ >"$1"; shift; done; shift; exec "$@"'
     return ["/bin/sh", "-c", enter, "enter", *entrances, "--", *command]
-
-
-def bubblewrap_is_there() -> bool:
-    """Whether the program is installed."""
-    return shutil.which("bwrap") is not None
 
 
 def _age(path: Path) -> float:

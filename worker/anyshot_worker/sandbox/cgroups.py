@@ -105,17 +105,6 @@ class ControlGroup:
         return True
 
 
-def leftover_boxes(root: Path = ROOT, driver: str = "cgroupfs") -> list[str]:
-    """Names of the boxes that still have a group on this machine."""
-    base = ControlGroup("x", driver, root).folder("memory").parent
-    if not base.is_dir():
-        return []
-    names = [path.name for path in base.iterdir() if path.is_dir()]
-    if driver == "systemd":
-        return [name.removeprefix(f"{PREFIX}-").removesuffix(".slice") for name in names]
-    return names
-
-
 def poll(condition: Callable[[], bool], patience: float) -> bool:
     """Wait until `condition` holds; False when it did not within `patience` seconds."""
     deadline = time.monotonic() + patience
