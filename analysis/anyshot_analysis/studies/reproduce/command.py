@@ -39,7 +39,7 @@ def reproduce(
     as_json: bool,
     show: bool,
 ) -> None:
-    """Reproduce ITEM of PAPER, such as metadl-2022 "figure 1"; without them list all: done, stands in, not possible.
+    """Reproduce ITEM of PAPER, such as metadl-2022 "figure 1"; without them list all, and which can be.
 
     Reports set what is found beside what was published where the paper has a number for it.
     """

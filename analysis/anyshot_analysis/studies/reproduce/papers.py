@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("papers.toml")
-STATES = ("done", "stands in", "not possible")
+NO_RESULT = "no result"  # notation, or settings
+STATES = ("done", "stands in", "not possible", NO_RESULT)
 OUT = "OUT"
 
 
@@ -83,7 +84,8 @@ def find_item(paper: str, item: str) -> Item:
         raise NoReproduction(f"{paper} has no {item!r}; there are {own}.")
     found = items[paper, item]
     if not found.how:
-        raise NoReproduction(f"{paper}, {item} is not possible here: {found.why}.")
+        verdict = "prints no result" if found.state == NO_RESULT else "is not possible here"
+        raise NoReproduction(f"{paper}, {item} {verdict}: {found.why}.")
     return found
 
 
