@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from base64 import b64decode
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -22,10 +23,12 @@ from anyshot_platform.bundles.files import BundleFiles, missing_file, normal
 from anyshot_platform.bundles.marked import FileProblem, Marked, Path, decode
 from anyshot_platform.bundles.naming import key_from, unique
 from anyshot_platform.bundles.schema import FILES, CompetitionSpec
+from anyshot_platform.competitions.files import MOST_BYTES, is_image
 
 _IMAGE = re.compile(
     r"""(?:<img\b[^>]*?\bsrc\s*=\s*["']?|!\[[^\]]*\]\(\s*<?)(?P<address>[^"'\s>)]+)""", re.IGNORECASE
 )
+_INLINE = re.compile(r"data:image/(?P<kind>[a-z]+)(?:\+xml)?;base64,(?P<text>.+)", re.IGNORECASE)
 
 
 @dataclass
@@ -53,6 +56,17 @@ def detect(data: dict[Any, Any]) -> Flavour | None:
     ):
         return Flavour.CODABENCH_2
     return None
+
+
+def _written_out(address: str) -> tuple[str, bytes] | None:
+    """The name and content of an image that stands in the page itself; None for an address."""
+    found = _INLINE.fullmatch(address)
+    if found is None:
+        return None
+    try:
+        return f"image.{found['kind'].lower()}", b64decode(unquote(found["text"]), validate=True)
+    except ValueError:
+        return "", b""
 
 
 def convert(marked: Marked, files: BundleFiles, flavour: Flavour) -> Converted:
@@ -184,22 +198,28 @@ class _Conversion:
 
         def put(found: re.Match[str]) -> str:
             address = found["address"]
-            inside = posixpath.normpath(posixpath.join(folder, unquote(address)))
-            content = self.files.read(inside) or self.files.read(unquote(address).lstrip("/"))
-            if "//" in address or address.startswith("data:") or content is None:
+            name, content = _written_out(address) or self._beside(folder, address)
+            if not (is_image(name) and 0 < len(content) <= MOST_BYTES):
                 lost.append(address[:80])
                 return found[0]
-            name = self._free_name(re.sub(r"[^A-Za-z0-9._-]+", "-", inside.removeprefix("pages/")), content)
+            name = self._free_name(re.sub(r"[^A-Za-z0-9._-]+", "-", name)[-80:], content)
             self.kept[f"{FILES}{name}"] = content
             return found[0].replace(address, f"{FILES}{name}")
 
         shown = _IMAGE.sub(put, text)
         if lost:
             words = (
-                f"{len(lost)} of its images lie elsewhere and are not shown: add them under Images and files"
+                f"{len(lost)} of its images lie elsewhere, are too large, or are of a kind that no page shows: "
+                "add them under Images and files"
             )
             self.report.notice(path, f"{words} ({', '.join(dict.fromkeys(lost))})", "/settings#files")
         return shown
+
+    def _beside(self, folder: str, address: str) -> tuple[str, bytes]:
+        """The name and content of an image of the bundle; none of what lies elsewhere."""
+        inside = posixpath.normpath(posixpath.join(folder, unquote(address)))
+        content = self.files.read(inside) or self.files.read(unquote(address).lstrip("/"))
+        return inside.removeprefix("pages/"), b"" if "//" in address or content is None else content
 
     def _free_name(self, name: str, content: bytes) -> str:
         """A name for an image that no other image of the pages has."""

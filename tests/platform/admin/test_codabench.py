@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime
 
 import pytest
@@ -355,8 +356,26 @@ def test_images_of_pages_come_along() -> None:
     text = bundle.files[bundle.spec.pages[0].file].decode()
     assert "![plot](files/plot.png)" in text and "src='files/logo.png'" in text
     assert bundle.files["files/plot.png"] == PNG and bundle.files["files/logo.png"] == PNG
-    assert "2 of its images lie elsewhere and are not shown" in notices(bundle)
+    assert "2 of its images lie elsewhere" in notices(bundle)
     assert "https://elsewhere.org/x.png" in notices(bundle)
+
+
+def test_images_written_into_a_page_become_files(site: Site) -> None:
+    """Codabench's editor writes them so; no other host is asked for anything, so a page here shows files alone."""
+    one, two = (base64.b64encode(PNG + bytes([number])).decode() for number in range(2))
+    page = (
+        f'<img src="data:image/png;base64,{one}">\n\n![b](data:image/png;base64,{two}) '
+        "![c](data:image/png;base64,@@) ![d](scan.tif) ![e](empty.png)"
+    ).encode()
+    files = {**FILES_2, "pages/overview.md": page, "pages/scan.tif": b"II*", "pages/empty.png": b""}
+    content = zipped({"competition.yaml": VERSION_2, **files})
+    bundle = read_bundle(content)
+    text = bundle.files[bundle.spec.pages[0].file].decode()
+    assert '<img src="files/image.png">' in text and "![b](files/image-2.png)" in text
+    assert bundle.files["files/image-2.png"] == PNG + b"\1"
+    assert "3 of its images" in notices(bundle) and "files/scan.tif" not in bundle.files
+    sent = site.owner().call("POST", "/organize/import", files={"bundle": ("x.zip", content)})
+    assert sent.url.path.endswith("/manage/import"), sent.text
 
 
 def test_parallel_phases_end_with_the_competition() -> None:
