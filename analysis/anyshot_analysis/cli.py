@@ -91,15 +91,22 @@ def command_of(name: str) -> click.Command:
     "--train", multiple=True, type=click.Path(exists=True, path_type=Path), help="Packs of meta-train."
 )
 @click.option(
+    "--weights",
+    type=click.Path(exists=True, path_type=Path),
+    help="File of the weights that the report took.",
+)
+@click.option(
     "--out", type=click.Path(path_type=Path), default=Path("again"), show_default=True, help="Folder."
 )
-def again_command(report: Path, files: tuple[Path, ...], train: tuple[Path, ...], out: Path) -> None:
+def again_command(
+    report: Path, files: tuple[Path, ...], train: tuple[Path, ...], weights: Path | None, out: Path
+) -> None:
     """Make REPORT (its folder or result.json) again from FILES, with the parameters that it says.
 
     Exits with 1 where the files or versions are others, or the numbers differ.
     """
     try:
-        same = again(report, sort_files(files, train), out)
+        same = again(report, sort_files(files, train), out, weights)
     except (BadAnalysis, DataError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     if not same:

@@ -20,6 +20,7 @@ from anyshot_core.report.pages import wrap_page
 from anyshot_core.report.stored import FIGURES, RESULT, render_stored
 
 Cell = str | int | float | Undefined
+TABLE = "table.parquet"
 FORMAT = 2  # 2: estimates with intervals, figures.json beside it
 
 
@@ -140,7 +141,7 @@ def write_report(report: ReportPage, folder: Path, manifest: Manifest | None = N
     (folder / "page.html").write_text(wrap_page(report.title, body), encoding="utf-8")
     columns = {name: pa.array(np.asarray(column)) for name, column in report.table.items()}
     table = pa.table(columns).replace_schema_metadata({"anyshot_analysis": report.name})
-    pq.write_table(table, folder / "table.parquet", compression="zstd")
+    pq.write_table(table, folder / TABLE, compression="zstd")
     return summary
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from anyshot_analysis.backbones import UnknownBackbone, make_backbone
 from anyshot_analysis.cli import analyse
 from anyshot_analysis.features import extract_pack
 from anyshot_analysis.jobs import JOBS, BadAnalysis, digest, run
-from anyshot_analysis.jobs.registry import read_parameters
+from anyshot_analysis.jobs.registry import again, read_parameters
 from anyshot_analysis.pages import PageTable, ReportPage, write_report
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.data.pack import Pack, pack_dataset
@@ -179,14 +180,14 @@ def given(name: str, inputs: dict[str, list[Path]]) -> dict[str, list[Path]]:
 def test_every_analysis_writes_the_same_bytes_twice(
     name: str, inputs: dict[str, list[Path]], tmp_path: Path
 ) -> None:
-    summaries = [
-        run(name, given(name, inputs), settings_of(name, inputs), tmp_path / str(i)) for i in range(2)
-    ]
+    summary = run(name, given(name, inputs), settings_of(name, inputs), tmp_path / "0")
+    weights = inputs["weights"][0] if name == "shift" else None
+    assert again(tmp_path / "0", given(name, inputs), tmp_path / "1", weights), "made again from what it says"
     assert {p.name for p in (tmp_path / "0").iterdir()} == FILES
     for file in FILES:
         assert (tmp_path / "0" / file).read_bytes() == (tmp_path / "1" / file).read_bytes(), file
     stored = json.loads((tmp_path / "0" / "result.json").read_text())
-    assert stored == json.loads(json.dumps(summaries[0]))
+    assert stored == json.loads(json.dumps(summary))
     assert stored["analysis"] == name
     assert len(stored["finding"]) > 20
     assert len(stored["population"]) > 5
@@ -194,6 +195,33 @@ def test_every_analysis_writes_the_same_bytes_twice(
     assert page.index("<svg") < page.index("<table")  # pictures first
     assert "<script" not in page
     assert pq.read_table(tmp_path / "0" / "table.parquet").num_rows > 0
+
+
+def test_a_report_made_again_takes_the_same_weights_and_names_no_folder(
+    inputs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    run("shift", inputs, settings_of("shift", inputs) | {"cache": str(tmp_path / "kept")}, tmp_path / "a")
+    stored = (tmp_path / "a" / "result.json").read_text()
+    assert str(tmp_path) not in stored and str(inputs["weights"][0].parent) not in stored
+    with pytest.raises(BadAnalysis, match=r"took the weights weights\.pt: give their file"):
+        again(tmp_path / "a", inputs, tmp_path / "b")
+    other = tmp_path / "weights.pt"
+    torch.save(make_backbone("conv4-4", 32, seed=8).network.state_dict(), other)
+    with pytest.raises(BadAnalysis, match="not those of the report"):
+        again(tmp_path / "a", inputs, tmp_path / "b", other)
+
+
+def test_a_renamed_file_is_no_difference_and_another_row_is(
+    inputs: dict[str, list[Path]], tmp_path: Path
+) -> None:
+    run("compare", {"results": inputs["results"]}, {}, tmp_path / "a")
+    moved = [Path(shutil.copy(path, tmp_path / f"moved-{path.name}")) for path in inputs["results"]]
+    assert again(tmp_path / "a", {"results": moved}, tmp_path / "b")
+    table = pq.read_table(tmp_path / "a" / "table.parquet")
+    pq.write_table(table.slice(1), tmp_path / "a" / "table.parquet")
+    assert not again(tmp_path / "a", {"results": moved}, tmp_path / "a"), (
+        "also where it is written over itself"
+    )
 
 
 def test_a_verdict_and_a_ranking_say_what_the_tables_hold(

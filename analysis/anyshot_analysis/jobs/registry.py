@@ -15,10 +15,22 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress, silent
-from anyshot_analysis.pages import Manifest, ReportPage, write_report
+from anyshot_analysis.pages import TABLE, Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
+from anyshot_core.report.stored import FIGURES, RESULT
 
 VERSION = 4  # raise when an analysis computes something else from the same inputs
+# What numbers come from, in a report's manifest: another version may give others.
+PACKAGES = (
+    "anyshot-analysis",
+    "anyshot-scoring",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "torch",
+    "timm",
+    "pyarrow",
+)
 
 
 class ReportAudience(StrEnum):
@@ -146,14 +158,19 @@ def run(
 
 
 def manifest_of(inputs: Mapping[str, Sequence[Path]], settings: Any) -> Manifest:
-    """Parameters, inputs by digest, and versions of a report."""
+    """Parameters, inputs by digest (weights among them), and versions of a report; no folder of this machine."""
+    parameters = asdict(settings)
+    parameters.pop("cache", None)  # decides no number
+    read = {role: list(paths) for role, paths in sorted(inputs.items()) if paths}
+    if parameters.get("weights"):
+        read["weights"] = [Path(parameters["weights"])]
+        parameters["weights"] = read["weights"][0].name
     files = {
-        role: [(Path(path).name, file_digest(Path(path))) for path in paths]
-        for role, paths in sorted(inputs.items())
-        if paths
+        role: [(Path(path).name, file_digest(Path(path))) for path in paths] for role, paths in read.items()
     }
-    versions = {name: version(name) for name in ("anyshot-analysis", "anyshot-scoring", "numpy", "scipy")}
-    return Manifest(asdict(settings), files, {"analysis format": str(VERSION)} | versions)
+    return Manifest(
+        parameters, files, {"analysis format": str(VERSION)} | {name: version(name) for name in PACKAGES}
+    )
 
 
 def file_digest(path: Path) -> str:
@@ -164,27 +181,50 @@ def file_digest(path: Path) -> str:
 
 
 def again(
-    report: Path, inputs: Mapping[str, Sequence[Path]], out_folder: Path, progress: Progress = silent
+    report: Path,
+    inputs: Mapping[str, Sequence[Path]],
+    out_folder: Path,
+    weights: Path | None = None,
+    progress: Progress = silent,
 ) -> bool:
     """Make a stored report again from the same inputs; returns whether the numbers are the same, byte for byte.
 
-    `report` is its folder or `result.json`. Raises `BadAnalysis` where the inputs or the versions are not the same.
+    `report` is its folder or `result.json`. Compared is what `result.json` says, whatever the files are called now, and
+    the figures and rows beside it. Raises `BadAnalysis` where the inputs or the versions are not the same.
     """
-    stored = report / "result.json" if report.is_dir() else report
+    stored = report / RESULT if report.is_dir() else report
     try:
         old = json.loads(stored.read_text(encoding="utf-8"))
         name, manifest = old["analysis"], old["manifest"]
+        parameters = dict(manifest["parameters"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadAnalysis(f"{stored}: not a report that says how it was made ({error})") from error
-    own = manifest_of(inputs, read_parameters(name, manifest["parameters"])[1]).to_dict()
+    if parameters.get("weights"):
+        if weights is None:
+            raise BadAnalysis(
+                f"the report took the weights {parameters['weights']}: give their file (--weights)"
+            )
+        parameters["weights"] = str(weights)
+    own = manifest_of(inputs, read_parameters(name, parameters)[1]).to_dict()
     for part, words in (
         ("inputs", "the files given are not those of the report"),
         ("versions", "other versions"),
     ):
         if (old_part := _digests(manifest[part])) != (new := _digests(own[part])):
             raise BadAnalysis(f"{words}: the report has {old_part}, found {new}")
-    run(name, inputs, manifest["parameters"], out_folder, progress)
-    return (Path(out_folder) / "result.json").read_bytes() == stored.read_bytes()
+    before = _numbers(stored)  # read first: `out_folder` may be the report's own
+    run(name, inputs, parameters, out_folder, progress)
+    after = _numbers(Path(out_folder) / RESULT)
+    return all(after[part] == before[part] for part in before)
+
+
+def _numbers(result: Path) -> dict[str, bytes]:
+    """What a report says, without how it was made, and what lies beside it."""
+    summary = json.loads(result.read_text(encoding="utf-8"))
+    del summary["manifest"]
+    beside = [path for path in (result.with_name(FIGURES), result.with_name(TABLE)) if path.exists()]
+    own = json.dumps(summary, sort_keys=True).encode()
+    return {RESULT: own} | {path.name: path.read_bytes() for path in beside}
 
 
 def _digests(part: Mapping[str, Any]) -> dict[str, Any]:

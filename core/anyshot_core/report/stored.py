@@ -129,4 +129,4 @@ def manifest_markup(manifest: Mapping[str, Any]) -> Markup:
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
