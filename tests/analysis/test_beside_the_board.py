@@ -53,21 +53,23 @@ def test_a_plan_from_results_takes_the_boards_first_two_and_says_its_range(tmp_p
     (needed,) = [e for e in found["estimates"] if e["name"] == "datasets needed"]
     low, high = needed["interval"]
     assert low <= needed["value"] <= high
+    assert f" (95 % interval {low:,.0f} to {high:,.0f})." in found["finding"]
     assert f"{low:.4g} to {high:.4g}" in (tmp_path / "out" / "page.html").read_text()
 
 
-def test_the_range_of_a_plan_holds_the_true_need() -> None:
-    """Six datasets, true need 42: the 5 to 95 % range of the need holds it in about nine of ten draws."""
+@pytest.mark.parametrize("need", [42, 300])
+def test_the_range_of_a_plan_holds_the_true_need(need: int) -> None:
+    """Six datasets: the range holds the true need in 95 % of the draws at least, as the page's column says."""
     from anyshot_scoring.reliability import Components, plan_top
 
     rng, held, trials = np.random.default_rng(0), 0, 400
-    lead, sd = 0.01, 0.01 * np.sqrt(42) / 1.6449
+    lead, sd = 0.01, 0.01 * np.sqrt(need) / 1.6449
     for _ in range(trials):
         seen = rng.normal(lead, sd, 6)
         plan = plan_top([Components(abs(seen.mean()), seen.var(ddof=1), 0.0, 0.0, 6, 1.0, 1.0)])
         assert isinstance(plan.datasets_interval, tuple)
-        held += plan.datasets_interval[0] <= 42 <= plan.datasets_interval[1]
-    assert 0.8 < held / trials < 0.98
+        held += plan.datasets_interval[0] <= need <= plan.datasets_interval[1]
+    assert held / trials > 0.93
 
 
 def test_the_plan_of_assumptions_has_no_interval_and_says_why(tmp_path: Path) -> None:

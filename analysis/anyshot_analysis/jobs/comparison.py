@@ -49,7 +49,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     ]
     finding = (
         f"{WORDS[found.verdict]}: {first} minus {second} is {points(found.mean)} ± {points(found.half_width)} points "
-        f"over {found.tasks} tasks like these (margin {points(found.margin)}). {over_datasets(wider)}"
+        f"(95 %) over {found.tasks} tasks like these (margin {points(found.margin)} points). {over_datasets(wider)}"
     )
     return ReportPage(
         name="compare",

@@ -11,6 +11,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.report.stored import estimate_words
 from anyshot_scoring.difficulty import measure_difficulty
 from anyshot_scoring.intervals import t_interval
 
@@ -41,13 +42,14 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     progress("Measuring datasets", 1, 1)
     hardest = max(found, key=lambda row: row.intrinsic)
     who = "baselines" if parameters.baselines else "entries"
+    claims = {d.dataset: estimates_of(d.dataset, scores, tasks) for d in found}
     shown = [parameters.names.get(key, key) for key in scores]
     return ReportPage(
         name="difficulty",
         title="Difficulty of the datasets",
-        finding=f"{hardest.dataset} is the hardest of {len(found)} datasets: its best result is "
-        f"{1 - hardest.intrinsic:.3f}.",
-        estimates=[one for d in found for one in estimates_of(d.dataset, scores, tasks)],
+        finding=f"{hardest.dataset} is the hardest of {len(found)} datasets here: its intrinsic difficulty is "
+        f"{estimate_words(claims[hardest.dataset][0])}, the highest of them.",
+        estimates=[one for own in claims.values() for one in own],
         population=f"these datasets, for these {len(scores)} {who}; no claim about others.",
         charts=[draw_difficulty(found)],
         listings=[
@@ -60,7 +62,8 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         notes=[
             f"Measured with {', '.join(shown[:12])}{' and others' if len(shown) > 12 else ''}. The paper takes two "
             "fixed baselines, MetaDelta++ with pretrained weights and training from scratch; here the best and the "
-            "worst of those at hand count on each dataset.",
+            "worst of those at hand count on each dataset. So the more of them there are, the smaller intrinsic "
+            "difficulty and the larger modelling difficulty come out, by selection alone.",
         ],
         result={"difficulty": [vars(d) for d in found], "scores": scores},
         table={

@@ -147,4 +147,9 @@ def finding_of(plan: SampleSizePlan, parameters: Parameters) -> str:
     lead = f"A lead of {count_of(100 * parameters.lead, 'point')}"
     if isinstance(plan.datasets, Undefined):
         return f"{lead} cannot be settled: {plan.datasets.reason}."
-    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets} datasets on."
+    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets} datasets on{_range_of(plan)}."
+
+
+def _range_of(plan: SampleSizePlan) -> str:
+    interval = plan.datasets_interval
+    return "" if isinstance(interval, Undefined) else f" (95 % interval {interval[0]:,} to {interval[1]:,})"

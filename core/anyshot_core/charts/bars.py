@@ -65,8 +65,8 @@ def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the 
         f"{row.dataset}: intrinsic {row.intrinsic:.3f}, modelling {row.modelling:.3f}" for row in ordered
     )
     description = (
-        "Intrinsic difficulty is 1 minus the score of the best baseline, modelling difficulty is the "
-        f"best minus the worst baseline. {words or 'There is nothing to draw yet'}."
+        "Intrinsic difficulty is 1 minus the score of the best entry, modelling difficulty is the "
+        f"best minus the worst entry. {words or 'There is nothing to draw yet'}."
     )
 
     def paint(axes: Axes) -> None:
@@ -74,8 +74,8 @@ def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the 
             return empty(axes)
         places = np.arange(len(ordered))
         series = (
-            ("Intrinsic (1 - best baseline)", [row.intrinsic for row in ordered], -0.19, None),
-            ("Modelling (best - worst baseline)", [row.modelling for row in ordered], 0.19, "////"),
+            ("Intrinsic (1 - best entry)", [row.intrinsic for row in ordered], -0.19, None),
+            ("Modelling (best - worst entry)", [row.modelling for row in ordered], 0.19, "////"),
         )
         for i, (label, values, shift, hatch) in enumerate(series):
             bars = axes.barh(places + shift, values, height=0.36, color=PALETTE[i], label=label, hatch=hatch)

@@ -52,7 +52,7 @@ class SampleSizePlan:
     """What would settle the first `top` places: every neighbouring pair flips in at most `flip`.
 
     `tasks` and `classes` are a dataset's, for the datasets at hand (these fixed, so that their own variance does not
-    count); `datasets` are new ones with as many classes and tasks each as now, `datasets_interval` its 5 to 95 %
+    count); `datasets` are new ones with as many classes and tasks each as now, `datasets_interval` its 95 %
     range. Undefined where no number is enough.
     """
 
@@ -112,7 +112,7 @@ def plan_top(pairs: Sequence[Components], flip: float = 0.05) -> SampleSizePlan:
 
 
 def _need_interval(pairs: Sequence[Components], z: float, draws: int = 4_000) -> tuple[int, int] | Undefined:
-    """5 to 95 %: how many new datasets are needed, if lead and variance were as uncertain as the datasets at hand say.
+    """95 %: how many new datasets are needed, if lead and variance were as uncertain as the datasets at hand say.
 
     The variance is a scaled inverse chi-square, the lead a normal around the lead seen; of several pairs the largest
     need counts.
@@ -124,7 +124,7 @@ def _need_interval(pairs: Sequence[Components], z: float, draws: int = 4_000) ->
         variance = pair.variance(datasets=1) * (pair.datasets - 1) / rng.chisquare(pair.datasets - 1, draws)
         lead = pair.lead + np.sqrt(variance / pair.datasets) * rng.standard_normal(draws)
         needs = np.maximum(needs, variance * (z / np.maximum(np.abs(lead), 1e-12)) ** 2)
-    low, high = np.ceil(np.quantile(needs, [0.05, 0.95])).clip(1, 1e9)
+    low, high = np.ceil(np.quantile(needs, [0.025, 0.975])).clip(1, 1e9)
     return int(low), int(high)
 
 
