@@ -48,11 +48,13 @@ def test_every_part_runs_on_the_processor(tmp_path: Path) -> None:
 
 
 @pytest.mark.training
+@pytest.mark.slow("begins a benchmark in a process of its own")
 def test_what_does_not_begin_in_time_is_named_and_fails(tmp_path: Path) -> None:
     done = measure("--device", "cpu", "--tiny", "--seconds", "0", "--results", str(tmp_path))
     assert done.returncode == 1 and "Left out, because the time was over: data path" in done.stdout
 
 
+@pytest.mark.slow("begins a benchmark in a process of its own")
 def test_without_a_gpu_it_says_so_and_measures_nothing() -> None:
     done = measure()
     assert done.returncode == 3, done.stderr

@@ -98,6 +98,7 @@ def misbehaving(verdict: Verdict) -> str:
     )
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("verdict", MISCHIEF)
 def test_what_code_does_is_shown_as_what_it_did(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, verdict: Verdict

@@ -99,6 +99,7 @@ def test_problems_of_a_bundle_come_back_with_their_lines() -> None:
         read_sent_bundle(b"no zip")
 
 
+@pytest.mark.slow("unpacks until it is stopped")
 def test_a_bundle_that_unpacks_to_gigabytes_is_refused(little_memory: None) -> None:
     with pytest.raises((BundleUnreadable, service.TooCostly)):
         read_sent_bundle(zipped({"competition.yaml": b"title: x\n", "page.md": bytes(220 << 20)}))

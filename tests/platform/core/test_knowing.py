@@ -34,6 +34,7 @@ def answer(person: Person, method: str, path: str) -> tuple[int, Any]:
     return given.status_code, told
 
 
+@pytest.mark.rotating
 @pytest.mark.parametrize("state", ["private", "draft", "not open yet"])
 def test_a_hidden_competition_answers_like_one_that_does_not_exist(site: Site, state: str) -> None:
     """On every route that names a competition, whatever else the address names."""
