@@ -21,30 +21,26 @@ from anyshot_core.bundle.zipsafety import (
 from anyshot_core.words import count_of
 
 OFFERED = frozenset(
-    (
-        *(
-            "torch",
-            "torchvision",
-            "timm",
-            "numpy",
-            "scipy",
-            "sklearn",
-            "pandas",
-            "PIL",
-            "tqdm",
-            "ot",
-            "cython",
-        ),
-        *(
-            "Cython",
-            "requests",
-            "pytorch_metric_learning",
-            "api",
-            "anyshot_starting_kit",
-            "anyshot_scoring",
-            "yaml",
-        ),
-    )
+    [
+        "torch",
+        "torchvision",
+        "timm",
+        "numpy",
+        "scipy",
+        "sklearn",
+        "pandas",
+        "PIL",
+        "tqdm",
+        "ot",
+        "cython",
+        "Cython",
+        "requests",
+        "pytorch_metric_learning",
+        "api",
+        "anyshot_starting_kit",
+        "anyshot_scoring",
+        "yaml",
+    ]
 )
 
 

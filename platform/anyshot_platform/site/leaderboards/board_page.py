@@ -139,7 +139,6 @@ def read_board_view(
         ),
         rule_words=say("Ranking rule: %(rule)s", rule=rule_words(version.rule, version.seeded_runs)),
         history=history,
-        exports=(),
     )
 
 

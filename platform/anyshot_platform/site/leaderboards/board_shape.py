@@ -58,4 +58,3 @@ class BoardView:
     bracket_words: str
     rule_words: str
     history: ChartView | None
-    exports: tuple[tuple[str, str], ...]
