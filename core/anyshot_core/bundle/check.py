@@ -151,9 +151,11 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
-    title = "config.json can be honoured"
+    title = "The settings in config.json can be used"
     if "config.json" not in files:
-        return Check("config", title, CheckOutcome.OK, "none: 5-way tasks with 1 to 20 shots")
+        return Check(
+            "config", title, CheckOutcome.OK, "there is none: training tasks have 5 ways and 1 to 20 shots"
+        )
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
         return Check(

@@ -15,6 +15,7 @@ from anyshot_platform.acts.declaration import Act, ActRequest, Consent, Options
 from anyshot_platform.acts.merging import Fields, Seen, Stale, Subject, changes, seal, unseal
 from anyshot_platform.acts.service import NeedsConsent, Preview, carry_out
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.sight.access import CompetitionAccess, require_role
 from anyshot_platform.site.described.form import problems_of
 from anyshot_platform.site.shell.manage_frame import carry_out_change
@@ -127,12 +128,18 @@ def ask_which(request: Request, form: SentForm, error: Stale, back: str) -> Resp
         request,
         "acts/conflict.html",
         section="competitions",
-        clashes=error.clashes,
+        clashes=[(_title_of(clash.field), clash) for clash in error.clashes],
         kept=[(name, value) for name, value in kept if isinstance(value, str)],
         insist=seal({clash.field: clash.now for clash in error.clashes}),
         back=back,
         status_code=409,
     )
+
+
+def _title_of(field: str) -> str:
+    """What a form calls a field: a phase's setting has its title, any other its name in words."""
+    setting = next((one for one in SETTINGS if one.path == field), None)
+    return field.replace("_", " ").capitalize() if setting is None else setting.title
 
 
 def merge(
