@@ -13,11 +13,9 @@ from click.testing import CliRunner, Result
 from anyshot_analysis.studies.experiment.arms import Arm
 from anyshot_core.baselines import find_baselines, pack_baseline
 from anyshot_core.command import main
-from anyshot_starting_kit.dryrun import evaluate
 from tests.baselines.trial import FOLDER
 from tests.core.conftest import HONEST
 from tests.core.tinydata import write_dataset
-from tests.core.zygote import ForkedChannel, Zygote
 
 LEARNED = ("train_from_scratch", "fine_tuning")  # whose model is the backbone itself
 SPLIT = "ways=2 shots=4 query=2 held_back=0.3"
@@ -71,16 +69,14 @@ class MyPredictor(Predictor):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Data, and dry runs of two submissions whose layers are turned against one another.
 
-    Runners are real; a process that has torch forks them, which is why this takes seconds.
+    Runners are real, and start warm, which is why this takes seconds.
     """
-    folder, zygote = tmp_path_factory.mktemp("exports"), Zygote()
+    folder = tmp_path_factory.mktemp("exports")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.chdir(folder)
-        patch.setattr(evaluate, "channel_opener", lambda *_: lambda: ForkedChannel(zygote))
         prepare(folder)
         yield folder
-    zygote.close()
 
 
 def prepare(folder: Path) -> None:

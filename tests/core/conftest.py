@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,12 @@ import pytest
 from anyshot_core.bundle.pack import pack_folder
 from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import AnyWayAnyShot, Range
+from anyshot_core.taskserver.child import ChildChannel
 from anyshot_core.taskserver.job import Hooks, Job, JobOutcome, LogLine, ServerProgress
 from anyshot_core.taskserver.server import serve, serve_isolated
 from anyshot_core.taskserver.tasks import PoolTasks
 from anyshot_core.wire.worker_api import Budget
 from tests.core.tinydata import write_pack
-from tests.core.zygote import ForkedChannel, Zygote
 
 HONEST = """
 import numpy as np
@@ -68,18 +68,11 @@ def tasks(packs: tuple[Path, ...]) -> PoolTasks:
     )
 
 
-@pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote]:
-    zygote = Zygote()
-    yield zygote
-    zygote.close()
-
-
 class Runs:
     """Runs bundles that a test writes; keeps what the hooks heard."""
 
-    def __init__(self, folder: Path, zygote: Zygote, job: Job) -> None:
-        self.folder, self.zygote, self.job = folder, zygote, job
+    def __init__(self, folder: Path, job: Job) -> None:
+        self.folder, self.job = folder, job
         self.lines: list[LogLine] = []
         self.progress: list[ServerProgress] = []
         self.cancelled: Callable[[], bool] = lambda: False
@@ -90,8 +83,8 @@ class Runs:
         assert isinstance(self.job.tasks, PoolTasks)
         return self.job.tasks
 
-    def open_channel(self) -> ForkedChannel:
-        return ForkedChannel(self.zygote)
+    def open_channel(self) -> ChildChannel:
+        return ChildChannel()
 
     def bundle(self, model: str, files: dict[str, str] | None = None) -> Path:
         source = self.folder / "bundle"
@@ -124,7 +117,7 @@ class Runs:
 
 
 @pytest.fixture
-def runs(tmp_path: Path, zygote: Zygote, packs: tuple[Path, ...], tasks: PoolTasks) -> Runs:
+def runs(tmp_path: Path, packs: tuple[Path, ...], tasks: PoolTasks) -> Runs:
     job = Job(
         bundle=tmp_path / "none",
         packs=packs[:2],
@@ -133,4 +126,4 @@ def runs(tmp_path: Path, zygote: Zygote, packs: tuple[Path, ...], tasks: PoolTas
         query_secret=b"secret",
         start_seconds=60,
     )
-    return Runs(tmp_path, zygote, job)
+    return Runs(tmp_path, job)

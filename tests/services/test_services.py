@@ -92,6 +92,7 @@ def test_the_quick_run_leaves_out_what_takes_a_browser_or_a_sandbox() -> None:
     assert "::test_docker_answers" not in found and "::test_chromium_shows_a_page" not in found
 
 
+@pytest.mark.slow("imports torch twice", each_time=True)
 def test_a_warm_runner_is_what_a_new_one_is() -> None:
     said = []
     for start in (subprocess, child.subprocess):  # pyright: ignore[reportPrivateImportUsage]

@@ -15,6 +15,7 @@ import select
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -38,6 +39,7 @@ class WarmProcess:
         self.stdin, self.stdout, self.stderr = streams
         self.pid = int.from_bytes(_read(ours, 4), "little")
         self.returncode: int | None = None
+        self._guard = threading.Lock()
 
     def poll(self) -> int | None:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -45,12 +47,17 @@ class WarmProcess:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        if self.returncode is None:
-            if not select.select([self._ours], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(RUNNER, timeout or 0)
-            self.returncode = int.from_bytes(_read(self._ours, 4), "little", signed=True)
-            self._ours.close()
-        return self.returncode
+        if not self._guard.acquire(timeout=-1 if timeout is None else timeout):
+            raise subprocess.TimeoutExpired(RUNNER, timeout or 0)
+        try:
+            if self.returncode is None:
+                if not select.select([self._ours], [], [], timeout)[0]:
+                    raise subprocess.TimeoutExpired(RUNNER, timeout or 0)
+                self.returncode = int.from_bytes(_read(self._ours, 4), "little", signed=True)
+                self._ours.close()
+            return self.returncode
+        finally:
+            self._guard.release()
 
 
 class WarmStarts:
@@ -63,6 +70,7 @@ class WarmStarts:
         self._address = str(folder / "parent")
         self._environment = runner_environment(1)
         self._parent: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()  # tests start runners from several threads
 
     def close(self) -> None:
         if self._parent is not None:
@@ -72,7 +80,8 @@ class WarmStarts:
         said = options.get("env") or {}
         if command != RUNNER or any(said.get(name) != value for name, value in self._environment.items()):
             return subprocess.Popen(command, **options)
-        self._start_parent()
+        with self._guard:
+            self._start_parent()
         theirs, streams = [], []
         for place, name in enumerate(("stdin", "stdout", "stderr")):
             if options[name] is not subprocess.PIPE:
@@ -121,3 +130,10 @@ def warm_runners(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(processes, "subprocess", warm)
         yield
     warm.close()
+
+
+@pytest.fixture
+def cold_runners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runners are new processes in this test: it is about their start, or reads of them what a fork does not change."""
+    for module in (child, processes):
+        monkeypatch.setattr(module, "subprocess", subprocess)

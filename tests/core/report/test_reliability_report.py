@@ -5,7 +5,7 @@ import pytest
 
 from anyshot_core.report import reliability_html, reliability_section
 from anyshot_scoring.errors import ScoringError
-from anyshot_scoring.reliability import ScoreMatrix, align, align_classes, assess
+from anyshot_scoring.reliability import Population, ScoreMatrix, align, align_classes, assess
 from anyshot_scoring.undefined import Undefined
 from tests.core.report.test_run_report import Tags
 from tests.scoring.simulated import draw_matrix, draw_run_by_class
@@ -52,6 +52,19 @@ def test_the_page_says_it_in_words_and_escapes_names(matrix: ScoreMatrix):
     assert "Nothing is said about other classes" in page
     assert "All tasks have the same number of ways: 5" in page
     assert "style" not in reliability_section(assessment, NAMES)
+
+
+def test_draws_of_a_few_runs_are_no_interval_over_other_runs(matrix: ScoreMatrix):
+    assessment = assess(matrix, replicates=1_000)
+    seeds, tasks = (assessment.populations[Population(name)] for name in ("seeds", "tasks"))
+    assert not isinstance(seeds, Undefined) and not isinstance(tasks, Undefined)
+    for pair in seeds.neighbours:  # of three runs, a draw never leaves their range: 75 % at most
+        assert isinstance(pair.interval, Undefined) and "3 units" in pair.interval.reason
+    assert not any(isinstance(pair.interval, Undefined) for pair in tasks.neighbours)
+    unknown = 2 * len(seeds.neighbours) + len(
+        assessment.keys
+    )  # interval and order of each pair; who is truly best
+    assert reliability_html(assessment, NAMES).count(">not known</td>") == unknown
 
 
 def test_the_order_by_ways_is_drawn_and_crossings_are_named():

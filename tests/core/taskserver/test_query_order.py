@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anyshot_core.taskserver.child import ChildChannel
 from anyshot_core.taskserver.tasks import query_order
 from anyshot_core.wire.worker_api import LogPolicy
 from tests.core.conftest import HONEST, Runs
-from tests.core.zygote import ForkedChannel
 
 TELLING = HONEST.replace(
     "        return -(query_set",
@@ -33,7 +33,7 @@ def test_code_sees_the_query_in_the_secret_order(
     runs: Runs, monkeypatch: pytest.MonkeyPatch, inline: bool
 ) -> None:
     if inline:
-        monkeypatch.setattr(ForkedChannel, "pixels", property(lambda self: None))
+        monkeypatch.setattr(ChildChannel, "pixels", property(lambda self: None))
     protocols = seen_by_code(runs, query_secret=None)
     shown, other = (seen_by_code(runs, query_secret=secret) for secret in (b"secret", b"other"))
     assert len(protocols) == len(shown) == 6

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from anyshot_core.taskserver.child import ChildChannel
 from anyshot_core.taskserver.conversation import Conversation
 from anyshot_core.taskserver.scores import collect
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import Budget, LogPolicy, Stage
 from tests.core.conftest import HONEST, Runs
-from tests.core.zygote import ForkedChannel
 
 
 def test_honest_submission_is_scored_by_its_labels(runs: Runs) -> None:
@@ -171,7 +171,7 @@ def test_budget_is_told_inside(runs: Runs) -> None:
 
 def test_inline_pixels_give_the_same(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = runs.run()
-    monkeypatch.setattr(ForkedChannel, "pixels", property(lambda self: None))
+    monkeypatch.setattr(ChildChannel, "pixels", property(lambda self: None))
     inline = runs.run()
     assert inline.failure is None
     for a, b in zip(shared.results, inline.results, strict=True):

@@ -80,7 +80,7 @@ def test_what_cannot_be_offered_is_refused(
     assert unknown.exit_code == 1 and "There are no weights none.pt" in unknown.output
 
 
-def test_a_dry_run_without_a_sandbox_finds_them(folder: Path, tmp_path: Path) -> None:
+def test_a_dry_run_without_a_sandbox_finds_them(folder: Path, tmp_path: Path, cold_runners: None) -> None:
     """The code's process is told where they are, as a sandbox has them in /weights."""
     add(tmp_path)
     channel = channel_opener(None, 1, 1 << 30)()
