@@ -91,7 +91,8 @@ def estimates_of(assessment: Assessment, names: Mapping[str, str]) -> list[Estim
             continue
         for pair in report.neighbours:
             lead = f"{names.get(pair.first, pair.first)} before {names.get(pair.second, pair.second)}, {population}"
-            interval = (pair.interval.low, pair.interval.high)
+            known = pair.interval
+            interval = known if isinstance(known, Undefined) else (known.low, known.high)
             found.append(Estimate(lead, pair.lead, interval, assessment.unit, report.words, picked))
         best, model = names.get(assessment.keys[0], assessment.keys[0]), report.model
         first = model if isinstance(model, Undefined) else float(model.first[0])

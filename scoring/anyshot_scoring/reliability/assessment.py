@@ -41,13 +41,14 @@ MOST_OVER_DATASETS = 2_000  # replicates of intervals of single scores
 class Neighbours:
     """Two rows of the board, one below the other: the lead, its interval, and how likely the order is the true one.
 
-    `ordered` is the board model's probability; undefined where the population has too few units for one.
+    `ordered` is the board model's probability; it and the interval are undefined where the population has too few
+    units: draws of two runs never leave the two, whatever the level.
     """
 
     first: str
     second: str
     lead: float
-    interval: Interval
+    interval: Interval | Undefined
     ordered: float | Undefined
     separated: bool
 
@@ -239,7 +240,9 @@ def _neighbours(
         first=keys[i],
         second=keys[i + 1],
         lead=float(points[i] - points[i + 1]),
-        interval=percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
+        interval=model
+        if isinstance(model, Undefined)
+        else percentile_interval(drawn[:, i] - drawn[:, i + 1], units),
         ordered=model if isinstance(model, Undefined) else float(model.better[i, i + 1]),
         separated=bool(ranks.separated[i, i + 1]),
     )
