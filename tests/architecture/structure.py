@@ -209,6 +209,39 @@ def _names_in_use() -> Counter[str]:
     return named
 
 
+def columns_not_read() -> list[str]:
+    """Columns and relationships of the platform's tables that code may write and that nothing reads."""
+    read = _attributes_read()
+    return [
+        f"{path.relative_to(ROOT)}: {table.name}.{column}"
+        for path in sources("platform")
+        if path.name == "models.py"
+        for table in ast.parse(path.read_text()).body
+        if isinstance(table, ast.ClassDef)
+        for column in _mapped(table)
+        if column not in read
+    ]
+
+
+def _attributes_read() -> set[str]:
+    """What code reads of an object by name: `row.name`, the text "name", and words of templates."""
+    read: set[str] = set()
+    for path in sources("platform"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                read.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                read.add(node.value)
+    for path in (ROOT / "platform" / PLATFORM / "templates").rglob("*.html"):
+        read.update(re.findall(r"\w+", path.read_text()))
+    return read
+
+
+def _mapped(table: ast.ClassDef) -> list[str]:
+    found = [node for node in table.body if isinstance(node, ast.AnnAssign)]
+    return [ast.unparse(node.target) for node in found if "Mapped" in ast.unparse(node.annotation)]
+
+
 def product_lines() -> int:
     """Lines of Python in the packages."""
     return sum(len(path.read_text().splitlines()) for path in sources())
@@ -233,6 +266,7 @@ HELD = (
     Figure("longest line of a template, characters", longest_template_line, 301),
     Figure("paths that climb out of a package", lambda: len(climbing_paths()), 0),
     Figure("functions, classes and methods that the product does not use", lambda: len(unused()), 0),
+    Figure("columns of the platform's tables that nothing reads", lambda: len(columns_not_read()), 0),
     Figure("names of classes that mean two things", lambda: len(shared_class_names())),
     Figure("lines of Python in the packages", product_lines),
 )
@@ -253,7 +287,7 @@ def main() -> None:
             print(f"{name}: {', '.join(paths)}")
         return
     if "--unused" in sys.argv:
-        print(*unused(), sep="\n")
+        print(*unused(), *columns_not_read(), sep="\n")
         return
     if "--edges" in sys.argv:
         for (source, target), pairs in sorted(edges().items()):

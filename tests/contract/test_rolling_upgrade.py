@@ -155,9 +155,7 @@ class Busy:
                 worker.client.heartbeat(other.run_id, other.epoch, Progress(stage=RunStage.PREPARING))
         with self.stage.site.services.database.writing() as session:
             past = now() - timedelta(minutes=10)
-            session.execute(
-                update(Run).where(Run.id == job.run_id).values(lease_expires_at=past, heartbeat_at=past)
-            )
+            session.execute(update(Run).where(Run.id == job.run_id).values(lease_expires_at=past))
         sweep(self.stage.site.services)
 
     def states(self) -> list[RunState]:

@@ -27,7 +27,6 @@ class Announcement(Base):
     competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"), index=True)
     title: Mapped[str]
     body: Mapped[str] = mapped_column(Text, default="")
-    emailed: Mapped[bool] = mapped_column(default=False)
     created_by: Mapped[str] = mapped_column(ForeignKey("users.id"))
     created_at: Mapped[datetime] = mapped_column(default=now)
     deleted_at: Mapped[datetime | None]

@@ -18,7 +18,7 @@ def announce(
 ) -> Announcement:
     """Tell all participants something, each in the way they chose."""
     announcement = Announcement(
-        competition_id=competition.id, title=title.strip()[:200], body=body, emailed=True, created_by=actor_id
+        competition_id=competition.id, title=title.strip()[:200], body=body, created_by=actor_id
     )
     session.add(announcement)
     session.flush()

@@ -153,9 +153,9 @@ def set_gate(
         if gate is not None:
             session.delete(gate)
     elif gate is None:
-        session.add(Gate(phase_id=phase.id, league_id=league.id, score=score, note=note, set_by=actor_id))
+        session.add(Gate(phase_id=phase.id, league_id=league.id, score=score, note=note))
     else:
-        gate.score, gate.note, gate.set_by, gate.set_at = score, note, actor_id, now()
+        gate.score, gate.note, gate.set_at = score, note, now()
     session.flush()
     _follow_gate(session, phase)
     audit.record(

@@ -51,14 +51,13 @@ def make_solo_team(
             competition_id=membership.competition_id,
             name=name,
             name_key=name_key(name),
-            solo=True,
             captain_id=user.id,
         )
         session.add(team)
     else:
         if team.name_key != name_key(team.name) and not name_is_free(session, team.competition_id, team.name):
             team.name = _free_name(session, membership, user)
-        team.name_key, team.solo, team.deleted_at = name_key(team.name), True, None
+        team.name_key, team.deleted_at = name_key(team.name), None
     session.flush()
     membership.team_id = team.id
     return team

@@ -10,7 +10,6 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from anyshot_platform.database import Base, TypedJson, new_id, now
 from anyshot_platform.phases.models import PhaseVersion
-from anyshot_platform.pools.models import PoolVersion
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED
 from anyshot_platform.submissions.models import Submission
@@ -48,7 +47,6 @@ class FurtherTest(Base):
     run: Mapped[Run] = relationship()
     submission: Mapped[Submission] = relationship()
     phase_version: Mapped[PhaseVersion] = relationship()
-    pool_version: Mapped[PoolVersion] = relationship()
 
     @property
     def failed(self) -> bool:

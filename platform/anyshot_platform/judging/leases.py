@@ -97,7 +97,6 @@ def _take(session: Session, settings: PlatformSettings, run: Run, worker: Worker
         attempt=run.attempt + 1,
         worker_id=worker.id,
         lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
-        heartbeat_at=moment,
         claimed_at=moment,
         tasks_done=0,
         seconds_used=0.0,
@@ -152,7 +151,6 @@ def extend(session: Session, settings: PlatformSettings, run: Run, progress: Pro
         .where(Run.id == run.id, Run.epoch == run.epoch)
         .values(
             lease_expires_at=moment + timedelta(seconds=settings.lease_seconds),
-            heartbeat_at=moment,
             tasks_done=progress.tasks_done,
             tasks_total=kind_of(run).total(run, progress.tasks_total),
             seconds_used=progress.seconds_used,

@@ -67,5 +67,4 @@ class Gate(Base):
     league_id: Mapped[str] = mapped_column(ForeignKey("leagues.id"))
     score: Mapped[float]
     note: Mapped[str] = mapped_column(Text, default="")
-    set_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     set_at: Mapped[datetime] = mapped_column(default=now)

@@ -58,6 +58,5 @@ class Trouble(Base):
     subject: Mapped[str] = mapped_column(String(64), primary_key=True)
     attempts: Mapped[int] = mapped_column(default=0)
     error: Mapped[str] = mapped_column(Text, default="")
-    first_at: Mapped[datetime] = mapped_column(default=now)
     next_at: Mapped[datetime] = mapped_column(default=now)
     set_aside_at: Mapped[datetime | None]  # it is not tried again before someone says so

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from anyshot_platform.kernel.tables import Form, write
 from anyshot_platform.results.awards import in_words
 from anyshot_platform.results.reading import LeagueResults, ResultRow
@@ -77,5 +75,4 @@ def _line(row: ResultRow, currency: str) -> str:
 
 def escape(text: str) -> str:
     """Text that LaTeX sets as it is written."""
-    one: Callable[[str], str] = lambda sign: _SPECIAL.get(sign, sign)  # noqa: E731
-    return "".join(map(one, " ".join(text.split())))
+    return "".join(_SPECIAL.get(sign, sign) for sign in " ".join(text.split()))

@@ -68,7 +68,6 @@ class Run(Base):
     rung_at: Mapped[datetime | None]
     worker_id: Mapped[str | None] = mapped_column(ForeignKey("workers.id"), index=True)
     lease_expires_at: Mapped[datetime | None]
-    heartbeat_at: Mapped[datetime | None]
     cancel_requested_at: Mapped[datetime | None]
     cancelled_by: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
 

@@ -20,7 +20,6 @@ class Team(Base):
     competition_id: Mapped[str] = mapped_column(ForeignKey("competitions.id"))
     name: Mapped[str] = mapped_column(String(64))  # what the board shows; may be a pseudonym
     name_key: Mapped[str] = mapped_column(String(64))
-    solo: Mapped[bool] = mapped_column(default=True)
     captain_id: Mapped[str | None] = mapped_column(ForeignKey("users.id"))
     out_of_ranking: Mapped[bool] = mapped_column(default=False)  # organizers and their circle
     extra_quota_day: Mapped[int] = mapped_column(default=0)
@@ -41,7 +40,6 @@ class TeamInvitation(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     team_id: Mapped[str] = mapped_column(ForeignKey("teams.id"))
     user_id: Mapped[str] = mapped_column(ForeignKey("users.id"), index=True)
-    by_captain: Mapped[bool] = mapped_column(default=True)
     created_at: Mapped[datetime] = mapped_column(default=now)
     answered_at: Mapped[datetime | None]
     accepted: Mapped[bool | None]

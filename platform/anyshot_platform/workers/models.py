@@ -39,7 +39,6 @@ class Worker(Base):
     name: Mapped[str]
     hardware_class: Mapped[str] = mapped_column(String(32), default="cpu")
     info: Mapped[WorkerInfo | None] = mapped_column(TypedJson(WorkerInfo), nullable=False)
-    first_seen_at: Mapped[datetime] = mapped_column(default=now)
     last_seen_at: Mapped[datetime] = mapped_column(default=now, index=True)
     draining: Mapped[bool] = mapped_column(default=False)  # finishes what it has, takes nothing new
     stopped_at: Mapped[datetime | None]  # it said goodbye

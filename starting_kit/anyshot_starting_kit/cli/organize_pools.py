@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from anyshot_core.client import Client
 from anyshot_starting_kit.cli.account import connection_options
@@ -103,11 +104,14 @@ def _put(client: Client, name: str, files: tuple[str, ...], *, only: bool, note:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for path in paths:
             bar = progress.add_task(path.name, total=path.stat().st_size)
-            sent = lambda done, _, bar=bar: progress.update(bar, completed=done)  # noqa: E731
-            pack = client.upload_pack(name, path, sent)
+            pack = client.upload_pack(name, path, partial(_show_sent, progress, bar))
             new[pack["name"]] = pack["digest"]
     known = {} if only else _newest(client.ask("GET", f"/pools/{name}"))
     client.ask("POST", f"/pools/{name}/versions", {"packs": list((known | new).values()), "note": note})
+
+
+def _show_sent(progress: Progress, bar: TaskID, done: int, _total: int) -> None:
+    progress.update(bar, completed=done)
 
 
 def _newest(found: dict[str, Any]) -> dict[str, str]:

@@ -319,7 +319,6 @@ def add_team(session: Session, competition: Competition, name: str, *members: Us
         competition_id=competition.id,
         name=name,
         name_key=name.casefold(),
-        solo=len(members) == 1,
         captain_id=members[0].id if members else None,
     )
     session.add(team)

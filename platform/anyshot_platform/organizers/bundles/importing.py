@@ -193,7 +193,6 @@ class Intake:
                         league_id=leagues[gate.league].id,
                         score=gate.score,
                         note=gate.note,
-                        set_by=self.actor_id,
                     )
                 )
 

@@ -148,7 +148,7 @@ def invite(session: Session, competition: Competition, team: Team, by: str, name
     if known is None:
         known = TeamInvitation(team_id=team.id, user_id=user.id)
         session.add(known)
-    known.answered_at, known.accepted, known.by_captain = None, None, True
+    known.answered_at = known.accepted = None
     session.flush()
     notify(
         session,
@@ -242,7 +242,7 @@ def go(session: Session, membership: Membership, team: Team | None) -> Team:
         team = make_solo_team(session, membership, session.get_one(User, membership.user_id))
         team.out_of_ranking = team.out_of_ranking or membership.role != Role.PARTICIPANT
     else:
-        membership.team_id, team.solo = team.id, False
+        membership.team_id = team.id
     session.flush()
     return team
 

@@ -49,7 +49,7 @@ class Travelling:
         return self.table.__tablename__
 
 
-_OF_THE_SITE = frozenset({"worker_id", "lease_expires_at", "heartbeat_at", "rung_at", "private", "image"})
+_OF_THE_SITE = frozenset({"worker_id", "lease_expires_at", "rung_at", "private", "image"})
 # In the order in which they refer to one another.
 TRAVELLING = (
     Travelling(Team, "competition_id"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from fastapi import APIRouter, Request
 from sqlalchemy.orm import Session
@@ -255,14 +256,14 @@ def preview_page(access: AsOrganizer, session: SessionDep, form: FormDep) -> JSO
 def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: FormDep) -> Response:
     """Move a page up or down."""
     by = -1 if form.text("by") == "-1" else 1
-    change = lambda: organizing.move_page(session, access.competition, page_id, by)  # noqa: E731
+    change = partial(organizing.move_page, session, access.competition, page_id, by)
     return carry_out_change(session, manage_path(access, "/settings#pages"), "", change)
 
 
 @router.post("/pages/{page_id}/delete")
 def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
     """Remove a page."""
-    change = lambda: organizing.delete_page(session, access.competition, page_id, access.viewer.id)  # noqa: E731
+    change = partial(organizing.delete_page, session, access.competition, page_id, access.viewer.id)
     return carry_out_change(
         session,
         manage_path(access, "/settings#pages"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
+from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -93,7 +94,7 @@ def show_users(
 @router.post("/users/{user_id}/{act}")
 def change_user(viewer: Admin, session: SessionDep, user_id: str, act: str) -> Response:
     """Block, unblock, promote, demote, sign out."""
-    change = lambda: administration.change_user(session, user_id, act, viewer.id) and None  # noqa: E731
+    change = partial(administration.change_user, session, user_id, act, viewer.id)
     return carry_out_change(session, "/admin/users", "Done.", change)
 
 

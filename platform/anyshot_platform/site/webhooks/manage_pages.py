@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -58,7 +59,7 @@ def show_webhooks(
 @router.post("/competitions/{slug}/manage/webhooks")
 def add_webhook(access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
     """Add an address."""
-    change = lambda: _add(session, access.competition.id, form, access.viewer.id)  # noqa: E731
+    change = partial(_add, session, access.competition.id, form, access.viewer.id)
     return carry_out_change(session, manage_path(access, "/webhooks"), "The webhook is added.", change)
 
 
