@@ -1,6 +1,15 @@
-"""Numbers in English sentences. It loads nothing, so that who needs a word does not wait for a chart."""
+"""Words of English sentences. It loads nothing, so that who needs a word does not wait for a chart."""
 
 from __future__ import annotations
+
+
+def told(sentence: str, /, **values: object) -> str:
+    """A sentence with values for its placeholders `%(name)s`.
+
+    It is English wherever it goes. The catalogue of the platform has the sentence, and finds it again in the text
+    (`kernel/retold.py`), so that a page says it in its reader's language.
+    """
+    return sentence % values if values else sentence
 
 
 def count_of(number: float, noun: str) -> str:

@@ -1,7 +1,8 @@
 """`python -m tests.architecture.catalogue [--check]`: the catalogue of the interface's sentences.
 
 Reads what is marked in templates (`{% trans %}`, `_()`, `ngettext()`, the filter `count`), in Python (`say`,
-`say_count`, `count`), in scripts (`_()`) and in declarations (`declared`), and writes it to `messages.pot` and into
+`say_count`, `count`), in core and starting kit (`told`, `ZipRefused`), in scripts (`_()`) and in declarations
+(`declared`), and writes it to `messages.pot` and into
 each language's file. New messages wait there for a translation; the test of the catalogue says which.
 """
 
@@ -19,6 +20,8 @@ from babel.messages.pofile import read_po, write_po
 from jinja2 import nodes
 from jinja2.ext import extract_from_ast
 
+import anyshot_core
+import anyshot_starting_kit
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases import ranking
 from anyshot_platform.web.rendering import STATIC_FOLDER, TEMPLATE_FOLDER, environment
@@ -70,7 +73,33 @@ def gathered() -> Catalog:
     for path in [*sorted(PACKAGE.rglob("*.py")), *sorted(STATIC_FOLDER.glob("js/*.js")), *_templates()]:
         for message in messages_of(path):
             found.add(message, locations=[(str(path.relative_to(PACKAGE)), 0)])
+    for path in told_in():
+        for message in _told(ast.parse(path.read_text())):
+            found.add(message, locations=[(str(path.relative_to(path.parents[2])), 0)])
     return found
+
+
+def told_in() -> list[Path]:
+    """The files of core and starting kit whose sentences people read on pages."""
+    core, kit = (Path(package.__file__ or "").parent for package in (anyshot_core, anyshot_starting_kit))
+    return [
+        *sorted(core.glob("bundle/*.py")),
+        core / "taskserver/verdicts.py",
+        *sorted(kit.glob("runner/*.py")),
+    ]
+
+
+def _told(tree: ast.Module) -> Iterator[str]:
+    """What `told` is given, and the sentences of a refused zip; its code is one word."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _TELLING:
+            words = (word.value for word in call.args if isinstance(word, ast.Constant))
+            yield from (
+                word for word in words if isinstance(word, str) and (call.func.id == "told" or " " in word)
+            )
+
+
+_TELLING = ("told", "ZipRefused", "_damaged", "_climbs")
 
 
 def _templates() -> list[Path]:

@@ -18,7 +18,7 @@ from anyshot_core.bundle.zipsafety import (
     folder_of,
     read_listing,
 )
-from anyshot_core.words import count_of
+from anyshot_core.words import told
 
 OFFERED = frozenset(
     [
@@ -67,12 +67,7 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
     top = folder_of(listing)
     files = {entry.path.removeprefix(top): entry for entry in listing.files if entry.path.startswith(top)}
     checks = [
-        Check(
-            "archive",
-            "The archive is safe to unpack",
-            CheckOutcome.OK,
-            "1 file" if len(listing.files) == 1 else f"{len(listing.files)} files",
-        ),
+        Check("archive", _ARCHIVE, CheckOutcome.OK, _files_of(len(listing.files))),
         *_check_model(path, files, top),
         _check_config(path, files, train_datasets),
         *_check_nested(files),
@@ -80,58 +75,74 @@ def _check_members(path: Path, listing: ZipListing, train_datasets: int | None) 
     return BundleReport(tuple(checks), len(listing.entries), listing.unpacked_bytes)
 
 
+_ARCHIVE = told("The archive is safe to unpack")
+
+
+def _files_of(number: int) -> str:
+    return told("1 file") if number == 1 else told("%(number)s files", number=number)
+
+
 def _refused(refusal: ZipRefused) -> Check:
-    return Check(
-        "archive", "The archive is safe to unpack", CheckOutcome.FAILED, refusal.problem, refusal.remedy
-    )
+    return Check("archive", _ARCHIVE, CheckOutcome.FAILED, refusal.problem, refusal.remedy)
 
 
 def _check_model(path: Path, files: dict[str, ZipMember], top: str) -> list[Check]:
-    title = "model.py is there"
+    title = told("model.py is there")
     if "model.py" not in files:
         return [Check("model", title, CheckOutcome.FAILED, _where_is_model(files, top), _MODEL_REMEDY)]
     there = Check("model", title, CheckOutcome.OK)
     content = read_member(path, files["model.py"], source.MAX_BYTES)
     if content is None:
-        found = f"model.py has more than {source.MAX_BYTES >> 10} KiB and was not read"
-        return [
-            there,
-            Check("classes", _CLASSES, CheckOutcome.WARNING, found, "Move data out of the source text."),
-        ]
+        size = source.MAX_BYTES >> 10
+        found = told("model.py has more than %(size)s KiB and was not read", size=size)
+        remedy = told("Move data out of the source text.")
+        return [there, Check("classes", _CLASSES, CheckOutcome.WARNING, found, remedy)]
     return [there, *_check_source(content, files)]
 
 
-_MODEL_REMEDY = "Put model.py at the root of the zip, or let one top-level folder hold everything."
-_CLASSES = "model.py defines MyMetaLearner and MyLearner"
+_MODEL_REMEDY = told("Put model.py at the root of the zip, or let one top-level folder hold everything.")
+_CLASSES = told("model.py defines MyMetaLearner and MyLearner")
 
 
 def _where_is_model(files: dict[str, ZipMember], top: str) -> str:
     others = sorted(name for name in files if name.rsplit("/", 1)[-1].lower() == "model.py")
-    return f"There is no model.py, but {top + others[0]!r}." if others else "There is no model.py in the zip."
+    if others:
+        return told("There is no model.py, but %(path)s.", path=repr(top + others[0]))
+    return told("There is no model.py in the zip.")
 
 
 def _check_source(content: bytes, files: dict[str, ZipMember]) -> list[Check]:
     names = source.read_names(content)
     if isinstance(names, source.SourceProblem):
-        where = f"model.py, line {names.line}: " if names.line else "model.py: "
-        text = f" ({names.text})" if names.text else ""
-        remedy = f"Correct it; `python -m py_compile model.py` shows the same (read as Python {_python()})."
-        return [
-            Check("syntax", "model.py compiles", CheckOutcome.FAILED, f"{where}{names.message}{text}", remedy)
-        ]
-    checks = [Check("syntax", "model.py compiles", CheckOutcome.OK)]
+        return [Check("syntax", _COMPILES, CheckOutcome.FAILED, _where_it_stops(names), _syntax_remedy())]
+    checks = [Check("syntax", _COMPILES, CheckOutcome.OK)]
     missing = names.missing()
     if missing:
-        found = f"model.py binds no {' and no '.join(missing)}."
-        remedy = "Define or import the class in model.py under exactly this name."
+        found = told("model.py does not define %(names)s.", names=", ".join(missing))
+        remedy = told("Define or import the class in model.py under exactly this name.")
         checks.append(Check("classes", _CLASSES, CheckOutcome.FAILED, found, remedy))
     else:
-        checks.append(Check("classes", _CLASSES, CheckOutcome.OK, "by `import *`" if names.star else ""))
+        checks.append(
+            Check("classes", _CLASSES, CheckOutcome.OK, told("by `import *`") if names.star else "")
+        )
     return [*checks, *_check_imports(names.imports, files)]
 
 
-def _python() -> str:
-    return f"{sys.version_info.major}.{sys.version_info.minor}"
+_COMPILES = told("model.py compiles")
+
+
+def _where_it_stops(problem: source.SourceProblem) -> str:
+    text = problem.message + (f" ({problem.text})" if problem.text else "")
+    if not problem.line:
+        return f"model.py: {text}"
+    return told("model.py, line %(line)s: %(text)s", line=problem.line, text=text)
+
+
+def _syntax_remedy() -> str:
+    return told(
+        "Correct it; `python -m py_compile model.py` shows the same (read as Python %(version)s).",
+        version=f"{sys.version_info.major}.{sys.version_info.minor}",
+    )
 
 
 def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list[Check]:
@@ -141,42 +152,49 @@ def _check_imports(imports: frozenset[str], files: dict[str, ZipMember]) -> list
     unknown = sorted(imports - own - OFFERED - sys.stdlib_module_names)
     if not unknown:
         return []
-    found = (
-        f"model.py imports {', '.join(unknown)}, which is neither in the zip nor known to be in the sandbox."
+    found = told(
+        "model.py imports %(names)s, which is neither in the zip nor known to be in the sandbox.",
+        names=", ".join(unknown),
     )
-    remedy = (
+    remedy = told(
         "Put the package into the zip, or ask the organizers; nothing can be installed when the code runs."
     )
-    return [Check("imports", "What model.py imports will be there", CheckOutcome.WARNING, found, remedy)]
+    return [Check("imports", told("What model.py imports is there"), CheckOutcome.WARNING, found, remedy)]
 
 
 def _check_config(path: Path, files: dict[str, ZipMember], train_datasets: int | None) -> Check:
-    title = "The settings in config.json can be used"
+    title = told("The settings in config.json can be used")
     if "config.json" not in files:
-        return Check(
-            "config", title, CheckOutcome.OK, "there is none: training tasks have 5 ways and 1 to 20 shots"
-        )
+        found = told("there is none: training tasks have 5 ways and 1 to 20 shots")
+        return Check("config", title, CheckOutcome.OK, found)
     content = read_member(path, files["config.json"], config.MAX_BYTES)
     if content is None:
-        return Check(
-            "config", title, CheckOutcome.FAILED, "config.json has more than 1 MiB.", "Move data out of it."
-        )
+        found = told("config.json has more than 1 MiB.")
+        return Check("config", title, CheckOutcome.FAILED, found, told("Move data out of it."))
     try:
         asked = config.read_config(content, train_datasets)
     except config.BadConfig as error:
-        return Check("config", title, CheckOutcome.FAILED, str(error), "Correct it in config.json.")
+        return Check("config", title, CheckOutcome.FAILED, str(error), told("Correct it in config.json."))
     return Check("config", title, CheckOutcome.OK, _describe(asked))
 
 
 def _describe(asked: config.SubmissionConfig) -> str:
-    form = f"batches of {asked.batch_size}" if asked.batches else "tasks"
-    own = f"; own keys: {', '.join(asked.ignored)}" if asked.ignored else ""
-    return f"{form}, {count_of(asked.validation_datasets, 'validation dataset')}{own}"[:300]
+    form = told("batches of %(size)s", size=asked.batch_size) if asked.batches else told("tasks")
+    number, own = asked.validation_datasets, ", ".join(asked.ignored)[:200]
+    if own:
+        return told(
+            "training on %(form)s; validation datasets: %(number)s; keys of your own: %(own)s",
+            form=form,
+            number=number,
+            own=own,
+        )
+    return told("training on %(form)s; validation datasets: %(number)s", form=form, number=number)
 
 
 def _check_nested(files: dict[str, ZipMember]) -> list[Check]:
     nested = sorted(name for name in files if "/" not in name and name.lower().endswith(".zip"))
-    return [
-        Check("nested", "A zip inside", CheckOutcome.OK, f"{name} will be unpacked into {name[:-4]}/")
-        for name in nested
-    ]
+    return [Check("nested", told("A zip inside"), CheckOutcome.OK, _unpacked_into(name)) for name in nested]
+
+
+def _unpacked_into(name: str) -> str:
+    return told("%(name)s will be unpacked into %(folder)s/", name=name, folder=name[:-4])

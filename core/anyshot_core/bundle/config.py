@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from anyshot_core.words import told
+
 MAX_BYTES = 1 << 20
 MAX_QUERY = 1_000
 EPISODE_KEYS = ("N", "min_N", "max_N", "k", "min_k", "max_k", "query_images_per_class")
@@ -67,14 +69,25 @@ def read_config(content: bytes, train_datasets: int | None = None) -> Submission
     try:
         data = json.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise BadConfig(f"config.json is not UTF-8 text (byte {error.start}).") from error
+        raise BadConfig(told("config.json is not UTF-8 text (byte %(byte)s).", byte=error.start)) from error
     except json.JSONDecodeError as error:
-        raise BadConfig(f"config.json, line {error.lineno}, column {error.colno}: {error.msg}.") from error
+        raise BadConfig(_not_json(error)) from error
     except RecursionError as error:
-        raise BadConfig("config.json is nested too deeply.") from error
+        raise BadConfig(told("config.json is nested too deeply.")) from error
     if not isinstance(data, dict):
-        raise BadConfig(f"config.json: found {_shown(data)}, expected an object such as {{}}.")
+        raise BadConfig(
+            told("config.json: found %(found)s, expected an object such as {}.", found=_shown(data))
+        )
     return _config(data, train_datasets)
+
+
+def _not_json(error: json.JSONDecodeError) -> str:
+    return told(
+        "config.json, line %(line)s, column %(column)s: %(problem)s.",
+        line=error.lineno,
+        column=error.colno,
+        problem=error.msg,
+    )
 
 
 def _config(data: dict[str, Any], train_datasets: int | None) -> SubmissionConfig:
@@ -82,10 +95,9 @@ def _config(data: dict[str, Any], train_datasets: int | None) -> SubmissionConfi
     wrong = _Problems()
     form = data.get("train_data_format", "task")
     if form not in ("task", "batch"):
-        wrong.add("train_data_format", form, '"task" or "batch"')
-    batch_size = wrong.whole(
-        "batch_size", data.get("batch_size"), 1, 65_536, allowed="a whole number from 1 on"
-    )
+        wrong.add("train_data_format", form, told('"task" or "batch"'))
+    allowed = told("a whole number of at least %(low)s", low=1)
+    batch_size = wrong.whole("batch_size", data.get("batch_size"), 1, 65_536, allowed=allowed)
     limit = None if train_datasets is None else train_datasets - 1
     validation = wrong.whole("validation_datasets", data.get("validation_datasets"), 0, limit)
     train = _episodes("train_config", data.get("train_config"), TRAIN_DEFAULT, wrong)
@@ -109,7 +121,14 @@ class _Problems:
         self.found: list[str] = []
 
     def add(self, key: str, value: Any, allowed: str) -> None:
-        self.found.append(f"config.json: {key} is {_shown(value)}; allowed is {allowed}.")
+        self.found.append(
+            told(
+                "config.json: %(key)s is %(value)s; allowed is %(allowed)s.",
+                key=key,
+                value=_shown(value),
+                allowed=allowed,
+            )
+        )
 
     def whole(
         self, key: str, value: Any, low: int, high: int | None = None, *, allowed: str | None = None
@@ -120,16 +139,21 @@ class _Problems:
         limit = 10**9 if high is None else high
         if type(value) is int and low <= value <= limit:
             return value
-        upper = "on" if high is None else f"to {high}"
-        self.add(key, value, allowed or f"a whole number from {low} {upper}, or null")
+        self.add(key, value, allowed or _whole_or_null(low, high))
         return None
+
+
+def _whole_or_null(low: int, high: int | None) -> str:
+    if high is None:
+        return told("a whole number of at least %(low)s, or null", low=low)
+    return told("a whole number from %(low)s to %(high)s, or null", low=low, high=high)
 
 
 def _episodes(name: str, given: Any, default: EpisodeConfig, wrong: _Problems) -> EpisodeConfig:
     if given is None:
         return default
     if not isinstance(given, Mapping):
-        wrong.add(name, given, "an object with " + ", ".join(EPISODE_KEYS))
+        wrong.add(name, given, told("an object with %(keys)s", keys=", ".join(EPISODE_KEYS)))
         return default
     values = default.to_dict() | {key: given[key] for key in EPISODE_KEYS if key in given}
     ways = wrong.whole(f"{name}.N", values["N"], 2)
@@ -139,7 +163,7 @@ def _episodes(name: str, given: Any, default: EpisodeConfig, wrong: _Problems) -
     key = f"{name}.query_images_per_class"
     query = wrong.whole(key, values["query_images_per_class"], 1, MAX_QUERY)
     if values["query_images_per_class"] is None:
-        wrong.add(key, None, f"a whole number from 1 to {MAX_QUERY}")
+        wrong.add(key, None, told("a whole number from %(low)s to %(high)s", low=1, high=MAX_QUERY))
     return EpisodeConfig(ways, low_ways, high_ways, shots, low_shots, high_shots, query or 1)
 
 
@@ -153,11 +177,13 @@ def _range(
     read_both = (low, high) == (values[low_key], values[high_key])  # what could not be read is told already
     if values[letter] is None and read_both:
         if low is None:
-            wrong.add(
-                f"{name}.{low_key}", None, f"a whole number from {least} on, because {letter} is not fixed"
+            needed = told(
+                "a whole number of at least %(low)s, because %(key)s is not fixed", low=least, key=letter
             )
+            wrong.add(f"{name}.{low_key}", None, needed)
         elif high is None or high < low:
-            wrong.add(f"{name}.{high_key}", high, f"a whole number not below min_{letter} ({low})")
+            above = told("a whole number of at least %(key)s (%(low)s)", key=low_key, low=low)
+            wrong.add(f"{name}.{high_key}", high, above)
     return low, high
 
 

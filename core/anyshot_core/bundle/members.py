@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from anyshot_core.bundle.zipsafety import ZipMember, ZipRefused
+from anyshot_core.words import told
 
 _PIECE = 1 << 20
 _DEFLATED = 8
@@ -44,7 +45,9 @@ def _decoded(path: Path, entry: ZipMember) -> Iterator[bytes]:
         for piece in packed:
             yield from _inflate(decoder, piece)
     except zlib.error:
-        raise ZipRefused("damaged", f"{entry.path!r} cannot be unpacked.", "Zip the folder again.") from None
+        raise ZipRefused(
+            "damaged", "%(path)s cannot be unpacked.", "Zip the folder again.", path=repr(entry.path)
+        ) from None
 
 
 def _inflate(decoder: zlib._Decompress, piece: bytes) -> Iterator[bytes]:
@@ -68,6 +71,5 @@ def _packed(path: Path, entry: ZipMember) -> Iterator[bytes]:
 
 
 def _lies(entry: ZipMember) -> ZipRefused:
-    return ZipRefused(
-        "lying_size", f"{entry.path!r} is not what the zip's directory says.", "Zip the folder again."
-    )
+    problem = told("%(path)s is not what the zip's directory says.", path=repr(entry.path))
+    return ZipRefused("lying_size", problem, "Zip the folder again.")

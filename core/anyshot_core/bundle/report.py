@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class CheckOutcome(StrEnum):
@@ -40,7 +41,7 @@ class BundleReport:
     def failures(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.outcome is CheckOutcome.FAILED)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
         return {
             "ok": self.ok,

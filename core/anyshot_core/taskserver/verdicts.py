@@ -16,6 +16,7 @@ from anyshot_core.taskserver.loglines import clean, shows
 from anyshot_core.wire.messages import ErrorKind, ErrorReport
 from anyshot_core.wire.verdicts import Verdict
 from anyshot_core.wire.worker_api import LogPolicy, Stage
+from anyshot_core.words import told
 
 _KINDS = {
     ErrorKind.EXCEPTION: Verdict.RUNTIME_ERROR,
@@ -25,16 +26,16 @@ _KINDS = {
     ErrorKind.OUT_OF_SPACE: Verdict.OUTPUT_LIMIT,
 }
 _DOING = {
-    "import": "while model.py was imported",
-    "meta_fit": "in meta-training",
-    "load": "while the learner was made and loaded",
-    "fit": "in fit",
-    "predict": "in predict",
-    "features": "in features",
-    "unpack": "while the bundle was unpacked",
-    "learner": "while the saved learner was copied",
-    "start": "before it was ready",
-    "finish": "at the end",
+    "import": told("while model.py was imported"),
+    "meta_fit": told("in meta-training"),
+    "load": told("while the learner was created and loaded"),
+    "fit": told("in fit"),
+    "predict": told("in predict"),
+    "features": told("in features"),
+    "unpack": told("while the bundle was unpacked"),
+    "learner": told("while the saved learner was copied"),
+    "start": told("before it was ready"),
+    "finish": told("at the end"),
 }
 _NUMBER = r"-?[0-9.e+inf]{1,24}"
 _SAFE_PREDICTION_TEXTS = (
@@ -89,33 +90,44 @@ class FailureMoment:
 
 
 def of_limit(moment: FailureMoment, limit: Limit) -> Ended:
-    names = {"run": "The run", "meta-training": "Meta-training", "task": "The task"}
-    return moment.fail(
-        Verdict.TIME_LIMIT, f"{names[limit.name]} used up its {limit.total:g} seconds {moment.doing}."
+    used = told(
+        "%(what)s used up its %(limit)s seconds %(when)s.",
+        what=_LIMITED[limit.name],
+        limit=f"{limit.total:g}",
+        when=moment.doing,
     )
+    return moment.fail(Verdict.TIME_LIMIT, used)
+
+
+_LIMITED = {"run": told("The run"), "meta-training": told("Meta-training"), "task": told("The task")}
 
 
 def of_death(moment: FailureMoment, death: Death, detail: str) -> Ended:
     private = f"exit code {death.exit_code}, signal {death.signal}, {death.detail} {detail}".strip()
     if moment.step in ("start", "unpack"):
-        return moment.fail(Verdict.SANDBOX_START, f"The sandbox ended {moment.doing}.", private=private)
+        ended = told("The sandbox ended %(when)s.", when=moment.doing)
+        return moment.fail(Verdict.SANDBOX_START, ended, private=private)
     if death.lost:
-        return moment.fail(
-            Verdict.DOCKER_ERROR,
-            f"The sandbox was lost {moment.doing}; this is not your fault.",
-            private=private,
-        )
+        lost = told("The sandbox was lost %(when)s; this is not your fault.", when=moment.doing)
+        return moment.fail(Verdict.DOCKER_ERROR, lost, private=private)
     if death.out_of_memory:
-        return moment.fail(
-            Verdict.MEMORY_LIMIT, f"The memory limit was reached {moment.doing}.", private=private
-        )
+        reached = told("The memory limit was reached %(when)s.", when=moment.doing)
+        return moment.fail(Verdict.MEMORY_LIMIT, reached, private=private)
     number = _signal(death)
     if number == signal.SIGKILL and not death.killed_by_us:
-        return moment.fail(
-            Verdict.KILLED, f"The process was killed {moment.doing}; nobody knows why.", private=private
+        killed = told("The process was killed %(when)s; nobody knows why.", when=moment.doing)
+        return moment.fail(Verdict.KILLED, killed, private=private)
+    return moment.fail(Verdict.RUNTIME_ERROR, _how_it_ended(moment, death, number), private=private)
+
+
+def _how_it_ended(moment: FailureMoment, death: Death, number: int | None) -> str:
+    if number:
+        return told(
+            "The process died of %(signal)s %(when)s.", signal=_signal_name(number), when=moment.doing
         )
-    how = f"died of {_signal_name(number)}" if number else f"ended by itself (exit code {death.exit_code})"
-    return moment.fail(Verdict.RUNTIME_ERROR, f"The process {how} {moment.doing}.", private=private)
+    return told(
+        "The process ended by itself (exit code %(code)s) %(when)s.", code=death.exit_code, when=moment.doing
+    )
 
 
 def _signal(death: Death) -> int | None:
@@ -135,12 +147,18 @@ def _signal_name(number: int) -> str:
 def of_protocol(moment: FailureMoment, what: str) -> Ended:
     return moment.fail(
         Verdict.PROTOCOL_ERROR,
-        f"The process broke the protocol {moment.doing}: {what}. Do not touch the runner or its descriptors.",
+        told(
+            "The process broke the protocol %(when)s: %(what)s. Do not touch the runner or its descriptors.",
+            when=moment.doing,
+            what=what,
+        ),
     )
 
 
 def of_output(moment: FailureMoment, what: str) -> Ended:
-    return moment.fail(Verdict.OUTPUT_LIMIT, f"The submission produced {what}; print or log less.")
+    return moment.fail(
+        Verdict.OUTPUT_LIMIT, told("The submission produced %(what)s; print or log less.", what=what)
+    )
 
 
 def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
@@ -148,12 +166,12 @@ def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
     if moment.step == "unpack" and report.kind is ErrorKind.OUT_OF_SPACE:
         return moment.fail(
             Verdict.OUTPUT_LIMIT,
-            "The bundle does not fit into the scratch space of this phase; make it smaller.",
+            told("The bundle does not fit into the scratch space of this phase; make it smaller."),
         )
     if moment.step == "unpack" and report.kind is not ErrorKind.BAD_ARCHIVE:
         text = f"{report.exception}: {report.message}\n{report.traceback}"
         return moment.fail(
-            Verdict.TASK_SERVER_BUG, "The platform could not prepare the submission.", private=text
+            Verdict.TASK_SERVER_BUG, told("The platform could not prepare the submission."), private=text
         )
     verdict = _KINDS[report.kind]
     if moment.hidden:
@@ -163,9 +181,8 @@ def of_report(moment: FailureMoment, report: ErrorReport) -> Ended:
         return moment.fail(verdict, said, _marked_traceback(report))
     first = said.splitlines()[0][:300] if said.strip() else ""
     name = _exception_name(report)
-    return moment.fail(
-        verdict, f"{name} {moment.doing}{': ' + first if first else '.'}", _marked_traceback(report)
-    )
+    text = f"{name} {moment.doing}" + (f": {first}" if first else ".")
+    return moment.fail(verdict, text, _marked_traceback(report))
 
 
 def _exception_name(report: ErrorReport) -> str:
@@ -176,7 +193,7 @@ def _guarded_message(moment: FailureMoment, report: ErrorReport) -> str:
     """What may be said of a failure in hidden tasks: texts could carry the images out."""
     if report.kind is ErrorKind.BAD_PREDICTION:
         known = any(re.fullmatch(pattern, report.message) for pattern in _SAFE_PREDICTION_TEXTS)
-        return report.message if known else "predict returned something that cannot be scored."
+        return report.message if known else told("predict returned something that cannot be scored.")
     where = _places(moment, report).splitlines()
     place = f" ({where[-1]})" if where else ""
     return f"{_exception_name(report)} {moment.doing}{place}."

@@ -20,6 +20,7 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.runs.models import Run
@@ -86,8 +87,8 @@ def _check(content: bytes) -> list[object]:
         report = check_zip(path)
     if not report.ok:
         failure = report.failures[0]
-        raise Invalid(f"{failure.found} {failure.remedy}".strip(), field="file")
-    return list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
+        raise Invalid(retold(f"{failure.found} {failure.remedy}".strip()), field="file")
+    return report.to_dict()["checks"]
 
 
 def builtin_folder(services: Services, name: str) -> Path | None:

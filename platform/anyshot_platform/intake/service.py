@@ -21,6 +21,7 @@ from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
 from anyshot_platform.judging.queueing import queue_runs
 from anyshot_platform.kernel.metrics import UPLOADS
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import live_version, require_open
@@ -77,11 +78,11 @@ def store_zip(services: Services, path: Path, filename: str, digest: str) -> Zip
     """Check and store a zip; raises `BadArchive` or `NotTrusted`."""
     require_trusted(services, digest)
     report = check_zip(path)
-    checks: list[Any] = list(report.to_dict()["checks"])  # pyright: ignore[reportArgumentType]
+    checks: list[Any] = report.to_dict()["checks"]
     if not report.ok:
         UPLOADS.labels("refused").inc()
         failure = report.failures[0]
-        raise BadArchive(f"{failure.found} {failure.remedy}".strip(), checks=checks)
+        raise BadArchive(retold(f"{failure.found} {failure.remedy}".strip()), checks=checks)
     keep_file(services, path, digest)
     return Zip(filename=filename, digest=digest, size=path.stat().st_size, checks=checks)
 

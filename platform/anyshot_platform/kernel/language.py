@@ -77,6 +77,11 @@ def name_of(language: str) -> str:
 @cache
 def script_words(language: str) -> dict[str, str]:
     """What scripts say, by its English."""
+    return _words_of(language, "static/js/")
+
+
+def _words_of(language: str, folder: str) -> dict[str, str]:
+    """What the files of a folder say, by its English."""
     path = FOLDER / f"{language}.po"
     if language == ENGLISH or not path.is_file():
         return {}
@@ -85,8 +90,14 @@ def script_words(language: str) -> dict[str, str]:
     return {
         str(message.id): str(message.string)
         for message in found
-        if any(place.startswith("static/js/") for place, _ in message.locations)
+        if any(place.startswith(folder) for place, _ in message.locations)
     }
+
+
+@cache
+def told_words(language: str) -> dict[str, str]:
+    """What core and starting kit say (`anyshot_core.words.told`), by its English."""
+    return _words_of(language, "anyshot_")
 
 
 @cache

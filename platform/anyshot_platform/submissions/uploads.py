@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from anyshot_core.data.digests import digest_file
 from anyshot_platform.database import new_id, now
 from anyshot_platform.errors import Conflict, Invalid, NotFound, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.services import Services
 from anyshot_platform.submissions.models import Upload
 from anyshot_platform.submissions.states import UploadPurpose
@@ -53,7 +54,9 @@ def begin_upload(
     settings = services.settings
     most = settings.pack_max_bytes if purpose == UploadPurpose.PACK else settings.upload_max_bytes
     if size > most:
-        words = f"A {purpose} has at most {most >> 20} MiB; this one has {size >> 20}."
+        words = say(
+            "At most %(most)s MiB are allowed; this file has %(size)s.", most=most >> 20, size=size >> 20
+        )
         raise TooLarge(words, limit=most)
     upload = Upload(
         id=new_id(),
@@ -111,7 +114,7 @@ def find_upload(session: Session, user_id: str, upload_id: str) -> Upload:
     """The user's upload; raises `NotFound`."""
     upload = session.get(Upload, upload_id)
     if upload is None or upload.user_id != user_id or upload.used_at is not None:
-        raise NotFound("There is no such upload; it may have expired.")
+        raise NotFound(say("There is no such upload; it may have expired."))
     return upload
 
 
@@ -126,7 +129,9 @@ async def receive_part(
     path = upload_path(services, upload)
     received = path.stat().st_size if path.exists() else 0
     if offset != received:
-        raise WrongOffset(f"{received} bytes are here; go on from there.", received=received)
+        raise WrongOffset(
+            say("%(received)s bytes have arrived; go on from there.", received=received), received=received
+        )
     try:
         received += await _write_at(path, received, upload.size - received, chunks)
     finally:
@@ -143,7 +148,7 @@ async def _write_at(path: Path, offset: int, room: int, chunks: AsyncIterator[by
         try:
             async for chunk in chunks:
                 if written + len(waiting) + len(chunk) > room:
-                    raise TooLarge("More bytes came than were announced.")
+                    raise TooLarge(say("More bytes arrived than were announced."))
                 waiting += chunk
                 if len(waiting) >= _WRITTEN_AT_ONCE:
                     part, waiting = waiting, bytearray()
@@ -196,7 +201,7 @@ def use_up(session: Session, upload_id: str) -> None:
         update(Upload).where(Upload.id == upload_id, Upload.used_at.is_(None)).values(used_at=now())
     )
     if used.rowcount != 1:  # pyright: ignore[reportAttributeAccessIssue]
-        raise NotFound("There is no such upload; it may have been used already.")
+        raise NotFound(say("There is no such upload; it may have been used already."))
 
 
 def take_upload(services: Services, session: Session, user_id: str, upload_id: str) -> tuple[Upload, bytes]:
@@ -213,7 +218,7 @@ def take_upload(services: Services, session: Session, user_id: str, upload_id: s
 
 def _require_purpose(upload: Upload, purpose: UploadPurpose) -> None:
     if upload.purpose != purpose:
-        raise NotFound(f"This upload is no {purpose}.")
+        raise NotFound(say("This upload is for something else."))
 
 
 def _require_whole(upload: Upload, path: Path) -> str:
@@ -225,10 +230,14 @@ def _require_whole(upload: Upload, path: Path) -> str:
 
 def _require_digest(upload: Upload, received: int, digest: str) -> None:
     if received != upload.size:
-        raise Conflict(f"{received} of {upload.size} bytes are here.", received=received, size=upload.size)
+        raise Conflict(
+            say("%(received)s of %(size)s bytes have arrived.", received=received, size=upload.size),
+            received=received,
+            size=upload.size,
+        )
     if upload.digest is not None and digest != upload.digest:
         raise Invalid(
-            "The bytes that arrived are not the ones announced. Please upload again.", digest=digest
+            say("The bytes that arrived are not the ones announced. Please upload again."), digest=digest
         )
 
 

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from anyshot_platform.accounts.proving import NeedsProof
 from anyshot_platform.errors import NotSignedIn, PlatformError
-from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.language import all_said_here, say
 from anyshot_platform.web.rendering import redirect, render, wants_html
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,8 @@ def answer(request: Request, status: int, code: str, message: str, /, **details:
             competition_href=around[0] if around else "",
             details=details,
         )
-    return JSONResponse({"error": code, "message": message, **details}, status_code=status)
+    said = all_said_here({"message": message, **details})
+    return JSONResponse({"error": code, **said}, status_code=status)
 
 
 def _answer_platform_error(request: Request, error: Exception) -> Response:

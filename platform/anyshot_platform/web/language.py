@@ -11,10 +11,14 @@ from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.viewer import Viewer
 
 LANGUAGE_COOKIE = "anyshot_language"
+SHOWN_TO_PEOPLE = "x-shown-to-people"
 
 
 class ReadersLanguage:
-    """Says for each request who reads its answer. Below /api programs read, and programs read English."""
+    """Says for each request who reads its answer. Below /api programs read, and programs read English.
+
+    A script that shows people what it is answered says so by the header `X-Shown-To-People`.
+    """
 
     def __init__(self, app: ASGIApp, *, settings: PlatformSettings) -> None:
         self.app = app
@@ -28,21 +32,22 @@ class ReadersLanguage:
             await self.app(scope, receive, send)
 
     def _language(self, scope: Scope) -> str:
-        if for_programs(scope["path"]):
-            return ENGLISH
         headers = Headers(scope=scope)
+        if for_programs(scope["path"], headers):
+            return ENGLISH
         chosen = cookie_parser(headers.get("cookie", "")).get(LANGUAGE_COOKIE, "")
         if chosen in self.offered:
             return chosen
         return asked_for(headers.get("accept-language", ""), self.offered) or self.offered[0]
 
 
-def for_programs(path: str) -> bool:
+def for_programs(path: str, headers: Headers) -> bool:
     """Whether programs read what is at this address."""
-    return path.startswith("/api/") and not path.startswith("/api/docs")
+    page = not path.startswith("/api/") or path.startswith("/api/docs")
+    return not page and SHOWN_TO_PEOPLE not in headers
 
 
-def follow_account(path: str, viewer: Viewer, offered: tuple[str, ...]) -> None:
+def follow_account(path: str, headers: Headers, viewer: Viewer, offered: tuple[str, ...]) -> None:
     """From here on the page is in the language that the account chose, if it chose one that the site offers."""
-    if viewer.language in offered and not for_programs(path):
+    if viewer.language in offered and not for_programs(path, headers):
         read_in(viewer.language)

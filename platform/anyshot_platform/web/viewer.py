@@ -33,7 +33,7 @@ _TOKEN_USE_RECORDED_EVERY = 300.0  # seconds
 def get_viewer(request: Request, services: ServicesDep) -> Viewer:
     """Find out who asks, in a short look of its own: uploads must not hold a transaction while bytes arrive."""
     viewer = request.state.viewer = find_viewer(request, services)
-    follow_account(request.url.path, viewer, services.settings.offered_languages)
+    follow_account(request.url.path, request.headers, viewer, services.settings.offered_languages)
     request.state.prove_minutes = services.settings.prove_minutes
     return viewer
 

@@ -16,6 +16,7 @@ from anyshot_core.data.pool import Pool
 from anyshot_core.protocols import Protocol, protocol_from_dict
 from anyshot_core.wire.frames import FrameType
 from anyshot_core.wire.messages import ImagesHeader, JobHeader, LoggerRow
+from anyshot_core.words import told
 from anyshot_starting_kit import snapshots
 from anyshot_starting_kit.runner.generators import make_generators, shortened
 from anyshot_starting_kit.runner.logger import Logger
@@ -107,7 +108,9 @@ class Evaluation:
         pixels = self._images.fetch(images, inline)
         answer = self._predictor.predict(pixels)
         if answer is None:
-            raise BadPrediction("predict returned None; it must return logits, probabilities or labels.")
+            raise BadPrediction(
+                told("predict returned None; it must return logits, probabilities or labels.")
+            )
         return reduce_predictions(answer, images.images, self._ways)
 
     def features(self, images: ImagesHeader, inline: memoryview) -> dict[str, np.ndarray]:

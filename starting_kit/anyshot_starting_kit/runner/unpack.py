@@ -36,7 +36,7 @@ def _unpack_nested(nested: Path, limit: int) -> int:
     except ZipRefused as refusal:
         if refusal.code == "not_a_zip":
             return 0  # some file of the participant's that only has the name
-        raise ZipRefused(refusal.code, f"In {nested.name}: {refusal.problem}", refusal.remedy) from None
+        raise refusal.within(nested.name) from None
     return _unpack(nested, listing, folder, "")
 
 

@@ -34,7 +34,7 @@ def test_syntax_error_names_the_line(tmp_path: Path) -> None:
 
 def test_missing_class_is_named(tmp_path: Path) -> None:
     ((name, found, _),) = failed(tmp_path, {"model.py": b"class MyMetaLearner: pass\n"})
-    assert name == "classes" and found == "model.py binds no MyLearner."
+    assert name == "classes" and found == "model.py does not define MyLearner."
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ BAD = {
     b"{": "config.json, line 1, column 2: Expecting property name",
     b"\xff": "config.json is not UTF-8",
     b'{"train_data_format": "image"}': 'train_data_format is "image"; allowed is "task" or "batch"',
-    b'{"batch_size": 0}': "batch_size is 0; allowed is a whole number from 1 on",
+    b'{"batch_size": 0}': "batch_size is 0; allowed is a whole number of at least 1",
     b'{"batch_size": 2.5}': "batch_size is 2.5",
     b'{"validation_datasets": -1}': "validation_datasets is -1; allowed is a whole number from 0 to 4",
     b'{"validation_datasets": 5}': "validation_datasets is 5; allowed is a whole number from 0 to 4",
     b'{"validation_datasets": true}': "validation_datasets is true",
     b'{"train_config": 5}': "train_config is 5; allowed is an object with N, min_N",
-    b'{"train_config": {"N": 1}}': "train_config.N is 1; allowed is a whole number from 2 on",
-    b'{"train_config": {"N": null}}': "train_config.min_N is null; allowed is a whole number from 2 on, because",
-    b'{"valid_config": {"min_N": 9, "max_N": 5}}': "valid_config.max_N is 5; allowed is a whole number not below min_N",
+    b'{"train_config": {"N": 1}}': "train_config.N is 1; allowed is a whole number of at least 2",
+    b'{"train_config": {"N": null}}': "train_config.min_N is null; allowed is a whole number of at least 2, because",
+    b'{"valid_config": {"min_N": 9, "max_N": 5}}': "max_N is 5; allowed is a whole number of at least min_N",
     b'{"valid_config": {"k": "many"}}': 'valid_config.k is "many"',
     b'{"valid_config": {"query_images_per_class": 0}}': "valid_config.query_images_per_class is 0",
     b"[" * 100_000: "nested too deeply",
@@ -177,4 +177,4 @@ def test_one_validation_dataset_is_not_called_several(tmp_path: Path) -> None:
     (found,) = [
         check.found for check in check_bundle(path, train_datasets=5).checks if check.name == "config"
     ]
-    assert found == "tasks, 1 validation dataset"
+    assert found == "training on tasks; validation datasets: 1"

@@ -11,8 +11,20 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from anyshot_core.words import told
 from anyshot_platform.kernel.filters import count, duration, score, size, when
-from anyshot_platform.kernel.language import FOLDER, Reader, asked_for, begun, name_of, read_by, said_in, say
+from anyshot_platform.kernel.language import (
+    FOLDER,
+    Reader,
+    asked_for,
+    begun,
+    name_of,
+    read_by,
+    said_in,
+    say,
+    told_words,
+)
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.notifications.models import Email
 from anyshot_platform.notifications.service import notify
 from anyshot_platform.phases.ranking import rule_words
@@ -229,10 +241,62 @@ def test_who_reads_french_joins_and_submits_in_french(visitor: Visitor, scene: S
     submit = f"{base}/phases/feedback/submit"
     refused = visitor.client.post(submit, **_zip_of(visitor, submit, b"no zip"))
     assert "La soumission a été refusée" in refused.text and "The submission was refused" not in refused.text
+    words = html.unescape(refused.text)
+    assert "Le fichier n'est pas une archive zip" in words and "L'archive peut être décompressée" in words
+    assert "Créez-en une avec" in words and "not a zip" not in words
     answer = visitor.client.post(submit, **_zip_of(visitor, submit, make_zip()), follow_redirects=False)
     assert answer.status_code == 303, answer.text
     page = visitor.see(answer.headers["location"])
     assert "En file d" in page and "Queued" not in page
+
+
+@pytest.mark.parametrize("sentence", sorted(told_words("fr")))
+def test_what_core_says_is_found_again_in_its_text(sentence: str) -> None:
+    """Whatever stands at its placeholders, and as one of the two sentences of a refusal."""
+    values = {name: f"'a {name}; 1.5.'" for name in re.findall(r"%\((\w+)\)s", sentence)}
+    french = told_words("fr")[sentence] % values if values else told_words("fr")[sentence]
+    english = told(sentence, **values)
+    assert said_in(retold(english), "fr") == french and str(retold(english)) == english
+    if english.endswith("."):
+        assert said_in(retold(f"{english} Rename the file."), "fr") == f"{french} Renommez le fichier."
+
+
+def test_a_text_of_core_that_no_sentence_has_the_form_of_stays() -> None:
+    lines = "config.json is nested too deeply.\nwhat an older kit said"
+    assert said_in(retold(lines), "fr") == "config.json est trop imbriqué.\nwhat an older kit said"
+    assert said_in(retold("x" * 100_000), "fr") == "x" * 100_000
+
+
+def test_values_that_are_words_are_translated_in_their_sentence() -> None:
+    found = told("The zip is damaged: %(what)s.", what=told("it is cut off at the end"))
+    assert said_in(retold(found), "fr") == "Le zip est endommagé : il est coupé à la fin."
+
+
+def test_checks_that_a_page_shows_are_in_its_language_and_those_for_programs_in_english(
+    visitor: Visitor, scene: Scene
+) -> None:
+    visitor.sign_in(scene.ada)
+    visitor.client.cookies.set(LANGUAGE_COOKIE, "fr")
+    submit = f"/competitions/{scene.competition.slug}/phases/{scene.phase.slug}/submit"
+    headers = {"x-csrf-token": _token(visitor, submit), "accept": "application/json"}
+    upload = f"/api/v1/uploads/{_uploaded(visitor, headers, b'no zip, at least no more than twenty-two')}"
+    english = visitor.client.post(f"{upload}/check", headers=headers).json()["checks"]
+    shown = visitor.client.post(f"{upload}/check", headers={**headers, "x-shown-to-people": "1"}).json()
+    assert english[0]["found"] == "The file is not a zip archive, whatever its name says."
+    assert shown["checks"][0]["found"] == "Le fichier n'est pas une archive zip, quoi que dise son nom."
+    missing = visitor.client.get("/api/v1/uploads/" + "0" * 32, headers={**headers, "x-shown-to-people": "1"})
+    assert (
+        missing.json()["message"]
+        not in visitor.client.get("/api/v1/uploads/" + "0" * 32, headers=headers).text
+    )
+
+
+def _uploaded(visitor: Visitor, headers: dict[str, str], content: bytes) -> str:
+    begun = visitor.client.post(
+        "/api/v1/uploads", headers=headers, json={"filename": "a.zip", "size": len(content)}
+    ).json()
+    visitor.client.put(f"/api/v1/uploads/{begun['id']}?offset=0", headers=headers, content=content)
+    return begun["id"]
 
 
 def _zip_of(visitor: Visitor, page: str, content: bytes) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from anyshot_platform.sight.access import (
 from anyshot_platform.sight.submissions import Sight
 from anyshot_platform.site.shell.act_frame import IfMatch
 from anyshot_platform.site.submissions import views
+from anyshot_platform.site.submissions.checks_view import checks_here
 from anyshot_platform.site.submissions.code_view import changed, compare_code, find_other, read_code
 from anyshot_platform.site.submissions.downloads import (
     find_artifact,
@@ -117,7 +118,8 @@ def check_upload(upload_id: UploadParam, viewer: Submitter, services: ServicesDe
     """Run the checks on a complete upload, without submitting it."""
     with uploads.sealed_upload(services, viewer.id, upload_id) as (_, path, digest):
         report = service.check_zip(path)
-    return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": report.to_dict()["checks"]})
+    checks = checks_here(report.to_dict()["checks"])
+    return ChecksOut.model_validate({"ok": report.ok, "digest": digest, "checks": checks})
 
 
 @router.post("/competitions/{slug}/phases/{phase_slug}/submissions", status_code=201)

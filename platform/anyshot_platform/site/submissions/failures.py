@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from anyshot_core.wire.verdicts import Cause
 from anyshot_platform.kernel.filters import duration, size
 from anyshot_platform.kernel.language import say
+from anyshot_platform.kernel.retold import retold
 from anyshot_platform.runs.models import Run
 from anyshot_platform.runs.states import ENDED, RunState
 from anyshot_platform.sight.submissions import Sight
@@ -61,7 +62,7 @@ def show_failure(sight: Sight, run: Run, *, budget: float) -> FailureView:
         sentence=words.sentence,
         next_step=words.next_step,
         facts=_facts(sight.submission, run, budget),
-        message=fault.message,
+        message=retold(fault.message),
         frames=mark_traceback(fault.detail, f"/submissions/{sight.submission.id}/code"),
         reproduce=(repeat_command(run) or "") if run.cause == Cause.PARTICIPANT else "",
     )

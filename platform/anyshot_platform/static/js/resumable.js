@@ -4,7 +4,11 @@ import { _, number } from "./words.js";
 
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
 
-export const headers = () => ({ "X-CSRF-Token": csrfToken(), Accept: "application/json" });
+export const headers = () => ({
+  "X-CSRF-Token": csrfToken(),
+  "X-Shown-To-People": "1", // what is answered is in the reader's language
+  Accept: "application/json",
+});
 export const size = (bytes) =>
   bytes < 1048576 ? `${Math.ceil(bytes / 1024)} ${_("KiB")}` : `${number(bytes / 1048576, 1)} ${_("MiB")}`;
 
