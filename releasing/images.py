@@ -39,6 +39,8 @@ def build(tree: Path, target: Path, version: str) -> None:
         listed = run(*worker, "sbom", f"anyshot/sandbox:{version}", cwd=target)
     (target / f"image-sandbox-cpu-{version}.cdx.json").write_text(listed)
     hashes.write(tree, tree / "docker")
+    if wheels := os.environ.get("ANYSHOT_WHEELS"):
+        shutil.copytree(wheels, tree / "wheels")
     for kind in ("platform", "worker"):
         _build(tree, target, kind, version)
 
