@@ -53,7 +53,7 @@ class Invalid(PlatformError):
 
 
 class TooMany(PlatformError):
-    """A rate limit."""
+    """A limit on how often somebody may do this is reached (429)."""
 
     status = 429
     code = "rate_limited"

@@ -50,7 +50,7 @@ class Sweeper:
         self._loop = Loop(services.database, "sweeper", self._round, every=often)
 
     def start(self) -> None:
-        """Begin to sweep."""
+        """Start the loops of housekeeping."""
         self._loop.start()
 
     def stop(self) -> None:

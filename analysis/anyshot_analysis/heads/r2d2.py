@@ -21,7 +21,7 @@ class R2D2:
     name: str = "r2d2"
 
     def fit(self, problem: FittingProblem, weights: Array) -> LinearRule:
-        """The closed form."""
+        """Solve the ridge regression in closed form (Bertinetto et al. 2019)."""
         x = problem.support[:, None]
         weighted = x.swapaxes(-1, -2) * weights[:, :, None, :]
         gram = weighted @ x + self.ridge * np.eye(x.shape[-1])

@@ -122,7 +122,7 @@ def overlap_words(inputs: Inputs) -> str:
 
 
 def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     needed = {s.name: tasks_needed(s, parameters.rho) for s in found}
     rows = [
         [

@@ -102,7 +102,7 @@ def noise_of(tested: Features, classes: int, p: Parameters) -> ClassDraws:
 
 
 def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p: Parameters) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     few, unit = found[0], f"{p.classes} classes"
     control = f" Task noise alone flips {noise.flip:.1%}." if noise else ""
     return ReportPage(

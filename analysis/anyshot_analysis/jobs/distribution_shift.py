@@ -67,7 +67,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
 
 
 def describe(curve: list[LambdaPoint], parameters: Parameters) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     names = list(curve[0].hits)
     series = {name: [group(point, name) for point in curve] for name in names}
     base, novel = curve[0].hits, curve[-1].hits

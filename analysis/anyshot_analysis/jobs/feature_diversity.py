@@ -89,7 +89,7 @@ def classes_apart(seen: Seen, dataset: int) -> float | Undefined:
 
 
 def describe(seen: Seen, found: GroupDistances, chance: tuple[float, float], p: Parameters) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     beyond = "more" if found.mean > chance[1] else "no more"
     names = [f"dataset {group + 1}" for group in found.groups]
     first, second = (f"dataset {group + 1}" for group in nearest(found))

@@ -104,7 +104,7 @@ def describe(
     two: list[str],
     estimates: list[Estimate],
 ) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     own = {name: grid[name, name] for name in shared if (name, name) in grid}
     if not own:
         raise BadAnalysis("layers of the same name hold different numbers of examples")

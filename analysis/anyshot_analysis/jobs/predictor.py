@@ -99,7 +99,7 @@ def describe(
     answers: dict[str, Answers],
     parameters: Parameters,
 ) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     errors = {name: errors_of(values, truth) for name, values in estimates.items()}
     own = answers["k-fold"]
     judged = len(truth) - len(truth) // 2

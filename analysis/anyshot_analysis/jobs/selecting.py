@@ -65,7 +65,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
 def describe(
     means: dict[str, NDArray[np.float64]], redrawn: list[dict[str, NDArray[np.float64]]]
 ) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     novel, rules = means["novel"], [name for name in RULES if name in means]
     taken = {name: choose(RULES[name], means[name], novel) for name in rules}
     calls = [oracle_calls_lost(novel, k) for k in range(1, len(novel) + 1)]

@@ -107,7 +107,7 @@ def cells_of(one: TestedLearner) -> list[Cell]:
 
 
 def describe(tested: list[TestedLearner]) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     bars = [
         Bar(f"{one.name}, {SIDES[key]}", score.mean or 0.0, score.half_width)
         for one in tested

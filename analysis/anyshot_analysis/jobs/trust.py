@@ -73,7 +73,7 @@ def describe(
     problem: FittingProblem,
     parameters: Parameters,
 ) -> ReportPage:
-    """The page."""
+    """Set the found figures on a page: finding, tables, charts and what they are of."""
     names = [head.name for head in heads]
     errors = {
         e: [evaluator_error(q, t) for q, t in zip(rows, truth, strict=True)] for e, rows in estimates.items()

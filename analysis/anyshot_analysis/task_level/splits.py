@@ -65,7 +65,7 @@ def hold_out(labels: ArrayLike, folds: int | None = None) -> SplitPlan | Undefin
 
 
 def leave_one_out(labels: ArrayLike) -> SplitPlan | Undefined:
-    """Every image once."""
+    """Leave each image of a support set out once."""
     if (reason := refuse(labels)) is not None:
         return reason
     tested = np.eye(len(np.asarray(labels)), dtype=bool)

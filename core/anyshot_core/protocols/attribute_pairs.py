@@ -54,7 +54,7 @@ class AttributePairs(Protocol):
         )
 
     def task(self, pool: Pool, seed: Seed, index: int) -> TaskSpec:
-        """Task `index`."""
+        """Draw task `index`: a pair of attributes, and images that have both or not."""
         number = index % self.distinct_tasks if self.distinct_tasks else index
         draws = Draws(self.name, self.among, seed, number)
         dataset = dataset_in_turn(seed, number, range(len(pool)))

@@ -67,7 +67,7 @@ class Estimate:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Estimate:
-        """From `to_dict`."""
+        """Read what `to_dict` wrote; raises `KeyError` where a field is missing."""
         value, interval = data["value"], data["interval"]
         return cls(
             data["name"],

@@ -90,7 +90,7 @@ class Published:
 
     @property
     def words(self) -> str:
-        """What was printed."""
+        """The value or the bound as the paper prints it, with its half-width."""
         if self.value is None:
             return f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
         return f"{self.value:g}" + (f" ± {self.half_width:g}" if self.half_width else "")
@@ -124,7 +124,7 @@ class StoredReport:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> StoredReport:
-        """Of `result.json`."""
+        """Read the estimates and conditions that a report stored in its `result.json`."""
         stored = summary.get("result", {}).get(CONDITIONS, {})
         return cls(
             {e["name"]: Estimate.from_dict(e) for e in summary["estimates"]},

@@ -65,7 +65,7 @@ class Channel(Protocol):
         ...
 
     def thaw(self) -> None:
-        """Undo `freeze`."""
+        """Let the frozen sandbox run on."""
         ...
 
     def kill(self) -> None:

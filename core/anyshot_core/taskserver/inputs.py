@@ -36,7 +36,7 @@ class SharedPixels:
             )  # "raise" would gather into a second buffer
 
     def wipe(self) -> None:
-        """Forget the images."""
+        """Give the lent memory back, and with it the images of this run."""
         self._content = np.empty(0, dtype=np.uint8)
         os.ftruncate(self._file, 0)
 

@@ -312,7 +312,7 @@ class ErrorReport:
 
 
 def read_error(payload: bytes) -> ErrorReport:
-    """Validated; raises FrameError."""
+    """Read the runner's account of an error, checked; raises FrameError."""
     try:
         data = json.loads(payload)
         return ErrorReport(

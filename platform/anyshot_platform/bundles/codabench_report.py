@@ -45,7 +45,7 @@ class Reporter:
 
     @property
     def data(self) -> dict[Any, Any]:
-        """The whole definition."""
+        """The definition of the foreign bundle, as it was read."""
         return self.marked.data
 
     def notice(self, path: Path, message: str, place: str = "") -> None:

@@ -70,7 +70,7 @@ _WORDS = {
 
 
 class _Child:
-    """One confined process."""
+    """A confined process that waits for work or does it."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(

@@ -120,7 +120,7 @@ def environment(settings: PlatformSettings, sandbox: Sandbox) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Server:
-    """A running site."""
+    """The demo's site, as a process of its own."""
 
     address: str
     log: Path

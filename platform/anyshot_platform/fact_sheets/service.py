@@ -34,7 +34,7 @@ class TeamSheet:
 
     @property
     def state(self) -> SheetState:
-        """Where it stands."""
+        """Handed in, a draft, missing, or not asked for."""
         if self.sheet is None:
             return SheetState.MISSING if self.owes else SheetState.NOT_ASKED
         return SheetState.HANDED_IN if self.sheet.handed_in_at else SheetState.DRAFT

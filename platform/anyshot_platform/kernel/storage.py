@@ -75,7 +75,7 @@ class Hashing:
         self._sha = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
+        """Read up to `size` bytes; none at the end."""
         part = self._origin.read(size)
         self._sha.update(part)
         return part

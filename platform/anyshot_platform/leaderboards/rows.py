@@ -35,7 +35,7 @@ def shown_of(phase: Phase, score: SubmissionScore) -> dict[str, Any]:
 
 
 def add_row(session: Session, version: PhaseVersion, team: Team, candidate: BoardCandidate) -> None:
-    """A new row."""
+    """Add the row of a team in a league."""
     row = BoardRow(
         phase_version_id=version.id,
         league_id=candidate.league_id,

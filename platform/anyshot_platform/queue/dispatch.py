@@ -16,7 +16,7 @@ class Dispatcher(Loop):
     """A loop that is woken by each commit that left something to send."""
 
     def start(self) -> None:
-        """Begin to send."""
+        """Start the thread that sends what the outbox holds."""
         self._database.after_commit.append(self._committed)
         super().start()
 

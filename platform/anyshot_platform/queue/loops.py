@@ -54,7 +54,7 @@ class Loop:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread that does the loop's rounds."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -28,7 +28,7 @@ _TARGET = click.Path(dir_okay=False, path_type=Path)
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """One file, scored."""
+    """The figures of one results file."""
 
     path: Path
     table: TaskTable

@@ -42,7 +42,7 @@ class GpuUse:
 
 
 class GpuDevices(Protocol):
-    """The device layer."""
+    """What a box is given of the machine's GPUs."""
 
     def list(self) -> list[Gpu]: ...
 

@@ -99,7 +99,7 @@ class PlannedRun:
 
     @property
     def name(self) -> str:
-        """Baseline and arm."""
+        """How tables call it: the baseline, and its arm where it has several."""
         return self.arm.name(self.baseline)
 
     @property

@@ -112,7 +112,7 @@ class FurtherRun(Scored):
         return [], packs if len(tests) > 1 else [packs[place] for place in _places(tests[0], packs)]
 
     def training_fields(self, case: Case) -> dict[str, Any]:
-        """Nothing is trained."""
+        """No fields: the learner is kept from the evaluation, so nothing is trained."""
         return {}
 
     def keeps_learner(self, case: Case) -> bool:

@@ -97,7 +97,7 @@ class SmokeTest(Scored):
         return Smoke(**self.tested_fields(case))
 
     def called(self, run: Run, parts: str) -> str:
-        """There is one."""
+        """No words: a submission has one smoke test, so its run needs no number."""
         return ""
 
 

@@ -135,7 +135,7 @@ def plain(value: Any) -> Any:
 def set_logo(
     session: Session, storage: Storage, competition: Competition, name: str, content: bytes, actor_id: str
 ) -> None:
-    """Show another logo."""
+    """Replace the competition's logo and record the act."""
     suffix = name.rpartition(".")[2].lower()
     if suffix not in MEDIA_TYPES:
         raise Invalid("A logo is a PNG, JPEG, GIF, WebP or SVG image.", field="logo")

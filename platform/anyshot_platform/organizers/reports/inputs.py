@@ -53,7 +53,7 @@ class BoardInputs:
     results: tuple[RunTable, ...]
 
     def of(self, standers: Sequence[Stander]) -> BoardInputs:
-        """Only these."""
+        """The inputs of some of the board's entries, without the others' runs."""
         wanted = {stander.submission for stander in standers}
         return BoardInputs(tuple(standers), tuple(row for row in self.results if row.submission in wanted))
 

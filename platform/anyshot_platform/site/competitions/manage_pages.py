@@ -101,7 +101,7 @@ def delete(request: Request, access: AsOwner, session: SessionDep, form: FormDep
 
 @router.post("/restore")
 def restore(request: Request, access: AsOwner, session: SessionDep, form: FormDep) -> Response:
-    """Undo a deletion."""
+    """Restore a deleted competition."""
     return act_on_competition(request, access, session, "restore", form)
 
 
@@ -262,7 +262,7 @@ def move_page(access: AsOrganizer, session: SessionDep, page_id: str, form: Form
 
 @router.post("/pages/{page_id}/delete")
 def delete_page(access: AsOrganizer, session: SessionDep, page_id: str) -> Response:
-    """Remove a page."""
+    """Remove a page; its text stays in the audit log."""
     change = partial(organizing.delete_page, session, access.competition, page_id, access.viewer.id)
     return carry_out_change(
         session,

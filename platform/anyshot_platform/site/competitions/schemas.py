@@ -52,7 +52,7 @@ class PhaseOut(BaseModel):
 
 
 class LeagueOut(BaseModel):
-    """A league."""
+    """A league as the API shows it: rules, prizes, who may enter."""
 
     model_config = ConfigDict(from_attributes=True)
 

@@ -137,7 +137,7 @@ def _show_thread(
 def reply(
     request: Request, access: Participant, session: SessionDep, thread_id: Id, form: FormDep
 ) -> Response:
-    """Answer."""
+    """Add a post to a thread."""
     thread = reading.find_thread(session, access.competition, thread_id)
     try:
         post = service.reply(session, access, thread, form.text("body", 30_000))

@@ -39,7 +39,7 @@ class PointOut(BaseModel):
 
     @classmethod
     def of(cls, score: PointScore) -> PointOut:
-        """As it is."""
+        """The point as JSON, with every field of the score."""
         return cls.model_validate(score.to_dict())
 
 

@@ -44,7 +44,7 @@ def list_files(project: str) -> Response:
 
 @router.get("/kit/files/{digest}/{filename}", dependencies=[Depends(public)])
 def send_file(digest: str, filename: str) -> Response:
-    """A wheel."""
+    """Send a wheel of the kit that this site serves."""
     wheel = _find(filename.partition("-")[0].replace("_", "-"))
     if (wheel.digest, wheel.filename) != (digest, filename):
         raise NotFound("This site serves another version of the starting kit; install it again.")

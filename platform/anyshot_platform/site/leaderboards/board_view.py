@@ -33,7 +33,7 @@ class BoardCell:
 
 @dataclass(frozen=True)
 class RowView:
-    """One row."""
+    """What the board shows of one entry."""
 
     key: str
     rank: int | None

@@ -57,7 +57,7 @@ class LeagueEntryOut(BaseModel):
 
 
 class EntryIn(BaseModel):
-    """One entry."""
+    """A decision on one entry of a league."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -77,7 +77,7 @@ def retry_one(viewer: Admin, session: SessionDep, kind: str, identity: str) -> R
 def show_users(
     request: Request, viewer: Admin, session: SessionDep, q: str = "", page: PageParam = 1
 ) -> Response:
-    """Accounts."""
+    """The site's accounts, with a search."""
     users, place = administration.list_users(session, q, page)
     return render(
         request,

@@ -42,7 +42,7 @@ def _is_loopback(request: Request) -> bool:
 
 @router.get("/health", dependencies=[Depends(public)])
 def health() -> dict[str, str]:
-    """The process lives."""
+    """Answer that the process lives; asks no database."""
     return {"status": "ok"}
 
 

@@ -65,7 +65,7 @@ def show_phases(request: Request, access: AsReviewer, session: SessionDep) -> Re
 
 @router.get("/new")
 def show_new(request: Request, access: AsOrganizer, session: SessionDep) -> Response:
-    """The editor, empty."""
+    """The editor with the defaults of a new phase."""
     spec = PhaseSpec(
         key="feedback", title="New phase", start=now().replace(minute=0, second=0, microsecond=0)
     )
@@ -234,7 +234,7 @@ def act_on_phase(
 def restore_phase(
     request: Request, access: AsOrganizer, session: SessionDep, phase_id: str, form: FormDep
 ) -> Response:
-    """Undo a deletion."""
+    """Restore a deleted phase with its versions and boards."""
     phase = session.get(Phase, phase_id)
     if phase is None or phase.competition_id != access.competition.id:
         raise Invalid("There is no such phase.")

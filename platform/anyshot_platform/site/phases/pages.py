@@ -43,7 +43,7 @@ def show_phase(
     services: ServicesDep,
     phase_slug: str,
 ) -> Response:
-    """One phase."""
+    """The page of a phase: dates, limits, tasks, leagues."""
     phase = find_phase(session, access.competition, phase_slug)
     try:
         version = live_version(session, phase)

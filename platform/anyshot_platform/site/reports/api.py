@@ -103,7 +103,7 @@ def request_report(access: AsOrganizer, session: SessionDep, body: ReportIn) -> 
 
 @router.get("/{report_id}")
 def show_report(access: AsReviewer, session: SessionDep, report_id: ReportParam) -> ReportDetail:
-    """A report."""
+    """A report's state, and its figures once it is made."""
     return _show_detail(session, service.find_report(session, access.competition, report_id))
 
 

@@ -42,7 +42,7 @@ class ConsentIn(BaseModel):
     reason: Annotated[str, Field(max_length=2000)] = ""
 
     def consent(self) -> Consent:
-        """What was said."""
+        """The confirmation and the override that the request carries."""
         return Consent(self.confirm, self.override)
 
 

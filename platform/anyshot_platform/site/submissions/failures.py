@@ -35,7 +35,7 @@ class TraceLine:
 
 @dataclass(frozen=True)
 class FailureView:
-    """A failed run."""
+    """What the page says of a run that failed."""
 
     cause: str
     icon: str

@@ -207,7 +207,7 @@ def withdraw(found: Owner, session: SessionDep) -> Response:
 
 @router.post("/submissions/{submission_id}/restore")
 def restore(found: Owner, session: SessionDep) -> Response:
-    """Undo a withdrawal."""
+    """Put a withdrawn submission back on its boards."""
     withdrawing.reinstate(session, found.submission)
     return redirect(f"/submissions/{found.submission.id}", flash=say("It is back on the leaderboard."))
 

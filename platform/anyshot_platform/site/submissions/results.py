@@ -37,7 +37,7 @@ class StatView:
 
 @dataclass(frozen=True)
 class RunLine:
-    """One seeded run."""
+    """What the page says of one seeded run."""
 
     number: int
     score: float

@@ -19,6 +19,6 @@ router = APIRouter(prefix="/competitions/{slug}/manage/teams", include_in_schema
 def act_on_team(
     request: Request, access: AsOrganizer, session: SessionDep, team_id: str, act: str, form: FormDep
 ) -> Response:
-    """Rename a team."""
+    """Carry out an act on a team, as its form names it."""
     team = find_team(session, access.competition, team_id)
     return perform_named(request, session, form, ACTS, act, team, access, manage_path(access, "/people"))

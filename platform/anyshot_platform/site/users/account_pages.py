@@ -96,7 +96,7 @@ def _profile_fields(user: User) -> dict[str, Any]:
 def save_profile(
     request: Request, viewer: InBrowser, session: SessionDep, form: FormDep, services: ServicesDep
 ) -> Response:
-    """Keep the profile."""
+    """Save the profile that the form holds."""
     user = session.get_one(User, viewer.id)
     sent = {name: form.text(name, 4000) for name in _PROFILE_FIELDS if name in form.data}
     try:

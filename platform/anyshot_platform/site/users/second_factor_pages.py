@@ -113,7 +113,7 @@ def renew_codes(request: Request, viewer: InBrowser, session: SessionDep, servic
 
 @router.post(f"{HERE}/off")
 def turn_off(viewer: InBrowser, session: SessionDep) -> Response:
-    """Turn it off."""
+    """Turn the second factor off, after the password or a code."""
     require_proof(session)
     second_factor.turn_off(session, session.get_one(User, viewer.id))
     return redirect("/account/security", flash=say("Your account has no second factor any more."))
