@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import click
 
-from anyshot_core.client import Client
+from anyshot_core.client import Client, Refused
 from anyshot_starting_kit.cli.account import connection_options
 from anyshot_starting_kit.cli.consent import consent_options, send_act
 from anyshot_starting_kit.cli.exits import Exit
@@ -99,22 +100,44 @@ def acts(client: Client, competition: str, only: str) -> None:
 def do(
     client: Client, competition: str, key: str, objects: tuple[str, ...], values: tuple[str, ...], **said: Any
 ) -> None:
-    """Do ACT, like phase.open, to OBJECT, with the words that `acts` lists; prints the answer as JSON."""
+    """Do ACT, like phase.open, to OBJECT, with the words that `acts` lists; prints the answer as JSON.
+
+    An act that takes one word takes several: it is done to each, and who is left out is named.
+    """
     known = {row["key"]: row for row in client.organize("GET", competition, "/acts")}
     if key not in known:
         raise click.UsageError(f"There is no act {key}. There are: {', '.join(known)}.")
     path, wanted = known[key]["path"], _PARAMETER.findall(known[key]["path"])
-    if len(objects) != len(wanted):
+    each = [(word,) for word in objects] if len(wanted) == 1 and objects else [objects]
+    if any(len(words) != len(wanted) for words in each):
         raise click.UsageError(
             f"{key} is done to: {' '.join(wanted) or 'the competition, without another word'}."
         )
-    for name, word in zip(wanted, objects, strict=True):
+    options = _options(known[key]["options"], values)
+    paths = {" ".join(words): _filled(path, wanted, words) for words in each}
+    refused = _do_each(paths, lambda one: send_act(client, competition, one, options, **said))
+    if refused:
+        raise SystemExit(Exit.FAILED)
+
+
+def _filled(path: str, wanted: list[str], words: tuple[str, ...]) -> str:
+    for name, word in zip(wanted, words, strict=True):
         path = path.replace(f"{{{name}}}", quote(word, safe=""))
-    click.echo(
-        json.dumps(
-            send_act(client, competition, path, _options(known[key]["options"], values), **said), indent=1
-        )
-    )
+    return path
+
+
+def _do_each(paths: dict[str, str], send: Callable[[str], Any]) -> bool:
+    """Print the answer of each; of several, one that is refused is named and the rest are done. Whether any was."""
+    refused = False
+    for words, path in paths.items():
+        try:
+            click.echo(json.dumps(send(path), indent=1))
+        except Refused as error:
+            if len(paths) == 1:
+                raise
+            click.echo(f"{words}: {error}", err=True)
+            refused = True
+    return refused
 
 
 def _options(schema: dict[str, Any], values: tuple[str, ...]) -> dict[str, Any]:

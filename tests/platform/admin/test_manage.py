@@ -18,13 +18,15 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.audit.models import AuditEntry
 from anyshot_platform.bundles.reading import read_bundle
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.service import find_membership
-from anyshot_platform.competitions.states import Role
+from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.database import now
 from anyshot_platform.phases.description import PhaseSpec
 from anyshot_platform.phases.models import Phase
 from anyshot_platform.phases.service import status_of
 from anyshot_platform.submissions.models import Submission
+from anyshot_platform.users.models import User
 from tests.platform.site import SLUG, PaperWorker, Person, Site, make_zip
 
 BASE = f"/competitions/{SLUG}/manage"
@@ -237,6 +239,53 @@ def test_bulk_acts_say_to_how_many_and_are_undone(site: Site) -> None:
     )
     other = site.person("sam")
     assert post(other, f"{BASE}/submissions/acts", act="delete", confirmed="1", id=ids).status_code == 403
+
+
+def waiting_people(site: Site, *names: str) -> dict[str, str]:
+    """Members who wait to be admitted: their ids by name."""
+    people = {site.member(name).id: name for name in names}
+    with site.services.database.writing() as session:
+        members = session.scalars(select(Membership).where(Membership.user_id.in_(people))).all()
+        for member in members:
+            member.status = MemberStatus.PENDING
+        return {people[member.user_id]: member.id for member in members}
+
+
+def test_all_who_wait_are_approved_in_two_steps(site: Site) -> None:
+    owner = site.owner()
+    ids = waiting_people(site, "pia", "quin", "rob")
+    site.member("sam")
+    table = page(owner, f"{BASE}/people?status=pending").text
+    assert "Approve all who wait (3)" in table and table.count('form="many"') == 3
+    asked = post(owner, f"{BASE}/people/acts", act="approve", everything="1", filter_status="pending").text
+    assert "Approve 3 people?" in asked and "3 people will get a message about it." in asked
+    sent = re.findall('name="id" value="([^"]+)"', asked)
+    assert sorted(sent) == sorted(ids.values()) and acts(site).count("member.approve") == 0
+    done = post(owner, f"{BASE}/people/acts", act="approve", confirmed="1", id=[*sent, *sent[:1]]).text
+    assert "Approve: 3 people." in done and acts(site).count("member.approve") == 3
+    assert "Approve all who wait" not in page(owner, f"{BASE}/people").text
+    (undo,) = re.findall(r"<form method=\"post\"[^<>]*/people/acts\">.*?</form>", done, re.S)
+    assert 'value="reject"' in undo and "confirmed" not in undo, "they read why: the organizer says it"
+    again = post(owner, f"{BASE}/people/acts", act="approve", confirmed="1", id=sent).text
+    assert '<a href="../people?q=pia">pia</a>: This person takes part already.' in again
+
+
+def test_who_has_submitted_is_banned_by_name_and_never_in_a_row(site: Site) -> None:
+    owner, pia = site.owner(), site.member("pia")
+    pia.submit()
+    site.member("spam")
+    fields = {"act": "ban", "everything": "1", "filter_role": "participant"}
+    asked = post(owner, f"{BASE}/people/acts", **fields).text
+    assert "Ban 1 person?" in asked and "1 person: It asks for the name: do it by itself." in asked
+    assert "Give the reason" in flash(post(owner, f"{BASE}/people/acts", **fields, confirmed="1"))
+    done = post(owner, f"{BASE}/people/acts", **fields, confirmed="1", reason="robots").text
+    assert "Ban: 1 person." in done and "people?q=pia" in done
+    with site.services.database.reading() as session:
+        states = dict(session.execute(select(User.username, Membership.status).join(Membership.user)).all())
+    assert (states["pia"], states["spam"]) == (MemberStatus.APPROVED, MemberStatus.BANNED)
+    assert post(pia, f"{BASE}/people/acts", **fields, confirmed="1").status_code == 403
+    assert flash(post(owner, f"{BASE}/people/acts", act="approve")) == "Tick rows of the table first."
+    assert flash(post(owner, f"{BASE}/people/acts", act="role")) == "Choose what to do."
 
 
 def test_people_are_banned_and_let_back(site: Site) -> None:

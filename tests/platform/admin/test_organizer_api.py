@@ -167,6 +167,19 @@ def test_submissions_are_listed_and_acted_on_in_bulk(site: Site) -> None:
     ask(owner, "POST", "/submissions/acts", {"act": "rerun"}, status=422)
 
 
+def test_many_people_are_acted_on_at_once(site: Site) -> None:
+    owner = site.owner()
+    for name in ("pia", "quin", "rob"):
+        ask(owner, "POST", f"/people/{site.member(name).username}/acts/reject")
+    some = ask(owner, "POST", "/people/acts", {"act": "approve", "ids": ["pia", "nobody"]})
+    assert (len(some["done"]), some["undo"]) == (1, "reject")
+    assert some["skipped"] == {"nobody": "There is no such member."}
+    rest = ask(owner, "POST", "/people/acts", {"act": "approve", "filter": {"status": "rejected"}})
+    assert len(rest["done"]) == 2 and rest["skipped"] == {}
+    assert acts(site)[-3:] == ["member.approve"] * 3
+    assert ask(owner, "POST", "/people/acts", {"act": "approve"}, status=422)["field"] == "ids"
+
+
 def test_people_get_roles_quota_and_bans(site: Site) -> None:
     owner = site.owner()
     pia, oscar = site.member("pia"), site.member("oscar", Role.ORGANIZER)

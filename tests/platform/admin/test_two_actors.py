@@ -375,6 +375,7 @@ FORMS = {
     "pages/preview": "writes nothing",
     "pages/{page_id}/delete": "test_two_people_move_and_remove_a_page",
     "pages/{page_id}/move": "test_two_people_move_and_remove_a_page",
+    "people/acts": "an act on each",
     "people/add": "an act",
     "people/{membership_id}/{act}": "test_two_organizers_change_a_team_and_a_note",
     "phases/new": "test_what_two_people_add_under_one_name_replaces_nothing",

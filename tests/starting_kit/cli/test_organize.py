@@ -109,6 +109,12 @@ def test_every_declared_act_is_done_by_one_command(
     role = ("organize", "do", SLUG, "member.role", "pia", "--set", "role=reviewer")
     assert call(*role, "--yes", "somebody").exit_code == 1
     assert json.loads(call(*role, "--yes", "pia").output)["role"] == "reviewer"
+    site.member("quin")
+    several = call("organize", "do", SLUG, "member.reject", "pia", "nobody", "quin")
+    assert several.exit_code == 1 and several.output.count('"status": "rejected"') == 1
+    assert (
+        "pia: Only participants are rejected." in several.output and "nobody: There is no" in several.output
+    )
     zoned = ("--set", "end=2090-01-01T00:00:00", "--set", "zone=Europe/Paris")
     moved = json.loads(call("organize", "do", SLUG, "phase.extend", "feedback", *zoned).output)
     assert moved["settings"]["end"] == "2089-12-31T23:00:00+00:00"

@@ -179,3 +179,5 @@ MOVE = Act(
     also=("POST /move",),
 )
 ACTS = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN, member_acts.ROLE, MOVE)
+MANY = by_name(member_acts.APPROVE, member_acts.REJECT, member_acts.BAN)
+UNDO = {"approve": "reject", "reject": "approve", "ban": "approve"}

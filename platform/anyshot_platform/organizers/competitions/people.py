@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import find_by_name
@@ -43,39 +44,57 @@ class Member:
     email: str | None
 
 
+@dataclass(frozen=True)
+class PeopleFilter:
+    """What the table of people shows; an empty word filters nothing."""
+
+    text: str = ""
+    status: str = ""
+    role: str = ""
+
+
 def list_people(
-    session: Session,
-    access: CompetitionAccess,
-    *,
-    text: str = "",
-    status: str = "",
-    role: str = "",
-    number: int = 1,
+    session: Session, access: CompetitionAccess, wanted: PeopleFilter, number: int = 1
 ) -> tuple[list[Member], Page]:
     """Members, those that wait first, filtered and paged. Who sees no addresses finds nobody by one."""
-    competition = access.competition
-    query = (
-        select(Membership, User, Team)
-        .join(User, User.id == Membership.user_id)
-        .outerjoin(Team, Team.id == Membership.team_id)
-        .where(Membership.competition_id == competition.id)
-    )
-    if status in set(MemberStatus):
-        query = query.where(Membership.status == MemberStatus(status))
-    if role in set(Role):
-        query = query.where(Membership.role == Role(role))
-    if text.strip():
-        pattern = f"%{text.strip().casefold()}%"
-        by_address = and_(User.email_key.like(pattern), Membership.status.not_in(NOT_HERE))
-        named = or_(User.username_key.like(pattern), Team.name_key.like(pattern))
-        query = query.where(or_(named, by_address) if access.may(Role.ORGANIZER) else named)
+    query = _matching(access, wanted)
     total = session.scalar(select(func.count()).select_from(query.subquery())) or 0
     page = page_of(number, 50, total)
     order = query.order_by(Membership.status != MemberStatus.PENDING, User.username_key)
     rows = session.execute(order.offset(page.offset).limit(page.size)).all()
-    counts = _counts(session, competition, [team.id for _, _, team in rows if team])
+    counts = _counts(session, access.competition, [team.id for _, _, team in rows if team])
     people = [Member(m, u, t, counts.get(t.id, 0) if t else 0, address_of(access, m, u)) for m, u, t in rows]
     return people, page
+
+
+def _matching(access: CompetitionAccess, wanted: PeopleFilter) -> Select[Membership, User, Team]:
+    query = (
+        select(Membership, User, Team)
+        .join(User, User.id == Membership.user_id)
+        .outerjoin(Team, Team.id == Membership.team_id)
+        .where(Membership.competition_id == access.competition.id)
+    )
+    if wanted.status in set(MemberStatus):
+        query = query.where(Membership.status == MemberStatus(wanted.status))
+    if wanted.role in set(Role):
+        query = query.where(Membership.role == Role(wanted.role))
+    if wanted.text.strip():
+        pattern = f"%{wanted.text.strip().casefold()}%"
+        by_address = and_(User.email_key.like(pattern), Membership.status.not_in(NOT_HERE))
+        named = or_(User.username_key.like(pattern), Team.name_key.like(pattern))
+        query = query.where(or_(named, by_address) if access.may(Role.ORGANIZER) else named)
+    return query
+
+
+def pick_members(
+    session: Session, access: CompetitionAccess, ids: Sequence[str], wanted: PeopleFilter | None = None
+) -> list[Membership]:
+    """The members of these ids or user names, or, with `wanted`, all that the table's filter shows."""
+    if wanted is not None:
+        return [member for member, _, _ in session.execute(_matching(access, wanted))]
+    keys = [name_key(name) for name in ids]
+    chosen = or_(Membership.id.in_(list(ids)), User.username_key.in_(keys))
+    return [member for member, _, _ in session.execute(_matching(access, PeopleFilter()).where(chosen))]
 
 
 def _counts(session: Session, competition: Competition, teams: list[str]) -> dict[str, int]:
@@ -177,6 +196,14 @@ def count_owners(session: Session, competition_id: str) -> int:
         Membership.competition_id == competition_id,
         Membership.role == Role.OWNER,
         Membership.status == MemberStatus.APPROVED,  # one who was invited is none yet
+    )
+    return session.scalar(query) or 0
+
+
+def count_pending(session: Session, competition: Competition) -> int:
+    """How many people wait to be admitted."""
+    query = select(func.count(Membership.id)).where(
+        Membership.competition_id == competition.id, Membership.status == MemberStatus.PENDING
     )
     return session.scalar(query) or 0
 

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.orm import Session
 
 from anyshot_platform.acts.declaration import ActRequest
+from anyshot_platform.acts.many import do_to_many
 from anyshot_platform.acts.merging import require_tag, tag_of
 from anyshot_platform.acts.service import ActOutcome, carry_out
 from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.service import find_membership
 from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
-from anyshot_platform.organizers.competitions.moving import ACTS
+from anyshot_platform.organizers.competitions.moving import ACTS, MANY, UNDO
+from anyshot_platform.organizers.competitions.people import PeopleFilter
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.site.shell.act_frame import ConsentIn, IfMatch
 from anyshot_platform.site.shell.act_routes import add_acts
@@ -83,6 +86,38 @@ class MemberIn(BaseModel):
     notes: str = Field(max_length=20_000)
 
 
+class PeopleFilterIn(BaseModel):
+    """Which people; an empty word filters nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str = Field(default="", max_length=100, description="in name, e-mail or team")
+    status: str = Field(default="", max_length=100)
+    role: str = Field(default="", max_length=100)
+
+
+ManyAct = Literal["approve", "reject", "ban"]
+
+
+class PeopleActIn(BaseModel):
+    """What to do, to these people or to all that a filter shows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    act: ManyAct
+    ids: list[str] = Field(default=[], max_length=10_000, description="of memberships, or user names")
+    filter: PeopleFilterIn | None = None
+    reason: str = Field(default="", max_length=2000, description="the people read it")
+
+
+class PeopleDone(BaseModel):
+    """Whom it was done to, by the id of the membership; `skipped` says why not, `undo` takes it back."""
+
+    done: list[str]
+    skipped: dict[str, str]
+    undo: str | None
+
+
 class QuotaIn(BaseModel):
     """What a team may submit beyond the phases' quotas; negative numbers take away."""
 
@@ -104,13 +139,29 @@ def list_people(
     page: PageParam = 1,
 ) -> MemberPage:
     """Members, filtered by name, e-mail or team, by status and by role."""
-    found, place = people.list_people(session, access, text=q, status=status, role=role, number=page)
+    found, place = people.list_people(session, access, PeopleFilter(q, status, role), page)
     return MemberPage(
         total=place.total,
         page=place.number,
         pages=place.pages,
         items=[_show(access, person.membership, person.user, person.team) for person in found],
     )
+
+
+@router.post("/acts")
+def act_on_many(access: AsOrganizer, session: SessionDep, body: PeopleActIn) -> PeopleDone:
+    """Admit, reject or ban many people; who cannot be is left out with the reason."""
+    if bool(body.ids) == (body.filter is not None):
+        raise Invalid("Give either ids or a filter.", field="ids")
+    wanted = PeopleFilter(**body.filter.model_dump()) if body.filter else None
+    chosen = people.pick_members(session, access, body.ids, wanted)
+    found = do_to_many(session, MANY[body.act], chosen, ActRequest(access.viewer.id, body.reason))
+    unknown = dict.fromkeys(body.ids, "There is no such member.")
+    for member in chosen:
+        unknown.pop(member.id, None)
+        unknown.pop(member.user.username, None)
+    undo = UNDO[body.act] if found.done else None
+    return PeopleDone(done=list(found.done), skipped={**unknown, **found.skipped}, undo=undo)
 
 
 @router.post("", status_code=201)

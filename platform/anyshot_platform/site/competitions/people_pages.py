@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from anyshot_platform.acts.declaration import by_name
 from anyshot_platform.acts.merging import seal
+from anyshot_platform.competitions.models import Membership
 from anyshot_platform.competitions.states import MemberStatus, Role
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.organizers.competitions import member_acts, people
 from anyshot_platform.organizers.competitions.member_acts import Invitation
-from anyshot_platform.organizers.competitions.moving import ACTS
+from anyshot_platform.organizers.competitions.moving import ACTS, MANY, UNDO
+from anyshot_platform.organizers.competitions.people import PeopleFilter
 from anyshot_platform.site.shell.act_frame import merge, perform_named, save_merged
 from anyshot_platform.site.shell.manage_frame import (
     AsOrganizer,
@@ -22,11 +26,24 @@ from anyshot_platform.site.shell.manage_frame import (
     manage_path,
     render_manage,
 )
+from anyshot_platform.site.shell.many_frame import Menu, Sent, act_on_many
 from anyshot_platform.web.forms import FormDep
 from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/people", include_in_schema=False)
+
+BULK = Menu(
+    section="people",
+    heading=say("People and teams"),
+    noun=("person", "people"),
+    acts=MANY,
+    words={"approve": say("approve"), "reject": say("reject"), "ban": say("ban")},
+    undo=UNDO,
+    name=lambda row: (row.user.username, f"../people?{urlencode({'q': row.user.username})}"),
+    stern=frozenset({"reject", "ban"}),
+    reasoned=frozenset({"ban"}),
+)
 
 
 @router.get("")
@@ -40,7 +57,7 @@ def show_people(
     page: PageParam = 1,
 ) -> Response:
     """Members, filtered and paged."""
-    found, place = people.list_people(session, access, text=q, status=status, role=role, number=page)
+    found, place = people.list_people(session, access, PeopleFilter(q, status, role), page)
     return render_manage(
         request,
         session,
@@ -55,9 +72,25 @@ def show_people(
         q=q,
         status=status,
         role=role,
+        bulk=BULK,
+        waiting=people.count_pending(session, access.competition),
         statuses=[word.value for word in MemberStatus],
         roles=[word.value for word in Role],
     )
+
+
+@router.post("/acts")
+def act_on_members(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
+    """One act on the ticked people, or on all that the filters show."""
+    wanted = {name: form.text(f"filter_{name}") for name in ("q", "status", "role")}
+    kept = urlencode({name: value for name, value in wanted.items() if value})
+    back = manage_path(access, "/people") + (f"?{kept}" if kept else "")
+
+    def pick() -> list[Membership]:
+        shown = PeopleFilter(*wanted.values()) if form.flag("everything") else None
+        return people.pick_members(session, access, form.all("id"), shown)
+
+    return act_on_many(Sent(request, session, access, form, BULK, back), pick)
 
 
 @router.post("/add")

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_platform.acts.merging import Stale
 from anyshot_platform.alerts.service import list_open
-from anyshot_platform.competitions.models import Membership
-from anyshot_platform.competitions.states import MemberStatus, Role
+from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import say
+from anyshot_platform.organizers.competitions.people import count_pending
 from anyshot_platform.organizers.leagues.organizing import count_waiting
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.web.access import competition_role
@@ -54,7 +53,7 @@ def navigation(session: Session, access: CompetitionAccess) -> list[dict[str, An
     """The items of the side navigation, with what waits."""
     counts = {
         "leagues": count_waiting(session, access.competition),
-        "people": _count_pending(session, access),
+        "people": count_pending(session, access.competition),
     }
     return [
         {
@@ -67,13 +66,6 @@ def navigation(session: Session, access: CompetitionAccess) -> list[dict[str, An
         for key, label, rest, icon in _ITEMS
         if key != "webhooks" or access.may(Role.ORGANIZER)  # their addresses may hold secrets
     ]
-
-
-def _count_pending(session: Session, access: CompetitionAccess) -> int:
-    query = select(func.count(Membership.id)).where(
-        Membership.competition_id == access.competition.id, Membership.status == MemberStatus.PENDING
-    )
-    return session.scalar(query) or 0
 
 
 def render_manage(

@@ -10,20 +10,20 @@ from sqlalchemy.orm import Session
 from starlette.responses import Response
 
 from anyshot_core.wire.verdicts import Cause
-from anyshot_platform.acts.declaration import TEAM_READS
-from anyshot_platform.errors import Invalid, PlatformError
 from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
-from anyshot_platform.organizers.submissions import bulk, organizing
+from anyshot_platform.organizers.submissions import organizing
 from anyshot_platform.organizers.submissions.acts import ACTS
-from anyshot_platform.organizers.submissions.bulk import SubmissionAct, SubmissionsOutcome
+from anyshot_platform.organizers.submissions.bulk import UNDO, SubmissionAct
 from anyshot_platform.organizers.submissions.organizing import SubmissionFilter
 from anyshot_platform.phases.service import list_phases
 from anyshot_platform.sight.access import CompetitionAccess
+from anyshot_platform.site.shell import many_frame
 from anyshot_platform.site.shell.manage_frame import AsOrganizer, AsReviewer, manage_path, render_manage
+from anyshot_platform.site.shell.many_frame import Menu, Sent
+from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind, SubmissionStatus
 from anyshot_platform.web.forms import FormDep, SentForm
-from anyshot_platform.web.rendering import redirect
 from anyshot_platform.web.services import SessionDep
 
 router = APIRouter(prefix="/competitions/{slug}/manage/submissions", include_in_schema=False)
@@ -45,6 +45,18 @@ _MENU = {  # without a number of submissions behind
     SubmissionAct.QUALIFY: say("lift the disqualification"),
     SubmissionAct.REFUND: say("give the quota back"),
 }
+
+BULK = Menu(
+    section="submissions",
+    heading=say("Submissions"),
+    noun=("submission",),
+    acts=ACTS,
+    words={act.value: words for act, words in WORDS.items()},
+    undo={act.value: undo.value for act, undo in UNDO.items()},
+    name=lambda row: (row.id[:12], f"/submissions/{row.id}"),
+    stern=frozenset({"disqualify", "delete", "cancel"}),
+    reasoned=frozenset({"disqualify"}),
+)
 
 
 @router.get("")
@@ -89,66 +101,14 @@ def _show(
 
 @router.post("/acts")
 def act_on_many(request: Request, access: AsOrganizer, session: SessionDep, form: FormDep) -> Response:
-    """Say what will happen to how many; then, confirmed, do it, and offer the undo."""
-    try:
-        return _act(request, access, session, form)
-    except PlatformError as error:
-        if error.status not in (409, 422):
-            raise
-        session.rollback()
-        return redirect(_back(access, form), flash=error.message, tone="bad")
+    """One act on the ticked submissions, or on all that the filters show."""
+    wanted = SubmissionFilter(**{name: form.text(f"filter_{name}") for name in _FILTERS})
 
+    def pick() -> list[Submission]:
+        everything = wanted if form.flag("everything") else None
+        return organizing.pick(session, access.competition, form.all("id"), everything)
 
-def _act(request: Request, access: CompetitionAccess, session: Session, form: SentForm) -> Response:
-    if form.text("act") not in set(SubmissionAct):
-        raise Invalid("Choose what to do.")
-    act = form.choice("act", SubmissionAct)
-    everything = form.flag("everything")
-    wanted = (
-        SubmissionFilter(**{name: form.text(f"filter_{name}") for name in _FILTERS}) if everything else None
-    )
-    chosen = organizing.pick(session, access.competition, form.all("id"), wanted)
-    if not chosen:
-        raise Invalid("Tick the submissions first.")
-    if not form.flag("confirmed"):
-        return render_manage(
-            request,
-            session,
-            access,
-            "submissions_confirm.html",
-            "submissions",
-            heading=say("Submissions"),
-            act=act,
-            words=WORDS[act],
-            shown=bulk.preview_many(session, chosen, act, access.viewer.id),
-            ids=[submission.id for submission in chosen],
-            undo=ACTS[act.value].undo,
-            reason=ACTS[act.value].reason,
-            back=_back(access, form),
-        )
-    outcome = bulk.act_on(session, chosen, act, access.viewer.id, form.text("reason"))
-    return _done(request, access, session, form, outcome)
-
-
-def _done(
-    request: Request, access: CompetitionAccess, session: Session, form: SentForm, outcome: SubmissionsOutcome
-) -> Response:
-    undo = bulk.UNDO.get(outcome.act)
-    return render_manage(
-        request,
-        session,
-        access,
-        "submissions_done.html",
-        "submissions",
-        heading=say("Submissions"),
-        outcome=outcome,
-        words=WORDS[outcome.act],
-        undo=undo.value if undo and outcome.done else None,
-        undo_words=WORDS[undo] if undo else "",
-        undo_at_once=undo is not None
-        and ACTS[undo.value].reason != TEAM_READS,  # else it asks what the team reads
-        back=_back(access, form),
-    )
+    return many_frame.act_on_many(Sent(request, session, access, form, BULK, _back(access, form)), pick)
 
 
 def _back(access: CompetitionAccess, form: SentForm) -> str:

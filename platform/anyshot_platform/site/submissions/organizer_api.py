@@ -147,10 +147,10 @@ def act_on_many(access: AsOrganizer, session: SessionDep, body: ActIn) -> Outcom
     for submission in chosen:
         unknown.pop(submission.id, None)
     return OutcomeOut(
-        act=found.act,
+        act=body.act,
         done=list(found.done),
         skipped={**unknown, **found.skipped},
-        undo=bulk.UNDO.get(found.act),
+        undo=bulk.UNDO.get(body.act),
     )
 
 

@@ -1,0 +1,66 @@
+"""One act on many objects: what it would do to how many, what is left out and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy.orm import Session
+
+from anyshot_platform.acts.declaration import Act, ActRequest
+from anyshot_platform.acts.service import Preview, carry_out, preview
+from anyshot_platform.errors import Conflict
+from anyshot_platform.kernel.language import say, together
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class ManyPreview:
+    """What an act would do to many: its sentences, to how many, and how many are left out for which reason."""
+
+    does: tuple[str, ...]
+    number: int
+    told: int
+    skipped: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ManyDone:
+    """What was done, by id, and why the rest was left out."""
+
+    done: tuple[str, ...]
+    skipped: dict[str, str]
+
+
+def preview_many(session: Session, act: Act[S], subjects: Sequence[S], request: ActRequest) -> ManyPreview:
+    """What the act would do to these objects now."""
+    found = [preview(session, act, subject, request) for subject in subjects]
+    why = Counter(words for one in found if (words := _left_out(one)))
+    done = [one for one in found if not _left_out(one)]
+    does = tuple(dict.fromkeys(line for one in done for line in one.does))
+    return ManyPreview(does, len(done), sum(one.told for one in done), dict(why.most_common()))
+
+
+def _left_out(shown: Preview) -> str:
+    if shown.done or shown.refused:
+        return shown.done or together(shown.refused)
+    return together((*shown.blocked, say("It asks for the name: do it by itself."))) if shown.name else ""
+
+
+def do_to_many(session: Session, act: Act[Any], subjects: Sequence[Any], request: ActRequest) -> ManyDone:
+    """Do one thing to many objects; those to which it cannot be done are skipped with the reason."""
+    done, skipped = [], {}
+    for subject in subjects:
+        shown = preview(session, act, subject, request)
+        if words := _left_out(shown):
+            skipped[subject.id] = words
+            continue
+        try:
+            carry_out(session, act, subject, request)
+            done.append(subject.id)
+        except Conflict as error:
+            skipped[subject.id] = error.message
+    return ManyDone(tuple(done), skipped)
