@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from markupsafe import Markup
+from numpy.typing import ArrayLike
 
 from anyshot_analysis.undefined import Quantity, Undefined, as_json
-from anyshot_core.charts import Chart
+from anyshot_core.charts import Bar, Chart
 from anyshot_core.report.estimates import Estimate, check
 from anyshot_core.report.pages import wrap_page
 from anyshot_core.report.stored import FIGURES, RESULT, render_stored
+from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.summary import Group
 
 Cell = str | int | float | Undefined
 TABLE = "table.parquet"
@@ -153,4 +156,15 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 
 def points(value: Quantity) -> Cell:
     """An accuracy in points."""
-    return value if isinstance(value, Undefined) else round(100 * float(value), 2)
+    return value if isinstance(value, Undefined) else round(100 * float(value), 2) + 0.0
+
+
+def bar_of(label: str, accuracies: ArrayLike) -> Bar:
+    """A bar of accuracies a task: their mean with its interval, in points."""
+    return Bar(label, *t_interval(100 * np.asarray(accuracies, np.float64)))
+
+
+def in_points(group: Group) -> Group:
+    """A point of a curve of accuracies, in points."""
+    half = None if group.half_width is None else 100 * group.half_width
+    return replace(group, mean=100 * group.mean, half_width=half)

@@ -152,7 +152,7 @@ def test_a_penalty_that_is_always_chosen_gains_nothing(packs: list[Path], tmp_pa
     small = {"backbone": "pixels", "ways": 2, "shots": 4, "query": 2, "tasks": 12}
     same = run("baseline-cv", {"meta_test": packs}, {**small, "strengths": [1.0, 1.0]}, tmp_path / "same")
     assert same["result"]["gain"] == 0.0 and same["result"]["chosen"] == {"C 1": 12}
-    assert same["finding"].startswith("BaselineCV minus C 1 is 0 points (0 to 0); the best")
+    assert same["finding"].startswith("BaselineCV minus C 1 is 0 points (95 % interval 0 to 0); the best")
     one_shot = run("baseline-cv", {"meta_test": packs}, {**small, "shots": 1}, tmp_path / "one")
     assert one_shot["result"]["not_estimable"] == 12 and one_shot["result"]["gain"] == 0.0
     with pytest.raises(BadAnalysis, match="positive"):
@@ -189,7 +189,7 @@ def test_a_submission_loses_what_lies_between_its_scores_on_base_and_novel_class
     done = CliRunner().invoke(analyse, ["submission-shift", *folders, "--out", str(tmp_path / "r")])
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
-    assert "ours loses 20.0 ± 5.0 points on novel classes; theirs loses 2.0 ± 5.0 points" in words
+    assert "ours loses 20.0 ± 5.0 points (95 %) on novel classes; theirs loses 2.0 ± 5.0 points" in words
     assert words.count("not settled") == 1
     stored = json.loads((tmp_path / "r" / "result.json").read_text())
     (gap,) = [e for e in stored["estimates"] if e["name"] == "BaseGen minus NovelGen of ours"]

@@ -132,7 +132,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
             s.tasks,
             s.expected,
             spread_of(s, parameters),
-            small(s.miss),
+            s.miss,
             needed[s.name],
             *counts(s),
         ]
@@ -148,14 +148,21 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
         name="audit",
         title="Which classes the tasks see",
         finding=finding_of(found, parameters.tasks),
-        population=POPULATION,
+        population=f"{POPULATION}; expected values, no task is drawn for them.",
         estimates=[one for s in found for one in estimates_of(s)],
         charts=[
-            draw_curves(curves, "Share of the classes seen", "tasks of the dataset", "Share of classes"),
+            draw_curves(
+                curves,
+                "Expected share of the classes seen",
+                "tasks of the dataset",
+                "Share of classes",
+                intervals=False,
+            ),
             draw_bars(
                 [Bar(n, v) for n, v in needed.items()],
                 f"Tasks from which on disjoint sets of classes are rarer than {parameters.rho}",
                 "Tasks",
+                intervals=False,
             ),
         ],
         listings=[PageTable("By dataset", HEADER, rows), few_seen(found)],
@@ -184,7 +191,7 @@ def describe(found: list[Seen], parameters: Parameters, overlap: str) -> ReportP
     )
 
 
-POPULATION = "tasks that this protocol draws from these datasets; unit of resampling: the task."
+POPULATION = "tasks that this protocol draws from these datasets"
 
 
 def estimates_of(seen: Seen) -> list[Estimate]:
@@ -212,8 +219,8 @@ HEADER = (
     "their sd",
     "P(a class is missed) at most",
     "tasks against disjoint sets",
-    "ordered tasks",
-    "sets of classes",
+    "tasks of so many ways, ordered",
+    "sets of so many classes",
 )
 
 
@@ -247,11 +254,6 @@ def few_seen(found: list[Seen]) -> PageTable:
         rows.append([s.name, gamma, many_classes_expectation(classes, ways, gamma, s.tasks), tail])
     header = ("dataset", "gamma", "classes seen, at least", "P(half of that or fewer) at most")
     return PageTable("Many classes, few tasks (theorem 4)", header, rows)
-
-
-def small(probability: float) -> float | str:
-    """A probability; below a millionth its digits say nothing."""
-    return "under 1e-6" if probability < 1e-6 else probability
 
 
 def protocol_words(protocol: Mapping[str, Any]) -> str:

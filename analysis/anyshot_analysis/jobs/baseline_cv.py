@@ -10,13 +10,12 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import Baseline, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.baseline_cv import STRENGTHS, baseline_cv
 from anyshot_analysis.task_level.estimate import oracle
-from anyshot_core.charts import Bar, draw_bars
+from anyshot_core.charts import draw_bars
 from anyshot_core.report.estimates import mean
 from anyshot_core.report.stored import estimate_words
-from anyshot_scoring.intervals import t_interval
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         ],
         charts=[
             draw_bars(
-                [
-                    Bar("BaselineCV", *t_interval(tuned.accuracies)),
-                    *[Bar(names[s], *t_interval(right[s])) for s in ordered],
-                ],
+                [bar_of("BaselineCV", tuned.accuracies), *[bar_of(names[s], right[s]) for s in ordered]],
                 "Accuracy by penalty",
-                "Accuracy",
+                "Accuracy (points)",
             )
         ],
         listings=[
@@ -101,6 +97,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         ],
         notes=[
             "5-fold cross-validation on the support set; ties go to the stronger penalty. "
+            "C: scikit-learn's inverse strength of the penalty, so a smaller one is stronger. "
             f"{tuned.not_estimable} of {p.tasks} tasks could not be cross-validated and took C {p.fixed:g}.",
         ],
         result={

@@ -18,9 +18,11 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_analysis.whitening import centre_and_normalise, moments, whiten_within
 from anyshot_core.charts import draw_curves, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
+from anyshot_core.report.stored import percent_words
 from anyshot_scoring.summary import Group
 
 CLASSES = ("novel", "base")
+NOISE = "flips by task noise alone"
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,16 @@ def noise_of(tested: Features, classes: int, p: Parameters) -> ClassDraws:
 def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p: Parameters) -> ReportPage:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
     few, unit = found[0], f"{p.classes} classes"
-    control = f" Task noise alone flips {noise.flip:.1%}." if noise else ""
+    claims = {one.name: one for one in estimates_of(found, noise, p)}
+    control = f" Task noise alone flips {percent_words(claims[NOISE])}." if noise else ""
     return ReportPage(
         name="class-flips",
         title=f"Flips against the number of {unit}",
         finding=f"On all {classes} {unit} {few.first} leads {few.second} by {points(few.lead)} points; with {few.size} "
-        f"of them the order flips in {few.flip:.1%} of draws, with {found[-1].size} in {found[-1].flip:.1%}.{control}",
+        f"of them the order flips in {percent_words(claims[flips_name(few, p)])} of draws, with {found[-1].size} in "
+        f"{percent_words(claims[flips_name(found[-1], p)])}.{control}",
         population=f"other sets of {unit} out of these {classes}; {p.draws:,} draws a number.",
-        estimates=estimates_of(found, noise, p),
+        estimates=list(claims.values()),
         charts=[
             draw_curves(
                 {
@@ -121,14 +125,18 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
                 f"Flips and exaggerations by number of {unit}",
                 unit,
                 "Probability",
+                intervals=False,
             ),
             draw_distributions(
-                {f"{d.size} classes": d.differences for d in found}, "Differences over draws", "Difference"
+                {f"{d.size} classes": 100 * d.differences for d in found},
+                "Differences over draws",
+                "Difference (points)",
+                unit="draws",
             ),
         ],
         listings=[
             PageTable(
-                "Draws (points)",
+                "Draws (leads and sd in points)",
                 (
                     unit,
                     "lead on all",
@@ -160,12 +168,17 @@ def describe(found: list[ClassDraws], noise: ClassDraws | None, classes: int, p:
     )
 
 
+def flips_name(found: ClassDraws, p: Parameters) -> str:
+    """What the estimate of its flips is called."""
+    return f"flips, {found.size} {p.classes} classes"
+
+
 def row(found: ClassDraws) -> list[Cell]:
     """One number of classes, and what a normal around the lead on all classes would say."""
     sd = float(found.differences.std(ddof=1))
-    normal: float | Undefined = Undefined("the draws do not differ")
+    normal: str | Undefined = Undefined("the draws do not differ")
     if sd > 0:
-        normal = float(special.ndtr(-found.lead / sd))
+        normal = f"{special.ndtr(-found.lead / sd):.1%}"
     return [
         found.size,
         points(found.lead),
@@ -182,7 +195,7 @@ def estimates_of(found: list[ClassDraws], noise: ClassDraws | None, p: Parameter
     over, made = f"other sets of {p.classes} classes out of these", []
     for d in found:
         made += [
-            share(f"flips, {d.size} {p.classes} classes", round(d.flip * p.draws), p.draws, over),
+            share(flips_name(d, p), round(d.flip * p.draws), p.draws, over),
             share(
                 f"exaggerations, {d.size} {p.classes} classes", round(d.exaggeration * p.draws), p.draws, over
             ),
@@ -190,7 +203,7 @@ def estimates_of(found: list[ClassDraws], noise: ClassDraws | None, p: Parameter
         ]
     if noise:
         tasks = "other tasks and images, all classes in every draw"
-        made.append(share("flips by task noise alone", round(noise.flip * p.draws), p.draws, tasks))
+        made.append(share(NOISE, round(noise.flip * p.draws), p.draws, tasks))
         made.append(
             share("exaggerations by task noise alone", round(noise.exaggeration * p.draws), p.draws, tasks)
         )

@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_analysis.equivalence import MARGIN, EquivalenceVerdict, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.report.stored import interval_cell
+from anyshot_core.words import count_of
+from anyshot_scoring.intervals import t_interval
 from anyshot_scoring.reliability import Interval, NotComparable, align, compare
 from anyshot_scoring.table import TaskTable
 
 WORDS = {
-    EquivalenceVerdict.DIFFERENT: "The two runs differ",
-    EquivalenceVerdict.EQUIVALENT: "The two runs are equivalent",
-    EquivalenceVerdict.UNDECIDED: "These tasks do not decide whether the two runs differ",
+    EquivalenceVerdict.DIFFERENT: "The two differ",
+    EquivalenceVerdict.EQUIVALENT: "The two are equivalent",
+    EquivalenceVerdict.UNDECIDED: "These tasks do not decide whether the two differ",
 }
+
+
+SAME_TASKS = " Their runs were tested on the same tasks, so a task counts once, with the mean of its runs."
 
 
 @dataclass(frozen=True)
@@ -37,19 +44,17 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     except NotComparable as error:
         raise BadAnalysis(f"the two were not tested on the same tasks: {error}") from error
     first, second = tables
-    one, two = (TaskTable.concatenate([run.sorted() for run in tables[name]]) for name in (first, second))
     wider = compare(matrix, first, second, replicates=1000).by_dataset
-    found = compare_paired(one.normalized_accuracy, two.normalized_accuracy, parameters.margin)
+    one, two, dataset = (inputs.by_task(rows) for rows in (*matrix.scores.T, matrix.dataset))
+    gaps = one - two
+    found = compare_paired(one, two, parameters.margin)
     if isinstance(found, Undefined):
         raise BadAnalysis(found.reason)
-    gaps = one.normalized_accuracy - two.normalized_accuracy
-    rows = [
-        [str(name), int((one.dataset == name).sum()), points(float(gaps[one.dataset == name].mean()))]
-        for name in np.unique(one.dataset)
-    ]
+    by_dataset = [(name, gaps[dataset == place]) for place, name in enumerate(matrix.datasets)]
     finding = (
         f"{WORDS[found.verdict]}: {first} minus {second} is {points(found.mean)} ± {points(found.half_width)} points "
-        f"(95 %) over {found.tasks} tasks like these (margin {points(found.margin)} points). {over_datasets(wider)}"
+        f"(95 %) over {found.tasks} tasks like these (margin {count_of(100 * found.margin, 'point')}). "
+        f"{over_datasets(wider)}"
     )
     return ReportPage(
         name="compare",
@@ -67,15 +72,33 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             over_other_datasets(f"{first} minus {second}, other datasets", found.mean, wider),
         ],
         charts=[
-            draw_distributions({f"{first} minus {second}": gaps}, "Paired differences", "Difference a task")
+            draw_distributions(
+                {f"{first} minus {second}": 100 * gaps}, "Paired differences", "Difference a task (points)"
+            )
         ],
-        listings=[PageTable("By dataset (points)", ("dataset", "tasks", "difference"), rows)],
+        listings=[
+            PageTable(
+                "By dataset (points)",
+                ("dataset", "tasks", "difference", "95 % interval, other tasks"),
+                [row(name, own) for name, own in by_dataset],
+            )
+        ],
         notes=[
             f"Normalized accuracy; all runs count: {', '.join(f'{n} {len(runs)}' for n, runs in tables.items())}."
+            f"{SAME_TASKS if inputs.shares_tasks and matrix.runs > 1 else ''}",
+            "Intervals by dataset stand each for itself: of twenty of them one misses by chance.",
         ],
         result={**found.to_dict(), "by_dataset": wider if isinstance(wider, Undefined) else asdict(wider)},
-        table={"task": one.task, "difference": gaps},
+        table={"task": inputs.by_task(matrix.task), "difference": gaps},
     )
+
+
+def row(dataset: str, gaps: NDArray[np.float64]) -> list[Cell]:
+    """The difference on a dataset, with its interval over other tasks of it."""
+    mean, half = t_interval(100 * gaps)
+    interval = Undefined("a single task has no interval") if half is None else (mean - half, mean + half)
+    cell = interval if isinstance(interval, Undefined) else interval_cell(interval)
+    return [dataset, len(gaps), mean, cell]
 
 
 def two_of(inputs: Inputs) -> dict[str, list[TaskTable]]:
@@ -104,7 +127,7 @@ def over_datasets(wider: Interval | Undefined) -> str:
     """What the same difference says of other datasets."""
     if isinstance(wider, Undefined):
         return f"About other datasets nothing can be said: {wider.reason}."
-    settled = "leaves out" if not wider.holds(0.0) else "holds"
+    settled = "contains" if wider.holds(0.0) else "does not contain"
     return (
         f"Over other datasets the 95 % interval is {points(wider.low)} to {points(wider.high)} "
         f"({wider.units} datasets): it {settled} 0."

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import PageTable, ReportPage
+from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_difficulty
 from anyshot_core.report.estimates import Estimate, around
 from anyshot_core.report.stored import estimate_words
-from anyshot_scoring.difficulty import measure_difficulty
+from anyshot_scoring.difficulty import Difficulty, measure_difficulty
 from anyshot_scoring.intervals import t_interval
+from anyshot_scoring.table import TaskTable
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,15 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     scores: dict[str, dict[str, float]] = {}
     tasks: dict[str, dict[str, NDArray[np.float64]]] = {}
     for key, tables in inputs.results.items():
-        datasets = np.concatenate([table.dataset for table in tables])
-        values = np.concatenate([table.normalized_accuracy for table in tables])
-        tasks[key] = {str(name): values[datasets == name] for name in np.unique(datasets)}
+        table = TaskTable.concatenate([one.sorted() for one in tables])
+        names, codes = np.unique(table.dataset, return_inverse=True)
+        values, dataset = inputs.by_task(table.normalized_accuracy), inputs.by_task(codes)
+        tasks[key] = {str(name): values[dataset == place] for place, name in enumerate(names)}
         scores[key] = {name: float(own.mean()) for name, own in tasks[key].items()}
     found = measure_difficulty(scores)
     progress("Measuring datasets", 1, 1)
     hardest = max(found, key=lambda row: row.intrinsic)
-    who = "baselines" if parameters.baselines else "entries"
+    who = ("baseline", "baselines") if parameters.baselines else ("entry", "entries")
     claims = {d.dataset: estimates_of(d.dataset, scores, tasks) for d in found}
     shown = [parameters.names.get(key, key) for key in scores]
     return ReportPage(
@@ -50,13 +53,13 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         finding=f"{hardest.dataset} is the hardest of {len(found)} datasets here: its intrinsic difficulty is "
         f"{estimate_words(claims[hardest.dataset][0])}, the highest of them.",
         estimates=[one for own in claims.values() for one in own],
-        population=f"these datasets, for these {len(scores)} {who}; no claim about others.",
-        charts=[draw_difficulty(found)],
+        population=f"these datasets, for these {len(scores)} {who[1]}; no claim about others.",
+        charts=[draw_difficulty(in_points(found), axis="Difficulty (points)", who=who[0])],
         listings=[
             PageTable(
-                "By dataset",
+                "By dataset (points of normalized accuracy)",
                 ("dataset", "intrinsic", "modelling", "best", "worst"),
-                [[d.dataset, d.intrinsic, d.modelling, *_extremes(scores, d.dataset)] for d in found],
+                [[d.dataset, *map(points, figures(d, scores))] for d in found],
             )
         ],
         notes=[
@@ -81,8 +84,7 @@ def estimates_of(
     order = sorted(scores, key=lambda key: -scores[key][dataset])
     best, worst = (tasks[key][dataset] for key in (order[0], order[-1]))
     _, half = t_interval(best)
-    _, other = t_interval(worst)
-    both = None if half is None or other is None else float(np.hypot(half, other))
+    both = width_of_gap(best, worst)
     picked, over = f"best of {len(scores)} on this dataset", f"other tasks of {dataset}"
     gap = scores[order[0]][dataset] - scores[order[-1]][dataset]
     return [
@@ -105,6 +107,20 @@ def estimates_of(
     ]
 
 
-def _extremes(scores: dict[str, dict[str, float]], dataset: str) -> list[float]:
-    own = [by_dataset[dataset] for by_dataset in scores.values()]
-    return [max(own), min(own)]
+def width_of_gap(one: NDArray[np.float64], two: NDArray[np.float64]) -> float | None:
+    """Half width of the interval of the mean of one minus two, task by task where both have the same number."""
+    if len(one) == len(two):
+        return t_interval(one - two)[1]
+    half, other = t_interval(one)[1], t_interval(two)[1]
+    return None if half is None or other is None else float(np.hypot(half, other))
+
+
+def in_points(found: Sequence[Difficulty]) -> list[Difficulty]:
+    """For the chart, which has the unit of the tables."""
+    return [replace(d, intrinsic=100 * d.intrinsic, modelling=100 * d.modelling) for d in found]
+
+
+def figures(found: Difficulty, scores: dict[str, dict[str, float]]) -> list[float]:
+    """Both difficulties of a dataset, and the best and the worst score that they come from."""
+    own = [by_dataset[found.dataset] for by_dataset in scores.values()]
+    return [found.intrinsic, found.modelling, max(own), min(own)]

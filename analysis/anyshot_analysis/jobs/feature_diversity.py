@@ -102,8 +102,8 @@ def describe(seen: Seen, found: GroupDistances, chance: tuple[float, float], p: 
     return ReportPage(
         name="feature-diversity",
         title="How different the datasets look to the learner",
-        finding=f"In the layer {seen.layer}, two datasets of {len(names)} are {found.mean:.4f} apart, {beyond} than "
-        f"images dealt at random ({chance[0]:.4f} to {chance[1]:.4f}); least apart are {first} and {second}.",
+        finding=f"In the layer {seen.layer}, two datasets of {len(names)} are {found.mean:z.4f} apart, {beyond} than "
+        f"images dealt at random ({chance[0]:z.4f} to {chance[1]:z.4f}); least apart are {first} and {second}.",
         population=f"{OVER}, seen by this learner; unit: the dataset.",
         estimates=[mean_of(found, seen.layer)],
         charts=[

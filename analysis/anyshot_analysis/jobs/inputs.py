@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from anyshot_core.data.pool import Pool
 from anyshot_core.results import BadResultsFile, FoundRun, find_runs, read_predictions
@@ -90,6 +92,23 @@ class Inputs:
             return find_runs(self.paths("results"))
         except BadResultsFile as error:
             raise BadAnalysis(str(error)) from error
+
+    @property
+    def shares_tasks(self) -> bool:
+        """Whether all runs of a submission were tested on the same tasks: several, of one known seed of the test."""
+        runs = next(iter(self.runs.values()))
+        seeds = {run.identity.test_seed for run in runs}
+        lengths = {len(run.table) for run in runs}
+        return len(runs) > 1 and None not in seeds and len(seeds) == len(lengths) == 1
+
+    def by_task(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of all runs, one a task: runs that were tested on the same tasks are no tasks more, their mean counts.
+
+        Rows are those of one run after another, each by task.
+        """
+        if not self.shares_tasks:
+            return values
+        return values.reshape(-1, len(next(iter(self.runs.values()))[0].table)).mean(axis=0)
 
 
 def _class_table(paths: Sequence[Path], results: TaskTable) -> ClassTable:

@@ -47,7 +47,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     return ReportPage(
         name="mixtures",
         title="Novel classes in tasks of a mixture",
-        finding=f"At lambda 0.5 a task of {p.ways} ways has {p.ways * means[5]:.2f} novel classes in the mean, none at "
+        finding=f"At lambda 0.5 a task of {p.ways} ways has {p.ways * means[5]:.2f} novel classes on average, none at "
         f"all with probability {found[5, 0]:.3f}. Uniform over all classes at lambda {uniform:.3f}"
         f"{' only in the mean: the coin knows no sizes' if p.mixing == 'coin' else ''}.",
         population="tasks of one dataset with these numbers of classes; exact, nothing is sampled.",
@@ -67,12 +67,18 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             ),
             draw_curves(
                 {
-                    "mean share": [Group(i, float(m), None, 1) for i, m in enumerate(means)],
-                    "no novel class": [Group(i, float(row[0]), None, 1) for i, row in enumerate(found)],
+                    "mean share": [
+                        Group(f"{x:g}", float(m), None, 1) for x, m in zip(LAMBDAS, means, strict=True)
+                    ],
+                    "no novel class": [
+                        Group(f"{x:g}", float(row[0]), None, 1) for x, row in zip(LAMBDAS, found, strict=True)
+                    ],
                 },
                 "Novel classes along lambda",
-                "share of novel classes in tenths (lambda)",
-                "Share",
+                "lambda",
+                "Share, or probability",
+                whole=False,
+                intervals=False,
             ),
         ],
         listings=[
@@ -86,6 +92,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
             )
         ],
         notes=[
+            "Lambda: how much novel classes weigh, from 0 (base classes alone) to 1 (novel classes alone). "
             "`weighted`: classes are drawn one after the other without replacement, with weights lambda / novel and "
             "(1 - lambda) / base classes, as the papers' code does. `coin`: each place is novel with probability "
             "lambda, as they write."

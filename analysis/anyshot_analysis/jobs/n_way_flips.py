@@ -11,6 +11,7 @@ from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.pages import PageTable, ReportPage, points
 from anyshot_core.charts import draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share
+from anyshot_core.report.stored import percent_words
 from anyshot_scoring.predictions import ClassTable
 from anyshot_scoring.reliability import NotComparable, align
 from anyshot_scoring.reliability.flips import FEWEST_SUBSETS
@@ -94,19 +95,21 @@ def describe(found: TaskFlips, pair: tuple[str, str], counts: dict[str, int], p:
     first, second = pair
     sets = len(found.differences)
     over = f"other sets of {p.share:.0%} of the classes of each dataset, judged by the tasks within them"
+    claims = {one.name: one for one in estimates_of(found, sets, over)}
     return ReportPage(
         name="n-way-flips",
         title=f"Flips of {first} and {second} over sets of classes",
         finding=f"{first} leads {second} by {points(found.lead)} points. Judged by the tasks within {p.share:.0%} of "
-        f"each dataset's classes, the order flips for {found.flip:.1%} of the sets; with as many tasks of any classes, "
-        f"for {found.noise_flip:.1%}.",
+        f"each dataset's classes, the order flips for {percent_words(claims['flips'])} of the sets; with as many tasks "
+        f"of any classes, for {percent_words(claims['flips by few tasks alone'])}.",
         population=f"{over}; {sets:,} sets drawn out of the classes that were met.",
-        estimates=estimates_of(found, sets, over),
+        estimates=list(claims.values()),
         charts=[
             draw_distributions(
-                {f"{first} minus {second}": found.differences},
+                {f"{first} minus {second}": 100 * found.differences},
                 "Differences over sets of classes",
-                "Difference",
+                "Difference (points)",
+                unit="sets",
             )
         ],
         listings=[

@@ -75,27 +75,40 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     others = {lead: plan_top([replace(components, lead=lead)], parameters.flip) for lead in LEADS}
     grid = np.unique(np.geomspace(1, 100, 18).astype(int)).tolist()
     curves = {
-        f"lead {lead:g}": [Group(d, replace(components, lead=lead).flip(datasets=d), None, d) for d in grid]
+        f"lead {count_of(100 * lead, 'point')}": [
+            Group(d, replace(components, lead=lead).flip(datasets=d), None, d) for d in grid
+        ]
         for lead in LEADS
     }
-    chart = draw_curves(curves, "Probability that the order flips", "datasets", "Flip probability")
-    rows = [row(f"{lead:g}", other, replace(components, lead=lead)) for lead, other in others.items()]
+    chart = draw_curves(
+        curves, "Probability that the order flips", "datasets", "Flip probability", intervals=False
+    )
+    rows = [row(100 * lead, other, replace(components, lead=lead)) for lead, other in others.items()]
+    measured = bool(inputs.files.get("results"))
     return ReportPage(
         name="plan",
         title="How large a phase must be",
-        finding=finding_of(plan, parameters),
+        finding=finding_of(plan, parameters, measured),
         population="other datasets, other classes of these datasets, other tasks, as the columns say.",
-        estimates=estimates_of(plan, source, bool(inputs.files.get("results"))),
+        estimates=estimates_of(plan, source, measured),
         charts=[chart],
         listings=[
             PageTable(
                 "What settles a lead",
-                ("lead", "flips now", "tasks a dataset", "classes a dataset", "datasets"),
+                (
+                    "lead (points)",
+                    "flips now (probability)",
+                    "tasks a dataset",
+                    "classes a dataset",
+                    "datasets",
+                ),
                 rows,
             )
         ],
         notes=[
-            f"Variances from {source}.",
+            f"Variances: {source}.",
+            "Flips now: how probably another draw of as many datasets, classes and tasks turns a true lead of this "
+            "size round.",
             "Tasks and classes: for the datasets at hand. Datasets: new ones, with as many classes and tasks.",
         ],
         result={
@@ -116,9 +129,9 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
     )
 
 
-def row(label: str, plan: SampleSizePlan, components: Components) -> list[str | int | float | Undefined]:
-    """One lead's line."""
-    return [label, components.flip(), plan.tasks, plan.classes, plan.datasets]
+def row(lead: float, plan: SampleSizePlan, components: Components) -> list[str | int | float | Undefined]:
+    """One line, the lead in points."""
+    return [lead, components.flip(), plan.tasks, plan.classes, plan.datasets]
 
 
 def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Estimate]:
@@ -142,12 +155,13 @@ def estimates_of(plan: SampleSizePlan, source: str, measured: bool) -> list[Esti
     ]
 
 
-def finding_of(plan: SampleSizePlan, parameters: Parameters) -> str:
-    """The answer in a sentence."""
-    lead = f"A lead of {count_of(100 * parameters.lead, 'point')}"
+def finding_of(plan: SampleSizePlan, parameters: Parameters, measured: bool) -> str:
+    """The answer in a sentence, with its range where the variances were estimated from results."""
+    lead = f"A true lead of {count_of(100 * parameters.lead, 'point')}"
     if isinstance(plan.datasets, Undefined):
         return f"{lead} cannot be settled: {plan.datasets.reason}."
-    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets} datasets on{_range_of(plan)}."
+    known = _range_of(plan) if measured else ", if variances are as assumed"
+    return f"{lead} flips in under {parameters.flip:.0%} of draws from {plan.datasets:,} datasets on{known}."
 
 
 def _range_of(plan: SampleSizePlan) -> str:

@@ -25,7 +25,8 @@ from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import draw_distributions, draw_heat_map
 from anyshot_core.data.overlap import SharedImages, find_shared_images
 from anyshot_core.protocols import protocol_from_dict
-from anyshot_core.report.estimates import around
+from anyshot_core.report.estimates import Estimate, around
+from anyshot_core.report.stored import percent_words
 
 OTHER_TASKS = "other tasks that this protocol draws from these datasets"
 PROTOCOL = {"name": "fixed", "ways": 5, "shots": 10, "query": 10}
@@ -93,11 +94,15 @@ def describe(
     names, between = group_distances(found.distances, found.datasets)
     pairs = np.triu_indices(len(found.distances), 1)
     share = float((found.distances[pairs] <= floor.mean).mean())
-    half = coefficient.half_width
-    width = f" ± {half:.4f}" if not isinstance(half, Undefined) else ""
+    claims = [
+        around("diversity", coefficient.mean, coefficient.half_width, "mean distance", OTHER_TASKS),
+        around("floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"),
+        below_floor(found, floor.mean, share),
+    ]
+    apart, once = (published_words(own) for own in (coefficient, floor))
     finding = (
-        f"Two tasks of this pool are {coefficient.mean:.4f}{width} apart; two draws of one and the same task are "
-        f"{floor.mean:.4f} apart. {share:.1%} of the pairs are no further apart than that floor."
+        f"Two tasks of this pool are {apart} apart on average; two draws of one and the same task are {once} apart "
+        f"(± 95 %). {percent_words(claims[2])} of the pairs are no further apart than that floor."
     )
     charts = [
         draw_heat_map(
@@ -107,6 +112,7 @@ def describe(
             {"pairs of tasks": found.distances[pairs], "same task twice": found.floor},
             "Distances between tasks, and their floor",
             "Distance",
+            unit="pairs",
         ),
     ]
     weights = "weights from a file" if parameters.weights else "random weights"
@@ -115,22 +121,7 @@ def describe(
         title="Diversity of the pool",
         finding=finding,
         population="other tasks that this protocol draws from these datasets; unit of resampling: the task.",
-        estimates=[
-            around("diversity", coefficient.mean, half, "mean distance", OTHER_TASKS),
-            around(
-                "floor", floor.mean, floor.half_width, "mean distance", "other draws of one task's images"
-            ),
-            around(
-                "pairs no further apart than the floor",
-                share,
-                diversity(
-                    np.asarray(found.distances <= floor.mean, float)
-                    * ~np.eye(len(found.distances), dtype=bool)
-                ).half_width,
-                "probability",
-                OTHER_TASKS,
-            ),
-        ],
+        estimates=claims,
         charts=charts,
         listings=[
             PageTable(
@@ -167,6 +158,14 @@ def describe(
             "distance": found.distances[pairs],
         },
     )
+
+
+def below_floor(found: PoolDiversity, floor: float, share: float) -> Estimate:
+    """How probably two tasks are no further apart than the floor; the interval over tasks ends at 0 and at 1."""
+    near = (found.distances <= floor) & ~np.eye(len(found.distances), dtype=bool)
+    half = diversity(near.astype(float)).half_width
+    interval = half if isinstance(half, Undefined) else (max(0.0, share - half), min(1.0, share + half))
+    return Estimate("pairs no further apart than the floor", share, interval, "probability", OTHER_TASKS)
 
 
 def shared_rows(shared: list[SharedImages] | Undefined) -> list[list[Any]]:

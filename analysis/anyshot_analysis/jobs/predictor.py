@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
 from anyshot_analysis.jobs.trust import Answers, answer
-from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.pages import PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.trust import Trust
 from anyshot_analysis.undefined import Quantity, Undefined
-from anyshot_core.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
 
 EVALUATORS = {"k_fold": "k-fold", "hold_out": "hold-out"}
@@ -114,11 +114,13 @@ def describe(
         estimates=[e for n in estimates for e in estimates_of(n, errors[n], answers[n], len(truth))],
         charts=[
             draw_bars(
-                [Bar(n, float(np.abs(e).mean())) for n, e in usable.items()],
+                [bar_of(n, np.abs(e)) for n, e in usable.items()],
                 "Error of each evaluator",
-                "Mean absolute error",
+                "Mean absolute error (points)",
             ),
-            draw_distributions(usable, "Estimate minus accuracy", "Error"),
+            draw_distributions(
+                {n: 100 * e for n, e in usable.items()}, "Estimate minus accuracy", "Error (points)"
+            ),
         ],
         listings=[
             PageTable(

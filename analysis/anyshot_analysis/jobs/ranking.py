@@ -16,6 +16,11 @@ from anyshot_scoring.reliability import POPULATIONS, Assessment, align, assess
 from anyshot_scoring.reliability.assessment import PopulationReport
 from anyshot_scoring.reliability.over_datasets import MARGIN
 
+SAME_TASKS = (
+    "The runs were tested on the same tasks. What is said over other tasks takes them as tasks of their own: its "
+    "intervals are too narrow, by up to the root of the number of runs. Over datasets and seeds nothing changes."
+)
+
 
 @dataclass(frozen=True)
 class Parameters:
@@ -69,6 +74,7 @@ def make(inputs: Inputs, parameters: Parameters, progress: Progress) -> ReportPa
         population=f"each on its own: {', '.join(str(p) for p in POPULATIONS)}; the unit is named beside it.",
         estimates=estimates_of(assessment, parameters.names),
         extra=reliability_section(assessment, parameters.names),
+        notes=[SAME_TASKS] if inputs.shares_tasks else [],
         result=assessment.to_dict(),
         table={
             "task": np.tile(matrix.task, len(matrix.keys)),

@@ -19,7 +19,7 @@ from anyshot_analysis.pages import TABLE, Manifest, ReportPage, write_report
 from anyshot_core.data.pack import SUFFIX, Pack
 from anyshot_core.report.stored import FIGURES, RESULT
 
-VERSION = 4  # raise when an analysis computes something else from the same inputs
+VERSION = 5  # raise when an analysis computes something else from the same inputs
 # What numbers come from, in a report's manifest: another version may give others.
 PACKAGES = (
     "anyshot-analysis",
@@ -134,8 +134,18 @@ def read_parameters(name: str, parameters: Mapping[str, Any]) -> tuple[Any, Any]
         raise BadAnalysis(f"analysis {name} has no parameter {', '.join(unknown)}")
     try:
         return make, TypeAdapter(kind).validate_python(dict(parameters))
-    except (ValidationError, ValueError) as error:
+    except ValidationError as error:
+        raise BadAnalysis(f"analysis {name}: {_wrong(error)}") from error
+    except ValueError as error:
         raise BadAnalysis(f"analysis {name}: {error}") from error
+
+
+def _wrong(error: ValidationError) -> str:
+    """What is wrong with which parameter, in words."""
+    found = [(".".join(map(str, one["loc"])), one["msg"]) for one in error.errors()]
+    return "; ".join(
+        f"{place}: {words}" if place else words.removeprefix("Value error, ") for place, words in found
+    )
 
 
 def run(

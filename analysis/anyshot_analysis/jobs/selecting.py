@@ -110,21 +110,27 @@ def describe(
     return ReportPage(
         name="selection",
         title="Choosing a configuration without novel classes",
-        finding=f"Novel lost: {words}; {equal} oracle call(s) of {len(novel)} lose no more than {RULES[best]}.",
+        finding=f"Lost on novel classes: {words}; asking for {equal} of {len(novel)} configurations (oracle calls) "
+        f"loses no more than {RULES[best]}.",
         population=f"{OVER}; unit of resampling: the task.",
         estimates=estimates,
         charts=[
             draw_curves(
-                {n: [Group(i + 1, float(v), None, 1) for i, v in enumerate(row)] for n, row in means.items()},
+                {
+                    n: [Group(i + 1, 100 * float(v), None, 1) for i, v in enumerate(row)]
+                    for n, row in means.items()
+                },
                 "Accuracy by configuration",
                 "configuration",
-                "Accuracy",
+                "Accuracy (points)",
+                intervals=False,
             ),
             draw_curves(
-                {"novel lost": [Group(k, float(v), None, 1) for k, v in enumerate(calls, 1)]},
+                {"novel lost": [Group(k, 100 * float(v), None, 1) for k, v in enumerate(calls, 1)]},
                 "Expected loss by number of oracle calls",
                 "oracle calls",
-                "Novel lost",
+                "Novel lost (points)",
+                intervals=False,
             ),
         ],
         listings=[
@@ -144,6 +150,8 @@ def describe(
             )
         ],
         notes=[
+            "NovelGen: accuracy on novel classes; BaseGen: on base classes, those that were trained on, with other "
+            "images; ValGen: on validation classes. Novel lost: the best NovelGen less that of what was taken.",
             "An oracle call asks for the NovelGen of one configuration, drawn at random; the best of those asked is "
             "taken. The expected loss is exact for these configurations.",
         ],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from anyshot_analysis.equivalence import MARGIN, Equivalence, compare_paired
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import PageTable, ReportPage, points
+from anyshot_analysis.pages import PageTable, ReportPage, in_points, points
 from anyshot_analysis.shift import ShiftChoice, Snapshots, choose_snapshots
 from anyshot_analysis.undefined import Quantity, Undefined
 from anyshot_core.charts import draw_curves
@@ -112,10 +112,7 @@ def describe(
         for c in choices
     ]
     curves = {
-        name: [
-            Group(i + 1, float(row.mean()), t_interval(row)[1] if len(row) > 1 else None, len(row))
-            for i, row in enumerate(scores[name])
-        ]
+        name: [in_points(Group(i + 1, *t_interval(row), len(row))) for i, row in enumerate(scores[name])]
         for name in means
     }
     by_base = next(c.snapshot for c in choices if c.rule == RULES["base"])
@@ -127,7 +124,7 @@ def describe(
         "that is best on base classes.",
         population="other tasks of these classes; unit of resampling: the task, paired. Not: other classes.",
         estimates=estimates,
-        charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy")],
+        charts=[draw_curves(curves, "Accuracy by snapshot", "snapshot", "Accuracy (points)")],
         listings=[
             PageTable(
                 "Rules (points)",
@@ -148,8 +145,9 @@ def describe(
             ),
         ],
         notes=[
-            "Base classes are those that were trained on, with images that were not; a snapshot that is best there can "
-            "be past its best on new classes. Every second validation task chooses, the others judge: on the tasks "
+            "BaseGen: accuracy on base classes, those that were trained on, with images that were not. ValGen: on "
+            "validation classes. A snapshot that is best on base classes can be past its best on new ones. "
+            "Every second validation task chooses, the others judge: on the tasks "
             "that chose it, the best of many equal snapshots would look better than the rest. The earliest snapshot "
             "wins ties. Neighbouring snapshots depend on each other, so tau-b comes without a p value.",
         ],

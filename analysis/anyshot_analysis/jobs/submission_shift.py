@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, in_points, points
 from anyshot_analysis.undefined import Undefined
 from anyshot_core.charts import Bar, draw_bars, draw_curves
 from anyshot_core.evaluations import BaseClasses, Mixtures, NovelClasses, PointScore, ValidationClasses
@@ -17,6 +17,7 @@ from anyshot_scoring.summary import Group
 
 SIDES = {BaseClasses.name: "BaseGen", ValidationClasses.name: "ValGen", NovelClasses.name: "NovelGen"}
 OVER = "other tasks of these classes, by this learner"
+SCORE = "Normalized accuracy (points)"
 HOW = "test a dry run with --evaluate base --evaluate novel, and --evaluate mixtures for the curve"
 
 
@@ -91,9 +92,9 @@ def words_of(one: TestedLearner) -> str:
     """Whether a gap is settled."""
     gap, half = lost(one)
     if half is None:
-        return f"{one.name} loses {points(gap)} points on novel classes (no interval)"
+        return f"{one.name} loses {points(gap)} points on novel classes (no interval: a single task)"
     settled = "" if abs(gap) > half else ": not settled"
-    return f"{one.name} loses {points(gap)} ± {points(half)} points on novel classes{settled}"
+    return f"{one.name} loses {points(gap)} ± {points(half)} points (95 %) on novel classes{settled}"
 
 
 def cells_of(one: TestedLearner) -> list[Cell]:
@@ -109,15 +110,15 @@ def cells_of(one: TestedLearner) -> list[Cell]:
 def describe(tested: list[TestedLearner]) -> ReportPage:
     """Set the found figures on a page: finding, tables, charts and what they are of."""
     bars = [
-        Bar(f"{one.name}, {SIDES[key]}", score.mean or 0.0, score.half_width)
+        Bar(f"{one.name}, {SIDES[key]}", *_scaled(score.mean, score.half_width))
         for one in tested
         for key, score in one.sides.items()
     ]
     curves = {one.name: [_point(score) for score in one.curve] for one in tested if len(one.curve) > 1}
-    charts = [draw_bars(bars, "In and out of distribution")]
+    charts = [draw_bars(bars, "In and out of distribution", SCORE)]
     if curves:
-        axis = "share of novel classes in tenths (lambda)"
-        charts.append(draw_curves(curves, "From base classes (0) to novel classes (10)", axis))
+        title = "From base classes (0) to novel classes (1)"
+        charts.append(draw_curves(curves, title, "lambda", SCORE, whole=False))
     return ReportPage(
         name="submission-shift",
         title="In and out of distribution, of a submission",
@@ -154,4 +155,4 @@ def describe(tested: list[TestedLearner]) -> ReportPage:
 
 
 def _point(score: PointScore) -> Group:
-    return Group(round(10 * (score.at or 0.0)), score.mean or 0.0, score.half_width, score.tasks)
+    return in_points(Group(f"{score.at or 0.0:g}", score.mean or 0.0, score.half_width, score.tasks))

@@ -11,14 +11,15 @@ from anyshot_analysis.episodes import draw_within_datasets
 from anyshot_analysis.heads import HEADS, FittingProblem, Head, compact, problem_of
 from anyshot_analysis.jobs.heads import features_of, heads_of
 from anyshot_analysis.jobs.inputs import BadAnalysis, Inputs, Progress
-from anyshot_analysis.pages import Cell, PageTable, ReportPage, points
+from anyshot_analysis.pages import Cell, PageTable, ReportPage, bar_of, points
 from anyshot_analysis.task_level.error import evaluator_error, gain_of_choosing, rank_agreement, select
 from anyshot_analysis.task_level.estimate import estimate, oracle
 from anyshot_analysis.task_level.splits import EVALUATORS
 from anyshot_analysis.task_level.trust import Band, Trust, calibrate, coverage_of, judge
 from anyshot_analysis.undefined import Quantity, Undefined, defined_only, is_defined
-from anyshot_core.charts import Bar, draw_bars, draw_distributions
+from anyshot_core.charts import draw_bars, draw_distributions
 from anyshot_core.report.estimates import Estimate, mean, share, undefined
+from anyshot_core.report.stored import estimate_words
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,13 @@ def describe(
         return nothing_estimable(parameters)
     agreement, chosen = {}, {}
     for evaluator, rows in estimates.items():
-        numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
-        tasks = np.isfinite(numbers).all(axis=0)
+        numbers, tasks = known_of(rows)
         agreement[evaluator] = rank_agreement(numbers[:, tasks], truth[:, tasks])
         chosen[evaluator] = select(numbers[:, tasks], truth[:, tasks], names)
     p = parameters
     answers = [answer(q, t, p.wanted, p.coverage) for q, t in zip(estimates["k-fold"], truth, strict=True)]
     best = min(usable, key=lambda e: usable[e])
+    claims = {one.name: one for one in estimates_of(estimates, truth, names, answers, parameters)}
     rows = [
         [
             e,
@@ -105,34 +106,46 @@ def describe(
         name="task-trust",
         title="What support sets tell",
         finding=(
-            f"{best} errs least: {points(usable[best])} points on average. Choosing a head a task at a time by "
-            f"{best} changes the accuracy by {points(chosen[best].gain)} points against always taking "
-            f"{chosen[best].best_single_model}."
+            f"{best} errs least here: {estimate_words(claims[f'error of {best}'])} on average. Choosing a head a task "
+            f"at a time by {best} changes the accuracy by {estimate_words(claims[f'choosing by {best}'])} against "
+            f"always taking {chosen[best].best_single_model}, which is known only afterwards."
         ),
-        estimates=estimates_of(estimates, truth, names, answers, parameters),
+        estimates=list(claims.values()),
         population=f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets; unit: the task.",
         charts=[
             draw_bars(
-                [Bar(e, v) for e, v in usable.items()], "Error of each evaluator", "Mean absolute error"
+                [bar_of(e, errors_of(estimates[e], truth)) for e in usable],
+                "Error of each evaluator",
+                "Mean absolute error (points)",
             ),
             draw_distributions(
                 {
-                    n: [float(q) - t for q, t in zip(row, own, strict=True) if not isinstance(q, Undefined)]
+                    n: [
+                        100 * (float(q) - t)
+                        for q, t in zip(row, own, strict=True)
+                        if not isinstance(q, Undefined)
+                    ]
                     for n, row, own in zip(names, estimates[best], truth, strict=True)
                 },
                 f"Estimate minus accuracy, {best}",
-                "Error",
+                "Error (points)",
             ),
         ],
         listings=[
             PageTable(
-                "Errors by head, rank agreement, and choosing (points)",
-                ("evaluator", *names, "Spearman", "chosen", "best single"),
+                "Errors by head and accuracies of choices in points, and agreement in rank",
+                ("evaluator", *names, "Spearman, -1 to 1", "accuracy, chosen", "accuracy, best single"),
                 rows,
             ),
             PageTable(
                 f"Trust in an accuracy of {parameters.wanted:.0%} (5-fold, {parameters.coverage:.0%} band)",
-                ("head", "band, low", "band, high", *[t.value for t in Trust], "share that the band holds"),
+                (
+                    "head",
+                    "band, low (points)",
+                    "band, high (points)",
+                    *[t.value for t in Trust],
+                    "share that the band holds",
+                ),
                 [[n, *own.cells()] for n, own in zip(names, answers, strict=True)],
             ),
         ],
@@ -197,6 +210,18 @@ def answer(estimates: Sequence[Quantity], truth: np.ndarray, wanted: float, cove
     return Answers(band, counts, round(holds * len(known)) if is_defined(holds) else 0, len(known))
 
 
+def known_of(rows: list[list[Quantity]]) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates `[heads, tasks]`, undefined ones as NaN, and which tasks `[tasks]` are estimable for all heads."""
+    numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
+    return numbers, np.asarray(np.isfinite(numbers).all(axis=0))
+
+
+def errors_of(rows: list[list[Quantity]], truth: np.ndarray) -> np.ndarray:
+    """Mean absolute error over heads of each task that is estimable, `[tasks]`."""
+    numbers, tasks = known_of(rows)
+    return np.abs(numbers - truth)[:, tasks].mean(axis=0)
+
+
 def estimates_of(
     estimates: dict[str, list[list[Quantity]]],
     truth: np.ndarray,
@@ -208,13 +233,11 @@ def estimates_of(
     over = f"other {parameters.ways}-way {parameters.shots}-shot tasks of these datasets"
     found = []
     for evaluator, rows in estimates.items():
-        numbers = np.array([[np.nan if isinstance(q, Undefined) else q for q in row] for row in rows])
-        tasks = np.isfinite(numbers).all(axis=0)
+        numbers, tasks = known_of(rows)
         if not tasks.any():
             found.append(undefined(f"error of {evaluator}", "no task was estimable", "points", over))
             continue
-        errors = np.abs(numbers - truth)[:, tasks].mean(axis=0)
-        found.append(mean(f"error of {evaluator}", errors, "points", over, scale=100))
+        found.append(mean(f"error of {evaluator}", errors_of(rows, truth), "points", over, scale=100))
         gains = gain_of_choosing(numbers[:, tasks], truth[:, tasks])
         single = f"against the best of {len(names)} on the same tasks"
         found.append(mean(f"choosing by {evaluator}", gains, "points", over, scale=100, selected=single))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty, interval_words
+from anyshot_core.charts.canvas import PALETTE, Chart, clean, draw, empty, interval_words, subject
 from anyshot_core.charts.inline_svg import INK
 from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.difficulty import Difficulty
@@ -32,11 +32,11 @@ def _read_bars(rows: list[dict[str, Any]]) -> list[Bar | Group]:
 
 
 @recorded(rows=_read_bars)
-def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE) -> Chart:
-    """Horizontal bars with their intervals, the first row on top."""
+def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE, *, intervals: bool = True) -> Chart:
+    """Horizontal bars with their `intervals`, where they have some, the first row on top."""
     bars = [row if isinstance(row, Bar) else Bar(str(row.key), row.mean, row.half_width) for row in rows]
-    words = "; ".join(f"{bar.label}: {interval_words(bar.value, bar.half_width)}" for bar in bars)
-    description = f"{axis} with 95 % intervals. {words}." if bars else "There is nothing to draw yet."
+    words = "; ".join(f"{bar.label}: {interval_words(bar.value, bar.half_width, intervals)}" for bar in bars)
+    description = f"{subject(axis, intervals)} {words}." if bars else "There is nothing to draw yet."
 
     def paint(axes: Axes) -> None:
         if not bars:
@@ -58,15 +58,23 @@ def draw_bars(rows: Sequence[Bar | Group], title: str, axis: str = SCORE) -> Cha
 
 
 @recorded(rows=lambda rows: [Difficulty(**row) for row in rows])
-def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the datasets") -> Chart:
-    """Intrinsic and modelling difficulty of each dataset, one above the other, hardest dataset on top."""
+def draw_difficulty(
+    rows: Sequence[Difficulty],
+    title: str = "Difficulty of the datasets",
+    axis: str = "Difficulty",
+    who: str = "entry",
+) -> Chart:
+    """Intrinsic and modelling difficulty of each dataset, one above the other, hardest dataset on top.
+
+    `who` is what was compared: an entry of a board, or a baseline.
+    """
     ordered = sorted(rows, key=lambda row: (-row.intrinsic, row.dataset))
     words = "; ".join(
         f"{row.dataset}: intrinsic {row.intrinsic:.3f}, modelling {row.modelling:.3f}" for row in ordered
     )
     description = (
-        "Intrinsic difficulty is 1 minus the score of the best entry, modelling difficulty is the "
-        f"best minus the worst entry. {words or 'There is nothing to draw yet'}."
+        f"Intrinsic difficulty is what the best {who} lacks of the full score, modelling difficulty is the best minus "
+        f"the worst {who}. {words or 'There is nothing to draw yet'}."
     )
 
     def paint(axes: Axes) -> None:
@@ -74,8 +82,8 @@ def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the 
             return empty(axes)
         places = np.arange(len(ordered))
         series = (
-            ("Intrinsic (1 - best entry)", [row.intrinsic for row in ordered], -0.19, None),
-            ("Modelling (best - worst entry)", [row.modelling for row in ordered], 0.19, "////"),
+            (f"Intrinsic (full score - best {who})", [row.intrinsic for row in ordered], -0.19, None),
+            (f"Modelling (best - worst {who})", [row.modelling for row in ordered], 0.19, "////"),
         )
         for i, (label, values, shift, hatch) in enumerate(series):
             bars = axes.barh(places + shift, values, height=0.36, color=PALETTE[i], label=label, hatch=hatch)
@@ -87,7 +95,7 @@ def draw_difficulty(rows: Sequence[Difficulty], title: str = "Difficulty of the 
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
         axes.set_axisbelow(True)
-        axes.set_xlabel("Difficulty")
+        axes.set_xlabel(axis)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
         return None
 
@@ -99,8 +107,13 @@ def _paint_interval(axes: Axes, place: float, bar: Bar) -> None:
     if bar.half_width is not None:
         axes.errorbar(bar.value, place, xerr=bar.half_width, color=INK, capsize=3, linewidth=1.2)
         end += bar.half_width
-    words = str(bar.value) if isinstance(bar.value, int) else f"{bar.value:.3f}"
-    axes.annotate(words, (max(end, 0.0), place), (5, 0), textcoords="offset points", va="center")
+    axes.annotate(
+        interval_words(bar.value, None, intervals=False),
+        (max(end, 0.0), place),
+        (5, 0),
+        textcoords="offset points",
+        va="center",
+    )
 
 
 def _set_score_limits(axes: Axes, bars: Sequence[Bar]) -> None:

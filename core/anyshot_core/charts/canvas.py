@@ -98,6 +98,14 @@ def empty(axes: Axes, words: str = "Nothing to draw yet") -> None:
     axes.text(0.5, 0.5, words, ha="center", va="center", transform=axes.transAxes)
 
 
-def interval_words(mean: float, half_width: float | None) -> str:
-    """`0.512 ± 0.034`, or the mean and that its interval is undefined."""
-    return f"{mean:.3f}" + (" (interval undefined)" if half_width is None else f" ± {half_width:.3f}")
+def interval_words(mean: float, half_width: float | None, intervals: bool = True) -> str:
+    """`0.512 ± 0.034`, or the mean and that its interval is undefined; the mean alone in a chart without intervals."""
+    words = str(mean) if isinstance(mean, int) else f"{mean:z.3f}"
+    if not intervals:
+        return words
+    return words + (" (interval undefined)" if half_width is None else f" ± {half_width:.3f}")
+
+
+def subject(words: str, intervals: bool) -> str:
+    """How a description begins: what is shown, and whether with intervals."""
+    return f"{words} with 95 % intervals." if intervals else f"{words}."

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from anyshot_core.charts.bars import SCORE
-from anyshot_core.charts.canvas import Chart, clean, draw, empty, interval_words, style
+from anyshot_core.charts.canvas import Chart, clean, draw, empty, interval_words, style, subject
 from anyshot_core.charts.recorded import recorded
 from anyshot_scoring.summary import Group
 
@@ -18,15 +18,26 @@ _BAND_ROOM = 0.25  # how far above and below all means bands are shown
 
 @recorded(series=lambda series: {n: [Group(**g) for g in groups] for n, groups in series.items()})
 def draw_curves(
-    series: Mapping[str, Sequence[Group]], title: str, x: str, axis: str = SCORE, *, whole: bool = True
+    series: Mapping[str, Sequence[Group]],
+    title: str,
+    x: str,
+    axis: str = SCORE,
+    *,
+    whole: bool = True,
+    intervals: bool = True,
 ) -> Chart:
-    """One curve with its band of 95 % intervals for each series; the groups' keys are numbers, `whole` or not."""
+    """One curve with its band of 95 % intervals for each series; the groups' keys are numbers, `whole` or not.
+
+    Without `intervals` the values are exact or drawn as points alone, and no band is missed.
+    """
     series = {name: groups for name, groups in series.items() if groups}
     words = " ".join(
-        f"{name}: " + ", ".join(f"{x} {g.key}: {interval_words(g.mean, g.half_width)}" for g in groups) + "."
+        f"{name}: "
+        + ", ".join(f"{x} {g.key}: {interval_words(g.mean, g.half_width, intervals)}" for g in groups)
+        + "."
         for name, groups in series.items()
     )
-    description = f"{axis} by {x} with 95 % intervals. {words or 'There is nothing to draw yet.'}"
+    description = f"{subject(f'{axis} by {x}', intervals)} {words or 'There is nothing to draw yet.'}"
 
     def paint(axes: Axes) -> None:
         if not series:

@@ -30,17 +30,24 @@ class Spread:
 
 
 def draw_distributions(
-    series: Mapping[str, ArrayLike], title: str = "Scores over tasks", axis: str = SCORE, bins: int = 40
+    series: Mapping[str, ArrayLike],
+    title: str = "Scores over tasks",
+    axis: str = SCORE,
+    bins: int = 40,
+    unit: str = "tasks",
 ) -> Chart:
-    """A row a series, with the median and the middle half marked: a histogram of all tasks, or few tasks as dots."""
+    """A row a series, with the median and the middle half marked: a histogram of all values, or few as dots.
+
+    `unit` is what has a value: tasks, pairs of tasks, draws.
+    """
     finite = {name: _finite(values) for name, values in series.items()}
     rows = {name: values for name, values in finite.items() if values.size}
     if not rows:
-        return draw_spreads({}, (), title, axis)
+        return draw_spreads({}, (), title, axis, unit)
     low, high = min(v.min() for v in rows.values()), max(v.max() for v in rows.values())
     edges = np.linspace(low, high if high > low else low + 1e-3, bins + 1)
     spreads = {name: _spread(values, edges) for name, values in rows.items()}
-    return draw_spreads(spreads, edges.tolist(), title, axis)
+    return draw_spreads(spreads, edges.tolist(), title, axis, unit)
 
 
 def _spread(values: NDArray[np.float64], edges: NDArray[np.float64]) -> Spread:
@@ -51,11 +58,11 @@ def _spread(values: NDArray[np.float64], edges: NDArray[np.float64]) -> Spread:
 
 @recorded(spreads=lambda spreads: {name: Spread(**one) for name, one in spreads.items()})
 def draw_spreads(
-    spreads: Mapping[str, Spread], edges: Sequence[float], title: str, axis: str = SCORE
+    spreads: Mapping[str, Spread], edges: Sequence[float], title: str, axis: str = SCORE, unit: str = "tasks"
 ) -> Chart:
     """`draw_distributions` from what it shows; counts are between the `edges`."""
-    words = " ".join(f"{name}: {_quantile_words(spread)}." for name, spread in spreads.items())
-    description = f"Distribution of {axis.lower()} over tasks. {words or 'There is nothing to draw yet.'}"
+    words = " ".join(f"{name}: {_quantile_words(spread, unit)}." for name, spread in spreads.items())
+    description = f"Distribution of {axis.lower()} over {unit}. {words or 'There is nothing to draw yet.'}"
 
     def paint(axes: Axes) -> None:
         if not spreads:
@@ -157,7 +164,7 @@ def _paint_cells(axes: Axes, values: NDArray[Any], low: float | None, high: floa
             alpha = 0.06 + 0.6 * strength[i, j]
             axes.fill_between([j - 0.48, j + 0.48], i - 0.46, i + 0.46, color=PALETTE[0], alpha=alpha, lw=0)
             if numbers:
-                axes.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=8)
+                axes.text(j, i, f"{value:z.2f}", ha="center", va="center", fontsize=8)
     axes.set_xlim(-0.5, values.shape[1] - 0.5)
     axes.set_ylim(values.shape[0] - 0.5, -0.5)
 
@@ -167,9 +174,9 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     return array[np.isfinite(array)]
 
 
-def _quantile_words(spread: Spread) -> str:
+def _quantile_words(spread: Spread, unit: str) -> str:
     parts = zip(_LEVELS, spread.quantiles, strict=True)
-    return f"{spread.tasks:,} tasks, " + ", ".join(f"{level} % below {value:.3f}" for level, value in parts)
+    return f"{spread.tasks:,} {unit}, " + ", ".join(f"{level} % below {value:z.3f}" for level, value in parts)
 
 
 def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[str]) -> str:
@@ -177,4 +184,5 @@ def _extreme_words(values: NDArray[Any], rows: Sequence[str], columns: Sequence[
         return "There is nothing to draw yet."
     i, j = divmod(int(np.nanargmin(values)), values.shape[1])
     k, m = divmod(int(np.nanargmax(values)), values.shape[1])
-    return f"Lowest {values[i, j]:.3f} ({rows[i]}, {columns[j]}), highest {values[k, m]:.3f} ({rows[k]}, {columns[m]})."
+    lowest, highest = f"{values[i, j]:z.3f}", f"{values[k, m]:z.3f}"
+    return f"Lowest {lowest} ({rows[i]}, {columns[j]}), highest {highest} ({rows[k]}, {columns[m]})."

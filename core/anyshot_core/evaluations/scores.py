@@ -75,7 +75,7 @@ def score_text(scores: Sequence[PointScore]) -> str:
         found = (
             score.message or "no score"
             if score.mean is None
-            else f"{score.mean:.3f}{half}, {score.tasks} tasks"
+            else f"{score.mean:z.3f}{half}, {score.tasks} tasks"
         )
         lines.append(f"  {score.label}: {found}")
     return "\n".join(lines)
@@ -87,4 +87,4 @@ def point_words(score: PointScore | None) -> str:
         return ""
     if score.mean is None:
         return score.message
-    return f"{score.mean:.3f}" + ("" if score.half_width is None else f" ± {score.half_width:.3f}")
+    return f"{score.mean:z.3f}" + ("" if score.half_width is None else f" ± {score.half_width:.3f}")

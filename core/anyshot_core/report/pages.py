@@ -66,12 +66,18 @@ def templates() -> Environment:
     )
     environment.filters["score"] = score_words
     environment.filters["half"] = half_words
+    environment.filters["places"] = place_words
     return environment
 
 
 def score_words(value: float | None) -> str:
     """Three decimals, or that the value is undefined."""
-    return "undefined" if value is None else f"{value:.3f}"
+    return "undefined" if value is None else place_words(value)
+
+
+def place_words(value: float, places: int = 3) -> str:
+    """So many decimals; what they round to 0 has no sign."""
+    return f"{value:z.{places}f}"
 
 
 def half_words(value: float | None) -> str:

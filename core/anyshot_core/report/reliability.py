@@ -87,7 +87,7 @@ def _critical(found: OverDatasets | Undefined, labels: list[str]) -> Chart | Non
     )
 
 
-def figure_words(value: float | Undefined, pattern: str = "{:.3f}") -> str:
+def figure_words(value: float | Undefined, pattern: str = "{:z.3f}") -> str:
     """A figure, or why it is undefined."""
     return f"undefined: {value.reason}" if isinstance(value, Undefined) else pattern.format(value)
 

@@ -13,6 +13,8 @@ from anyshot_core.charts import redraw
 from anyshot_core.report.estimates import Estimate
 from anyshot_core.report.pages import figure
 from anyshot_core.report.published import BesidePublished, published_table
+from anyshot_core.words import number_words
+from anyshot_scoring.undefined import Undefined
 
 RESULT, FIGURES = "result.json", "figures.json"
 ESTIMATES = ("what", "estimate", "95 % interval", "unit", "population", "selected")
@@ -68,14 +70,27 @@ def estimates_table(estimates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def estimate_words(one: Estimate) -> str:
     """Value, unit and interval in a sentence, with the digits that the table has."""
     e = one.to_dict()
-    return f"{cell_words(e['value'], ())} {e['unit']} ({interval_cell(e['interval'])})"
+    interval = interval_cell(e["interval"])
+    known = not isinstance(one.interval, Undefined)
+    return f"{cell_words(e['value'], ())} {e['unit']} ({'95 % interval ' if known else ''}{interval})"
+
+
+def percent_words(one: Estimate) -> str:
+    """A probability in a sentence, with its interval where it has one."""
+    if isinstance(one.value, Undefined):
+        return f"not known: {one.value.reason}"
+    interval = one.interval
+    ends = (
+        "" if isinstance(interval, Undefined) else f" (95 % interval {interval[0]:.1%} to {interval[1]:.1%})"
+    )
+    return f"{one.value:.1%}{ends}"
 
 
 def interval_cell(interval: Any) -> Any:
     """`low to high`, or the reason why there is none."""
     if isinstance(interval, Mapping):
         return f"none: {interval['undefined']}"
-    return f"{interval[0]:.4g} to {interval[1]:.4g}"
+    return f"{number_words(interval[0])} to {number_words(interval[1])}"
 
 
 def table_markup(table: Mapping[str, Any]) -> Markup:
@@ -108,7 +123,7 @@ def cell_words(cell: Any, reasons: Sequence[str]) -> str:
     """Four significant digits; an undefined cell points to its reason."""
     if isinstance(cell, Mapping):
         return f"{mark(cell['undefined'], reasons)}undefined"
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return number_words(cell) if isinstance(cell, float) else str(cell)
 
 
 def manifest_markup(manifest: Mapping[str, Any]) -> Markup:

@@ -21,7 +21,7 @@ def report_text(summary: RunSummary, table: TaskTable, meta: Mapping[str, Any]) 
     lines = [
         _CONTROLS.sub("\ufffd", str(meta.get("title", "Results"))),
         "",
-        f"{METRIC_TITLES[summary.metric]}  {summary.mean:.3f} {interval}  over {summary.tasks:,} tasks",
+        f"{METRIC_TITLES[summary.metric]}  {summary.mean:z.3f} {interval}  over {summary.tasks:,} tasks",
         "",
         *_rows(
             "Metrics",
@@ -45,5 +45,5 @@ def _rows(title: str, groups: Sequence[Group]) -> list[str]:
     for name, group in zip(names, groups, strict=True):
         half = "        " if group.half_width is None else f"± {group.half_width:.3f} "
         bar = "█" * round(_BAR * min(max(group.mean, 0.0), 1.0))
-        made.append(f"  {name:<{width}}  {group.mean:6.3f} {half} {group.tasks:>6,}  {bar}".rstrip())
+        made.append(f"  {name:<{width}}  {group.mean:z6.3f} {half} {group.tasks:>6,}  {bar}".rstrip())
     return [*made, ""]

@@ -1,0 +1,102 @@
+"""Pages of reports as somebody reads them aloud: numbers have one unit a page, and intervals where they are known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from anyshot_analysis.jobs.inputs import BadAnalysis
+from anyshot_analysis.jobs.registry import run
+from anyshot_core.charts import Bar, draw_bars, draw_curves, draw_difficulty, draw_distributions
+from anyshot_core.report.stored import cell_words
+from anyshot_core.results import Identity, write_results
+from anyshot_scoring.difficulty import Difficulty
+from anyshot_scoring.summary import Group
+from anyshot_scoring.table import TaskTable
+from tests.scoring.drawn import draw_table
+
+
+def result_files(folder: Path, test_seed: int | None = None, tasks: int = 24) -> list[Path]:
+    """Two submissions of two runs each, the second run a copy of the first; `test_seed` of all, or none known."""
+    for who, gap in (("ours", 0.0), ("theirs", 0.1)):
+        noise = np.random.default_rng(5).normal(0, 0.05, tasks) if gap else 0.0
+        columns = draw_table(1, tasks).columns()
+        columns |= {"normalized_accuracy": columns["normalized_accuracy"] - gap + noise}
+        for place in (1, 2):
+            identity = Identity(who=who, train_seed=place, test_seed=test_seed)
+            identity = identity if test_seed is not None else Identity(who=who, run=str(place))
+            write_results(folder / f"{who}{place}.parquet", TaskTable.from_columns(columns), identity)
+    return sorted(folder.glob("*.parquet"))
+
+
+def figures(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "figures.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [(-1e-17, "above -1e-6"), (-0.0, "0"), (4.8e-7, "under 1e-6"), (14915.0, "14,915"), (0.12345, "0.1235")],
+)
+def test_a_number_has_four_digits_and_no_sign_of_nothing(cell: float, words: str) -> None:
+    assert cell_words(cell, ()) == words
+
+
+def test_nothing_below_zero_is_drawn_as_minus_nothing() -> None:
+    assert "-0.000" not in draw_bars([Bar("a", -1e-9, 0.1)], "Bars").description
+
+
+def test_a_chart_of_exact_values_promises_no_intervals() -> None:
+    curve = draw_curves({"a": [Group(1, 0.5, None, 1)]}, "Curve", "ways", intervals=False).description
+    bars = draw_bars([Bar("a", 3)], "Bars", "Tasks", intervals=False).description
+    assert "interval" not in curve + bars and bars == "Tasks. a: 3."
+
+
+def test_a_chart_says_what_it_counts() -> None:
+    assert "9 pairs" in draw_distributions({"a": np.linspace(0, 1, 9)}, unit="pairs").description
+    shown = draw_difficulty([Difficulty("A", 30.0, 50.0)], axis="Difficulty (points)", who="baseline")
+    assert "best baseline" in shown.description and "entry" not in shown.description + shown.svg
+
+
+def test_a_plan_from_assumptions_has_no_range_and_speaks_of_points(tmp_path: Path) -> None:
+    """It had "(95 % interval 4 to 14,915)" around deviations that somebody typed."""
+    found = run("plan", {}, {}, tmp_path)
+    assert found["finding"].startswith("A true lead of 1 point flips") and "interval" not in found["finding"]
+    table = figures(tmp_path)["tables"][0]
+    assert table["header"][0] == "lead (points)" and [row[0] for row in table["rows"]] == [0.5, 1, 2, 5]
+
+
+def test_difficulty_has_one_unit(tmp_path: Path) -> None:
+    found = run("difficulty", {"results": result_files(tmp_path)}, {}, tmp_path / "out")
+    claims = {one["name"]: one["value"] for one in found["estimates"]}
+    for name, intrinsic, modelling, best, worst in figures(tmp_path / "out")["tables"][0]["rows"]:
+        assert intrinsic == pytest.approx(claims[f"intrinsic difficulty of {name}"], abs=0.006)
+        assert modelling == pytest.approx(best - worst, abs=0.011) and best == pytest.approx(100 - intrinsic)
+
+
+def test_a_comparison_has_an_interval_for_each_dataset(tmp_path: Path) -> None:
+    run("compare", {"results": result_files(tmp_path)}, {}, tmp_path / "out")
+    table = figures(tmp_path / "out")["tables"][0]
+    assert table["header"][-1] == "95 % interval, other tasks"
+    assert all(" to " in row[-1] for row in table["rows"]) and len(table["rows"]) == 4
+
+
+def test_runs_on_the_same_tasks_are_no_more_tasks(tmp_path: Path) -> None:
+    """Two seeds of one test seed gave "over 48 tasks", with intervals of 48."""
+    found = {}
+    for name, seed in (("same", 93), ("others", None)):
+        (tmp_path / name).mkdir()
+        files = {"results": result_files(tmp_path / name, seed)}
+        found[name] = run("compare", files, {}, tmp_path / name / "out")["result"]
+    assert found["same"]["tasks"] == 24 and found["others"]["tasks"] == 48
+    assert found["same"]["mean"] == pytest.approx(found["others"]["mean"])
+    assert found["same"]["half_width"] > 1.4 * found["others"]["half_width"]
+
+
+def test_what_is_wrong_with_a_parameter_is_said_in_words(tmp_path: Path) -> None:
+    with pytest.raises(BadAnalysis) as refused:
+        run("class-flips", {}, {"draws": 10}, tmp_path)
+    assert str(refused.value) == "analysis class-flips: at least 1,000 draws: fewer carry points of noise"
