@@ -35,6 +35,7 @@ from sqlalchemy.types import TypeDecorator
 
 from anyshot_platform.errors import Invalid
 from anyshot_platform.kernel.happenings import SUBSCRIBERS_KEY, Subscribers
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import STORAGE_KEY, Storage
 
 E = TypeVar("E", bound=StrEnum)
@@ -140,17 +141,35 @@ def _refuse_unstorable(mapper: Mapper[Any], connection: object, row: Any) -> Non
         elif isinstance(value, int) and isinstance(column.type, Integer):
             most = 2**63 - 1 if isinstance(column.type, BigInteger) else 2**31 - 1
             if not -most <= value <= most:
-                raise Invalid(f"The number for “{name}” is too large: at most {most:,}.", field=name)
+                raise Invalid(
+                    say(
+                        "The number for “%(name)s” is too large: at most %(most)s.",
+                        name=name,
+                        most=f"{most:,}",
+                    ),
+                    field=name,
+                )
 
 
 def _require_text(name: str, text: str, most: int | None) -> None:
     if not is_storable(text):
         raise Invalid(
-            f"The text for “{name}” holds a character that cannot be kept: NUL or half a pair.",
+            say(
+                "The text for “%(name)s” holds a character that cannot be kept: NUL or half a pair.",
+                name=name,
+            ),
             field=name,
         )
     if most is not None and len(text) > most:
-        raise Invalid(f"The text for “{name}” has {len(text)} characters; {most} are possible.", field=name)
+        raise Invalid(
+            say(
+                "The text for “%(name)s” has %(number)s characters; %(most)s are possible.",
+                name=name,
+                number=len(text),
+                most=most,
+            ),
+            field=name,
+        )
 
 
 def is_storable(text: str) -> bool:

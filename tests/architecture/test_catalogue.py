@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -13,11 +14,13 @@ from jinja2 import nodes
 
 from anyshot_platform.app import feature_routers
 from anyshot_platform.described.settings import Elsewhere
+from anyshot_platform.errors import PlatformError
 from anyshot_platform.kernel.language import FOLDER
 from anyshot_platform.phases.description import SETTINGS
 from anyshot_platform.site.shell.act_routes import acts_of
 from anyshot_platform.web.rendering import TEMPLATE_FOLDER, environment
 from tests.architecture import catalogue, declared
+from tests.architecture.catalogue import PACKAGE
 
 LANGUAGES = sorted(FOLDER.glob("*.po"))
 # What a translation keeps: placeholders, tags, code, and the names of things that are typed.
@@ -92,6 +95,72 @@ def test_the_check_of_templates_sees_bare_words() -> None:
     bare.feed("".join(node.data for node in tree.find_all(nodes.TemplateData)))
     bare.close()
     assert bare.found == ["Some words", "bare"] and list(_strings(tree, marked=False)) == ["A card"]
+
+
+# Where refusals are read by operators and programs, which read English: commands, workers, archives of other sites.
+ENGLISH = (
+    "acts/merging.py",
+    "artifacts/",
+    "bundles/",
+    "confined_program.py",
+    "demo/",
+    "exports/",
+    "judging/",
+    "operations/",
+    "organizers/transfers/",
+    "runs/",
+    "scores/",
+    "site/workers/",
+    "webhooks/",
+    "workers/",
+)
+
+
+def test_a_refusal_that_people_read_is_marked() -> None:
+    refusals = _all_refusals()
+    files = [
+        path
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not str(path.relative_to(PACKAGE)).startswith(ENGLISH)
+    ]
+    bare = {
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in files
+        for line in _bare_refusals(path.read_text(), refusals)
+    }
+    assert bare == set(), "write say(...) around the sentence: docs/developers/languages.md"
+
+
+def test_the_check_of_refusals_sees_a_bare_sentence() -> None:
+    source = 'raise Invalid("Not so.")\nraise Invalid(f"Not {so}.")\nraise Invalid(say("Not so."))\nraise Other("A b.")'
+    assert _bare_refusals(source, {"Invalid"}) == [1, 2]
+
+
+def _all_refusals() -> set[str]:
+    """The names of all errors that a handler shows; the application has loaded their modules."""
+    waiting, found = [PlatformError], set[str]()
+    while waiting:
+        error = waiting.pop()
+        found.add(error.__name__)
+        waiting += error.__subclasses__()
+    return found
+
+
+def _bare_refusals(source: str, refusals: set[str]) -> list[int]:
+    """The lines where such an error is raised with a sentence that is not marked."""
+    raised = (node.exc for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Raise))
+    calls = (call for call in raised if isinstance(call, ast.Call) and isinstance(call.func, ast.Name))
+    named = (
+        call for call in calls if isinstance(call.func, ast.Name) and call.func.id in refusals and call.args
+    )
+    return [call.lineno for call in named if _sentence_in(call.args[0])]
+
+
+def _sentence_in(said: ast.expr) -> bool:
+    """Whether it has words of its own, and not only values with marks between them."""
+    parts = said.values if isinstance(said, ast.JoinedStr) else [said]
+    text = "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
+    return _has_words(text)
 
 
 class _Bare(HTMLParser):

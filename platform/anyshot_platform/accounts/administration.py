@@ -12,6 +12,7 @@ from anyshot_platform.accounts.second_factor import turn_off
 from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import Page, page_of
 from anyshot_platform.users.models import ApiToken, LoginSession, User
 
@@ -44,11 +45,11 @@ def change_user(session: Session, user_id: str, act: str, actor_id: str) -> User
     """Block, make administrator, let organize, and back; take the second factor off; end all sessions and tokens."""
     user = session.get(User, user_id)
     if user is None or user.deleted_at is not None:
-        raise NotFound("There is no such user.")
+        raise NotFound(say("There is no such user."))
     if act in GRANTING:
         require_proof(session)
     if user.id == actor_id and act in ("block", "demote"):
-        raise Conflict("You cannot do this to yourself.")
+        raise Conflict(say("You cannot do this to yourself."))
     if act in _DONE and _DONE[act](user):
         return user
     if act == "block":
@@ -66,7 +67,7 @@ def change_user(session: Session, user_id: str, act: str, actor_id: str) -> User
     elif act == "sign-out":
         _end_everything(session, user)
     else:
-        raise Invalid("There is no such act.")
+        raise Invalid(say("There is no such act."))
     audit.record(session, actor_id=actor_id, action=f"user.{act}", object_type="user", object_id=user.id)
     return user
 

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.accounts.service import create_user
 from anyshot_platform.errors import Conflict, Forbidden, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.settings import PlatformSettings
 from anyshot_platform.users.models import OAuthIdentity, User
 
@@ -100,7 +101,7 @@ def offered(settings: PlatformSettings) -> list[tuple[str, str]]:
 def _client(settings: PlatformSettings, name: str) -> tuple[Provider, Any]:
     keys, provider = _keys(settings, name), PROVIDERS.get(name)
     if keys is None or provider is None:
-        raise NotFound("This site offers no such log-in.")
+        raise NotFound(say("This site offers no such log-in."))
     client = OAuth2Client(
         keys[0],
         keys[1],
@@ -136,10 +137,12 @@ def who_is(settings: PlatformSettings, name: str, *, code: str, verifier: str) -
                 answer.raise_for_status()
                 said = answer.json()
     except (AuthlibBaseError, HTTPError, ValueError) as error:
-        raise LogInFailed(f"{provider.label} did not confirm the log-in. Please try again.") from error
+        raise LogInFailed(
+            say("%(label)s did not confirm the log-in. Please try again.", label=provider.label)
+        ) from error
     subject = str(said.get(provider.subject_key) or "")
     if not subject:
-        raise LogInFailed(f"{provider.label} did not say who you are.")
+        raise LogInFailed(say("%(label)s did not say who you are.", label=provider.label))
     return OAuthPerson(subject, str(said.get(provider.name_key) or ""))
 
 
@@ -155,13 +158,13 @@ def find_or_make_user(
     ).one_or_none()
     if known is not None:
         if signed_in is not None and known.user_id != signed_in:
-            raise Conflict("This log-in belongs to another account here.")
+            raise Conflict(say("This log-in belongs to another account here."))
         user = session.get_one(User, known.user_id)
         if user.blocked_at is not None or user.deleted_at is not None:
-            raise LogInFailed("This account cannot sign in.")
+            raise LogInFailed(say("This account cannot sign in."))
         return user
     if signed_in is None and settings.sign_up != "open":
-        raise LogInFailed("This site takes no new accounts.")
+        raise LogInFailed(say("This site takes no new accounts."))
     user = session.get_one(User, signed_in) if signed_in else _make_user(session, person)
     session.add(OAuthIdentity(user_id=user.id, provider=name, subject=person.subject))
     session.flush()

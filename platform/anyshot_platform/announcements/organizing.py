@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.announcements.models import Announcement
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.notifications.service import tell_members
 
 
@@ -41,5 +42,5 @@ def find_announcement(session: Session, competition: Competition, announcement_i
     """An announcement of this competition; raises `NotFound`."""
     found = session.get(Announcement, announcement_id)
     if found is None or found.competition_id != competition.id:
-        raise NotFound("There is no such announcement.")
+        raise NotFound(say("There is no such announcement."))
     return found

@@ -20,6 +20,7 @@ from anyshot_platform.competitions.service import add_member, find_membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.intake.service import Wishes, Zip, check_zip, create_submission
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.models import Phase
@@ -47,7 +48,7 @@ def find_baseline(session: Session, competition: Competition, slug: str) -> Base
     for baseline in list_baselines(session, competition, deleted=True):
         if baseline.slug == slug:
             return baseline
-    raise NotFound("There is no such baseline.")
+    raise NotFound(say("There is no such baseline."))
 
 
 def add_baseline(
@@ -62,7 +63,7 @@ def add_baseline(
 ) -> Baseline:
     """Keep a zip as a baseline; raises `Invalid` when it fails the checks of a submission."""
     if not name.strip():
-        raise Invalid("A baseline needs a name.", field="name")
+        raise Invalid(say("A baseline needs a name."), field="name")
     _check(content)
     known = list_baselines(session, competition, deleted=True)
     digest = store_bytes(session, services.storage, content)
@@ -102,7 +103,7 @@ def fetch_zip(session: Session, services: Services, baseline: Baseline) -> Zip:
     if baseline.digest is None:
         folder = builtin_folder(services, baseline.builtin or "")
         if folder is None:
-            raise Conflict(f"“{baseline.name}” is not installed here: upload its zip first.")
+            raise Conflict(say("“%(name)s” is not installed here: upload its zip first.", name=baseline.name))
         reason = why_not_run(services, baseline)
         if reason:
             raise Conflict(reason)

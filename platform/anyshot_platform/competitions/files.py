@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.artifacts.service import store_bytes
 from anyshot_platform.competitions.models import Competition, CompetitionFile
 from anyshot_platform.errors import Conflict, Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 
 MOST_BYTES, MOST_FILES, MOST_IN_ALL = 10 << 20, 200, 100 << 20
@@ -59,7 +60,7 @@ def find_file(session: Session, competition: Competition, name: str) -> Competit
     """A file by its name; raises `NotFound`."""
     found = session.get(CompetitionFile, (competition.id, name))
     if found is None:
-        raise NotFound("There is no such file.")
+        raise NotFound(say("There is no such file."))
     return found
 
 
@@ -75,7 +76,13 @@ def put_file(
     _require_taken(name, content)
     others = [row for row in list_files(session, competition) if row.name != name]
     if len(others) >= MOST_FILES or sum(row.size for row in others) + len(content) > MOST_IN_ALL:
-        raise Conflict(f"A competition has at most {MOST_FILES} files of {MOST_IN_ALL >> 20} MiB together.")
+        raise Conflict(
+            say(
+                "A competition has at most %(most_files)s files of %(most_in_all)s MiB together.",
+                most_files=MOST_FILES,
+                most_in_all=MOST_IN_ALL >> 20,
+            )
+        )
     digest = store_bytes(session, storage, content)
     row = session.get(CompetitionFile, (competition.id, name))
     if row is None:
@@ -88,10 +95,24 @@ def put_file(
 
 def _require_taken(name: str, content: bytes) -> None:
     if _NAME.fullmatch(name) is None:
-        words = "The name of a file has at most 100 letters, digits, dots, dashes and underscores; found"
-        raise Invalid(f"{words} “{name[:100]}”.", field="file")
+        words = say(
+            "The name of a file has at most 100 letters, digits, dots, dashes and underscores; found “%(name)s”.",
+            name=name[:100],
+        )
+        raise Invalid(words, field="file")
     if media_type(name) is None:
         known = ", ".join([*IMAGES, *OTHERS])
-        raise Invalid(f"{name} is of no kind that pages can have: {known}.", field="file")
+        raise Invalid(
+            say("%(name)s is of no kind that pages can have: %(known)s.", name=name, known=known),
+            field="file",
+        )
     if not content or len(content) > MOST_BYTES:
-        raise Invalid(f"{name} has {len(content):,} bytes; 1 to {MOST_BYTES:,} are taken.", field="file")
+        raise Invalid(
+            say(
+                "%(name)s has %(number)s bytes; 1 to %(most_bytes)s are taken.",
+                name=name,
+                number=f"{len(content):,}",
+                most_bytes=f"{MOST_BYTES:,}",
+            ),
+            field="file",
+        )

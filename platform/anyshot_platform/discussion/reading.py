@@ -13,6 +13,7 @@ from anyshot_platform.competitions.models import Competition, Membership
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.discussion.models import Post, PostEdit, Thread
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.access import CompetitionAccess
 from anyshot_platform.users.models import User
 
@@ -136,7 +137,7 @@ def find_thread(session: Session, competition: Competition, thread_id: str) -> T
     """The thread; raises `NotFound`."""
     thread = session.get(Thread, thread_id)
     if thread is None or thread.competition_id != competition.id or thread.deleted_at is not None:
-        raise NotFound("There is no such thread.")
+        raise NotFound(say("There is no such thread."))
     return thread
 
 
@@ -144,7 +145,7 @@ def find_post(session: Session, thread: Thread, post_id: str) -> Post:
     """A post of the thread, removed or not; raises `NotFound`."""
     post = session.get(Post, post_id)
     if post is None or post.thread_id != thread.id:
-        raise NotFound("There is no such post.")
+        raise NotFound(say("There is no such post."))
     return post
 
 

@@ -19,6 +19,7 @@ from anyshot_platform.competitions.states import MemberStatus
 from anyshot_platform.database import now
 from anyshot_platform.entries.models import LeagueAnswer, TeamVerdict
 from anyshot_platform.errors import Forbidden, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import LeagueQuestionSpec
 from anyshot_platform.leagues.models import League
 from anyshot_platform.leagues.states import Admission, EntryStatus
@@ -142,7 +143,7 @@ def _verdicts(session: Session, league_ids: Sequence[str], team: Team) -> dict[s
 def answer(session: Session, league: League, membership: Membership, said: Mapping[str, str]) -> None:
     """Keep a member's answers, for their present team; raises `Invalid` with the question that lacks one."""
     if membership.team_id is None or membership.status != MemberStatus.APPROVED:
-        raise Forbidden("Join the competition first.")
+        raise Forbidden(say("Join the competition first."))
     answers = _read(league, said)
     row = answers_of(session, league, membership)
     if row is not None and (row.team_id, row.answers) == (membership.team_id, answers):
@@ -166,7 +167,14 @@ def _read(league: League, said: Mapping[str, str]) -> dict[str, Any]:
     unknown = set(said) - {question.key for question in questions}
     if unknown:
         known = ", ".join(question.key for question in questions) or "none"
-        raise Invalid(f"{league.name} does not ask {', '.join(sorted(unknown))}. Its questions: {known}.")
+        raise Invalid(
+            say(
+                "%(name)s does not ask %(unknown)s. Its questions: %(known)s.",
+                name=league.name,
+                unknown=", ".join(sorted(unknown)),
+                known=known,
+            )
+        )
     return {question.key: _read_one(question, said.get(question.key, "").strip()) for question in questions}
 
 
@@ -174,13 +182,18 @@ def _read_one(question: LeagueQuestionSpec, text: str) -> str | bool:
     if question.answer == "confirm":
         confirmed = text.casefold() in ("1", "true", "yes", "on")
         if question.required and not confirmed:
-            raise Invalid(f"Confirm: {question.label}", field=question.key)
+            raise Invalid(say("Confirm: %(label)s", label=question.label), field=question.key)
         return confirmed
     if question.required and not text:
-        raise Invalid(f"Answer: {question.label}", field=question.key)
+        raise Invalid(say("Answer: %(label)s", label=question.label), field=question.key)
     if question.answer == "link" and text and not text.startswith(("https://", "http://")):
         raise Invalid(
-            f"{question.label}: a link begins with https://, found “{text[:60]}”.", field=question.key
+            say(
+                "%(label)s: a link begins with https://, found “%(text)s”.",
+                label=question.label,
+                text=text[:60],
+            ),
+            field=question.key,
         )
     return text[:4000]
 

@@ -16,6 +16,7 @@ from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.fact_sheets.models import FactSheet
 from anyshot_platform.fact_sheets.states import SheetState
+from anyshot_platform.kernel.language import say
 from anyshot_platform.sight.standing import kept
 from anyshot_platform.submissions.models import Submission
 from anyshot_platform.submissions.states import SubmissionKind
@@ -76,12 +77,16 @@ def save(
     `submission_id` is the upload that the answers came with.
     """
     if not competition.fact_sheet:
-        raise Conflict("This competition asks for no fact sheet.")
+        raise Conflict(say("This competition asks for no fact sheet."))
     known = {str(question["key"]) for question in competition.fact_sheet}
     unknown = set(answers) - known
     if unknown:
         raise Invalid(
-            f"The fact sheet has no question {', '.join(sorted(unknown))}. It has: {', '.join(sorted(known))}."
+            say(
+                "The fact sheet has no question %(unknown)s. It has: %(known)s.",
+                unknown=", ".join(sorted(unknown)),
+                known=", ".join(sorted(known)),
+            )
         )
     kept = {key: text.strip()[:10_000] for key, text in answers.items() if text.strip()}
     if hand_in:
@@ -112,7 +117,10 @@ def require_answers(competition: Competition, answers: Mapping[str, Any]) -> Non
         if question.get("required") and not str(answers.get(question["key"], "")).strip()
     ]
     if missing:
-        raise Invalid(f"Please answer on the fact sheet: {'; '.join(missing)}.", field="fact_sheet")
+        raise Invalid(
+            say("Please answer on the fact sheet: %(missing)s.", missing="; ".join(missing)),
+            field="fact_sheet",
+        )
 
 
 def require_at_upload(

@@ -20,6 +20,7 @@ from anyshot_platform.entries.entering import chosen_leagues, enter, require_ope
 from anyshot_platform.errors import Conflict, Forbidden, Invalid
 from anyshot_platform.fact_sheets.service import keep_upload_answers, require_at_upload
 from anyshot_platform.judging.queueing import queue_runs
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.metrics import UPLOADS
 from anyshot_platform.kernel.retold import retold
 from anyshot_platform.leaderboards.service import refresh_team
@@ -93,7 +94,7 @@ def require_trusted(services: Services, digest: str) -> None:
     if trusted is not None and digest not in trusted:
         UPLOADS.labels("not_trusted").inc()
         raise NotTrusted(
-            "This site runs without a sandbox and takes only submissions that its operator trusts."
+            say("This site runs without a sandbox and takes only submissions that its operator trusts.")
         )
 
 
@@ -112,7 +113,7 @@ def submit(
     membership = require_participant(membership)
     require_terms(competition, membership)
     if competition.state != CompetitionState.PUBLISHED or competition.deleted_at is not None:
-        raise Conflict("This competition takes no submissions now.")
+        raise Conflict(say("This competition takes no submissions now."))
     require_open(phase)
     if wishes.smoke:
         require_smoke_pool(session, phase)

@@ -88,7 +88,7 @@ def find_phase(session: Session, competition: Competition, slug: str) -> Phase:
         )
     ).one_or_none()
     if phase is None:
-        raise NotFound("There is no such phase.")
+        raise NotFound(say("There is no such phase."))
     return phase
 
 
@@ -100,5 +100,5 @@ def live_version(session: Session, phase: Phase) -> PhaseVersion:
         )
     ).one_or_none()
     if version is None:
-        raise NotFound(f"“{phase.name}” has no evaluation settings yet.")
+        raise NotFound(say("“%(name)s” has no evaluation settings yet.", name=phase.name))
     return version

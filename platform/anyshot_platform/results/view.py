@@ -62,7 +62,7 @@ def league_of(results: Results, slug: str) -> LeagueResults:
     for found in results.leagues:
         if found.league.slug == slug:
             return found
-    raise NotFound("Nobody has a result in such a league.")
+    raise NotFound(say("Nobody has a result in such a league."))
 
 
 def latex_of(access: CompetitionAccess, results: Results, found: LeagueResults) -> bytes:
@@ -78,15 +78,15 @@ def certificate_of(
     everything = access.sight_of(results.phase).everything
     own = access.membership.team_id if access.membership else None
     if not everything and team_id != own:
-        raise Forbidden("A certificate is for the members of its team.")
+        raise Forbidden(say("A certificate is for the members of its team."))
     published = publication_of(results.phase).published
     if results.preliminary or published is None:
-        raise Forbidden("Certificates are made once the results are published.")
+        raise Forbidden(say("Certificates are made once the results are published."))
     found = league_of(results, league_slug)
     ranked = [row for row in found.rows if row.rank is not None]
     row = next((row for row in ranked if row.team_id == team_id), None)
     if row is None:
-        raise NotFound("This team has no rank in the league.")
+        raise NotFound(say("This team has no rank in the league."))
     slug, phase = access.competition.slug, results.phase
     return Certificate(
         competition=access.competition.title,

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.phases.models import Phase, PhaseVersion
 from anyshot_platform.phases.states import VersionState
 from anyshot_platform.pools.models import PoolPack, PoolVersion
@@ -33,7 +34,10 @@ def require_smoke_pool(session: Session, phase: Phase) -> PoolVersion:
     pool = smoke_pool(session, phase)
     if pool is None:
         raise NoSmokeTest(
-            f"“{phase.name}” offers no smoke test. `anyshot dry-run` tries a submission on public data."
+            say(
+                "“%(name)s” offers no smoke test. `anyshot dry-run` tries a submission on public data.",
+                name=phase.name,
+            )
         )
     return pool
 
@@ -71,8 +75,10 @@ def require_nothing_hidden_shown(
         raise Invalid(problem, field="smoke.pool")
     if wanted_logs(phase) == LogPolicy.EVERYTHING and not is_public(_tested(session, version)):
         raise Invalid(
-            "Logs of everything show the hidden tasks, and the meta-test pool is not public. Show the output of "
-            "meta-training, or publish the pool.",
+            say(
+                "Logs of everything show the hidden tasks, and the meta-test pool is not public. "
+                "Show the output of meta-training, or publish the pool."
+            ),
             field="shown.logs",
         )
 

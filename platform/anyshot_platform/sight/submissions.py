@@ -9,6 +9,7 @@ from anyshot_core.exports.files import LAYERS
 from anyshot_core.wire.worker_api import LogPolicy
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Forbidden, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.pools.rights import is_public
 from anyshot_platform.runs.models import Run
 from anyshot_platform.sight.faults import Fault, fault_of, progress_of
@@ -98,15 +99,17 @@ class Sight:
     def require_scored(self) -> None:
         """Raise `NotFound` unless there are results that the viewer may see."""
         if not self.scored:
-            raise NotFound("There are no results to see.")
+            raise NotFound(say("There are no results to see."))
 
     def require_tasks(self) -> None:
         """Raise `NotFound` or `TasksNotShown` unless the viewer may see the rows of single tasks."""
         self.require_scored()
         if not self.phase.tasks:
             raise TasksNotShown(
-                "While this phase is open, results are shown by dataset, ways and shots (figures.csv), "
-                "not task by task."
+                say(
+                    "While this phase is open, results are shown by dataset, ways and shots (figures.csv), "
+                    "not task by task."
+                )
             )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.submissions.models import Submission, SubmissionTag
 
 LONGEST_NOTE = 500
@@ -29,7 +30,12 @@ def annotate(
     if comment is not None:
         if len(comment) > LONGEST_NOTE:
             raise Invalid(
-                f"A note has at most {LONGEST_NOTE} characters; this one has {len(comment)}.", field="comment"
+                say(
+                    "A note has at most %(longest_note)s characters; this one has %(number)s.",
+                    longest_note=LONGEST_NOTE,
+                    number=len(comment),
+                ),
+                field="comment",
             )
         submission.comment = comment.strip()
     if tags is not None:
@@ -52,11 +58,21 @@ def read_tags(words: Iterable[str]) -> list[str]:
     for tag in tags:
         if not _TAG.fullmatch(tag):
             raise Invalid(
-                f"“{tag}” cannot be a tag: a tag has at most 30 letters, digits, and . _ + - inside.",
+                say(
+                    "“%(tag)s” cannot be a tag: a tag has at most 30 letters, digits, and . _ + - inside.",
+                    tag=tag,
+                ),
                 field="tags",
             )
     if len(tags) > MOST_TAGS:
-        raise Invalid(f"A submission has at most {MOST_TAGS} tags; these are {len(tags)}.", field="tags")
+        raise Invalid(
+            say(
+                "A submission has at most %(most_tags)s tags; these are %(number)s.",
+                most_tags=MOST_TAGS,
+                number=len(tags),
+            ),
+            field="tags",
+        )
     return tags
 
 

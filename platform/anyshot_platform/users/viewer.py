@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.kernel.language import say
 
 TOKEN_PREFIX = "any_"
 
@@ -59,7 +60,7 @@ class Viewer:
     def id(self) -> str:
         """The user's id; raises `NotSignedIn` for nobody."""
         if self.user_id is None:
-            raise NotSignedIn("Please sign in.")
+            raise NotSignedIn(say("Please sign in."))
         return self.user_id
 
     @property
@@ -88,6 +89,8 @@ def require_second_factor(viewer: Viewer) -> None:
     """Raise where the site demands a second factor of the viewer, who has none."""
     if viewer.lacks_second_factor:
         raise NeedsSecondFactor(
-            "This site asks for a second factor at log-in before you may do this. Set it up under Account, "
-            "Password and sessions."
+            say(
+                "This site asks for a second factor at log-in before you may do this. "
+                "Set it up under Account, Password and sessions."
+            )
         )

@@ -21,6 +21,7 @@ from anyshot_core.report.documentation import (
     reproductions,
 )
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.web.access import public
 from anyshot_platform.web.markdown import markdown
 from anyshot_platform.web.rendering import redirect, render
@@ -43,7 +44,7 @@ def show_image(name: str) -> Response:
     """A picture of the pages."""
     file = DOCS / "images" / f"{name}.png"
     if not _NAME.fullmatch(name) or not file.is_file():
-        raise NotFound("The documentation has no such picture.")
+        raise NotFound(say("The documentation has no such picture."))
     return FileResponse(file, media_type="image/png", headers={"cache-control": "public, max-age=3600"})
 
 
@@ -56,14 +57,14 @@ def show_docs(request: Request, path: str) -> Response:
     if parts[0] == SECTION and parts[-1] in DATA:
         return _send_data(parts[1:])
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts):
-        raise NotFound("The documentation has no such page.")
+        raise NotFound(say("The documentation has no such page."))
     return _show(request, parts[0], parts[1] if len(parts) == 2 else "index")
 
 
 def _send_data(parts: list[str]) -> Response:
     file = DOCS.joinpath(SECTION, *parts)
     if len(parts) > 2 or not all(_NAME.fullmatch(part) for part in parts[:-1]) or not file.is_file():
-        raise NotFound("The documentation has no such file.")
+        raise NotFound(say("The documentation has no such file."))
     return FileResponse(file, filename=f"{'-'.join(parts)}")
 
 
@@ -73,7 +74,7 @@ def _show(request: Request, section: str, name: str) -> Response:
         page = draw_page(DOCS, name)
         return _render(request, section, name, page.title, page.body)
     if not file.is_file():
-        raise NotFound("The documentation has no such page. It lies in the folder docs/ of the project.")
+        raise NotFound(say("The documentation has no such page. It lies in the folder docs/ of the project."))
     text = file.read_text().replace(
         "ADDRESS/kit/", f"{request.app.state.services.settings.base_url.rstrip('/')}/kit/"
     )

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.numbers import MOST, small_number
 
 E = TypeVar("E", bound=StrEnum)
@@ -42,7 +43,14 @@ class SentForm:
             return None
         number = small_number(text)
         if number is None:
-            raise Invalid(f"A whole number up to {MOST:,} is wanted, found “{text[:40]}”.", field=name)
+            raise Invalid(
+                say(
+                    "A whole number up to %(most)s is wanted, found “%(text)s”.",
+                    most=f"{MOST:,}",
+                    text=text[:40],
+                ),
+                field=name,
+            )
         return number
 
     def choice(self, name: str, words: type[E], default: str = "") -> E:
@@ -50,7 +58,9 @@ class SentForm:
         text = self.text(name) or default
         if text not in {word.value for word in words}:
             known = ", ".join(word.value for word in words)
-            raise Invalid(f"One of {known} is wanted, found “{text[:40]}”.", field=name)
+            raise Invalid(
+                say("One of %(known)s is wanted, found “%(text)s”.", known=known, text=text[:40]), field=name
+            )
         return words(text)
 
     def decimal(self, name: str) -> float | None:
@@ -61,7 +71,7 @@ class SentForm:
         try:
             return float(text)
         except ValueError:
-            raise Invalid(f"A number is wanted, found “{text[:40]}”.", field=name) from None
+            raise Invalid(say("A number is wanted, found “%(text)s”.", text=text[:40]), field=name) from None
 
     def file(self, name: str) -> tuple[str, bytes] | None:
         """Name and content of an uploaded file; None where none was chosen."""

@@ -15,6 +15,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.database import Database, now
 from anyshot_platform.errors import Forbidden, NotSignedIn
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.signing import digest_secret
 from anyshot_platform.services import Services
 from anyshot_platform.sight.access import find_access
@@ -68,7 +69,10 @@ async def refuse_writing_while_looking(request: Request, services: ServicesDep) 
         viewer = await run_in_threadpool(find_viewer, request, services)
         if viewer.look is not None:
             raise Forbidden(
-                f"You look as a {viewer.look.role} does: nothing is written meanwhile. End it in the bar above."
+                say(
+                    "You look as a %(role)s does: nothing is written meanwhile. End it in the bar above.",
+                    role=viewer.look.role,
+                )
             )
 
 
@@ -85,7 +89,7 @@ def _find(request: Request, services: Services) -> Viewer:
     if header is not None:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer" or not token.startswith(TOKEN_PREFIX):
-            raise NotSignedIn("The Authorization header holds no API token of this site.")
+            raise NotSignedIn(say("The Authorization header holds no API token of this site."))
         return _viewer_of_token(services.database, token)
     cookie = request.cookies.get(SESSION_COOKIE)
     if not cookie:
@@ -124,7 +128,7 @@ def _viewer_of_token(database: Database, token: str) -> Viewer:
             )
         ).first()
     if row is None:
-        raise NotSignedIn("The API token is unknown, has expired or was revoked.")
+        raise NotSignedIn(say("The API token is unknown, has expired or was revoked."))
     api_token, user = row
     used = api_token.last_used_at
     if used is None or (moment - used).total_seconds() > _TOKEN_USE_RECORDED_EVERY:

@@ -16,6 +16,7 @@ from anyshot_platform.bundles.writing import write_bundle
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.competitions.states import CompetitionState
 from anyshot_platform.errors import Conflict, Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.bundles.data import PacksByPool
@@ -116,7 +117,7 @@ def clone_competition(
     try:
         bundle = read_bundle(write_bundle(spec, files, secrets=False))
     except BundleInvalid as error:
-        raise Invalid(f"It cannot be copied before this is mended: {error}") from error
+        raise Invalid(say("It cannot be copied before this is mended: %(error)s", error=error)) from error
     return import_competition(session, storage, bundle, actor, slug=slug, start=start)
 
 
@@ -145,6 +146,11 @@ def _free_address(session: Session, wanted: str, *, exact: bool) -> str:
     if wanted in taken and exact:
         free = unique(wanted, taken)
         raise AddressTaken(
-            f"There is a competition “{wanted}” already; give another short name, e.g. {free}.", free=free
+            say(
+                "There is a competition “%(wanted)s” already; give another short name, e.g. %(free)s.",
+                wanted=wanted,
+                free=free,
+            ),
+            free=free,
         )
     return unique(wanted, taken)

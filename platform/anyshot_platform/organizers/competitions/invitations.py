@@ -58,7 +58,7 @@ def answer_invitation(
     """Accept or decline; raises `NotFound` where there is no invitation, `Invalid` where terms are not accepted."""
     found = next((pair for pair in list_invitations(session, user.id) if pair[0].slug == slug), None)
     if found is None:
-        raise NotFound("There is no such invitation; it may have been taken back.")
+        raise NotFound(say("There is no such invitation; it may have been taken back."))
     competition, membership = found
     session.refresh(membership, with_for_update=True)
     if not accept:

@@ -63,10 +63,10 @@ def change_settings(
     """Change title, summary, registration and the like; new terms are shown to everybody again."""
     title = str(values.get("title", competition.title)).strip()
     if not title:
-        raise Invalid("A competition needs a title.", field="title")
+        raise Invalid(say("A competition needs a title."), field="title")
     size = values.get("team_size", competition.team_size)
     if not isinstance(size, int) or not 1 <= size <= 100:
-        raise Invalid("A team has 1 to 100 members.", field="team_size")
+        raise Invalid(say("A team has 1 to 100 members."), field="team_size")
     _require_sense(competition, values)
     if values.get("terms", competition.terms) != competition.terms:
         require_no_values(str(values["terms"]))
@@ -115,13 +115,13 @@ def _same_text(one: Any, other: str) -> bool:
 
 def _registration(word: Any) -> Registration:
     if word not in set(Registration):
-        raise Invalid("Registration is open, approval or closed.", field="registration")
+        raise Invalid(say("Registration is open, approval or closed."), field="registration")
     return Registration(word)
 
 
 def _visibility(word: Any) -> Visibility:
     if word not in set(Visibility):
-        raise Invalid("A competition is public, unlisted or private.", field="visibility")
+        raise Invalid(say("A competition is public, unlisted or private."), field="visibility")
     return Visibility(word)
 
 
@@ -138,9 +138,9 @@ def set_logo(
     """Replace the competition's logo and record the act."""
     suffix = name.rpartition(".")[2].lower()
     if suffix not in MEDIA_TYPES:
-        raise Invalid("A logo is a PNG, JPEG, GIF, WebP or SVG image.", field="logo")
+        raise Invalid(say("A logo is a PNG, JPEG, GIF, WebP or SVG image."), field="logo")
     if len(content) > LOGO_LIMIT:
-        raise Invalid("A logo has at most 2 MiB.", field="logo")
+        raise Invalid(say("A logo has at most 2 MiB."), field="logo")
     competition.logo_digest = store_bytes(session, storage, content)
     competition.logo_media_type = MEDIA_TYPES[suffix]
     _record(session, competition, actor_id, "competition.logo")
@@ -166,7 +166,7 @@ def save_page(
 ) -> CompetitionPage:
     """Add a page of text, or change one."""
     if not title.strip():
-        raise Invalid("A page needs a title.", field="title")
+        raise Invalid(say("A page needs a title."), field="title")
     require_known_values(session, competition, body)
     if page_id is None:
         taken = {page.slug for page in competition.pages} | {"terms"}
@@ -197,7 +197,7 @@ def find_page(competition: Competition, page_id: str) -> CompetitionPage:
     for page in competition.pages:
         if page.id == page_id:
             return page
-    raise NotFound("There is no such page.")
+    raise NotFound(say("There is no such page."))
 
 
 def move_page(session: Session, competition: Competition, page_id: str, by: int) -> None:

@@ -113,7 +113,7 @@ def find_member(session: Session, competition: Competition, membership_id: str) 
     if membership is None and (user := find_by_name(session, membership_id)) is not None:
         membership = find_membership(session, competition.id, user.id)
     if membership is None or membership.competition_id != competition.id:
-        raise NotFound(f"There is no member “{membership_id}” here.")
+        raise NotFound(say("There is no member “%(membership_id)s” here.", membership_id=membership_id))
     return membership
 
 
@@ -211,10 +211,10 @@ def count_pending(session: Session, competition: Competition) -> int:
 def find_user(session: Session, name: str) -> User:
     """A user of this site by name; raises `Invalid`."""
     if "@" in name:  # the answer would tell whose address it is
-        raise Invalid("Invite people by user name: addresses are not looked up.", field="username")
+        raise Invalid(say("Invite people by user name: addresses are not looked up."), field="username")
     user = find_by_name(session, name)
     if user is None:
-        raise Invalid(f"There is no user “{name}”.", field="username")
+        raise Invalid(say("There is no user “%(name)s”.", name=name), field="username")
     return user
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from anyshot_platform.bundles.page_values import fill, has_values, unknown_in, values_of
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leagues.description import describe_league
 from anyshot_platform.leagues.models import League
 from anyshot_platform.phases.rows import describe_phase
@@ -42,7 +43,9 @@ def require_no_values(terms: str) -> None:
     """Raise `Invalid` for terms with values: what people accept must not change without them."""
     if has_values(terms):
         raise Invalid(
-            "Terms hold no values such as {{ quota.per_day }}: what people have accepted must not change by itself. "
-            "Write the words, or refer to the pages of the phases.",
+            say(
+                "Terms hold no values such as {{ quota.per_day }}: what people have accepted must not change by "
+                "itself. Write the words, or refer to the pages of the phases."
+            ),
             field="terms",
         )

@@ -15,6 +15,7 @@ from anyshot_platform.entries.states import STATE_WORDS, EntryState
 from anyshot_platform.errors import Conflict
 from anyshot_platform.intake.service import Wishes, Zip, create_submission
 from anyshot_platform.judging.service import cancel_submission
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import refresh_team
 from anyshot_platform.leagues.models import Gate, League, LeagueEntry
 from anyshot_platform.leagues.states import EntryStatus
@@ -54,7 +55,7 @@ def source_of(session: Session, phase: Phase) -> Phase:
     """The phase that entries come from; raises `Conflict` where none is set."""
     source = session.get(Phase, phase.gate_phase_id) if phase.gate_phase_id else None
     if source is None:
-        raise Conflict("Say first from which phase the entries come: edit the phase.")
+        raise Conflict(say("Say first from which phase the entries come: edit the phase."))
     return source
 
 
@@ -195,7 +196,13 @@ def launch(
     require_evaluable(live_version(session, phase))
     waiting = to_launch(preview(session, phase), replace)
     if expected is not None and expected != len(waiting):
-        raise Conflict(f"There are {len(waiting)} entries now, not {expected}: look at the preview again.")
+        raise Conflict(
+            say(
+                "There are %(number)s entries now, not %(expected)s: look at the preview again.",
+                number=len(waiting),
+                expected=expected,
+            )
+        )
     return [_enter(session, phase, row, actor_id) for row in waiting]
 
 

@@ -14,6 +14,7 @@ from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid
 from anyshot_platform.judging.further import cancel_dropped, queue_missing
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import rebuild_boards
 from anyshot_platform.organizers.phases.differences import difference, keep_secrets, scoring_changes
 from anyshot_platform.organizers.phases.leaks import require_no_leak
@@ -42,7 +43,7 @@ def add_phase(session: Session, competition: Competition, spec: PhaseSpec, actor
     """A new phase with its first version."""
     taken = {phase.slug for phase in list_phases(session, competition)}
     if spec.key in taken:
-        raise Invalid(f"There is a phase “{spec.key}” already.", field="key")
+        raise Invalid(say("There is a phase “%(key)s” already.", key=spec.key), field="key")
     phase = Phase(
         competition_id=competition.id, position=len(taken), **phase_values(spec, spec.timezone or "UTC")
     )
@@ -72,8 +73,11 @@ def change_phase(session: Session, phase: Phase, spec: PhaseSpec, actor_id: str)
     version = live_version(session, phase)
     if changed and count_submissions(session, phase):
         raise Incomparable(
-            f"This phase has submissions, and {', '.join(changed)} would make their scores incomparable. "
-            "Make a new version instead: it scores the submissions again and shows both before it counts.",
+            say(
+                "This phase has submissions, and %(changed)s would make their scores incomparable. "
+                "Create a new version instead: it scores the submissions again and shows both before it counts.",
+                changed=", ".join(changed),
+            ),
             fields=changed,
         )
     board = ("board_shows", "ladder_step", "team_chooses")
@@ -109,7 +113,7 @@ def link_phase(session: Session, phase: Phase, spec: PhaseSpec) -> None:
         )
         source = session.scalars(others).one_or_none()
         if source is None or source.id == phase.id:
-            raise Invalid("Entries must come from another phase of this competition.", field="entries")
+            raise Invalid(say("Entries must come from another phase of this competition."), field="entries")
     phase.gate_phase_id = source.id if source else None
     _require_no_circle(session, phase)
     pools = find_pools(session, spec)
@@ -146,7 +150,7 @@ def find_pools(
             .limit(1)
         ).one_or_none()
         if version is None:
-            raise Invalid(f"There is no pool “{name}”.", field="tasks")
+            raise Invalid(say("There is no pool “%(name)s”.", name=name), field="tasks")
         found[name] = version
     return found
 

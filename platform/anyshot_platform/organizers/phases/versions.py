@@ -9,6 +9,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.database import now
 from anyshot_platform.errors import Conflict, Invalid, NotFound
 from anyshot_platform.judging.joining import not_queued, queue_under
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.service import carry_frozen, forget_boards, rebuild_boards
 from anyshot_platform.organizers.phases.differences import keep_secrets, scoring_changes
 from anyshot_platform.organizers.phases.key_acts import give_new_key
@@ -36,7 +37,7 @@ def find_version(session: Session, phase: Phase, number: int) -> PhaseVersion:
         select(PhaseVersion).where(PhaseVersion.phase_id == phase.id, PhaseVersion.number == number)
     ).one_or_none()
     if version is None:
-        raise NotFound("There is no such version.")
+        raise NotFound(say("There is no such version."))
     return version
 
 
@@ -93,10 +94,10 @@ def start_rescoring(session: Session, phase: Phase, version: PhaseVersion, mode:
     What is scored under the live version later joins by itself until this one is live or discarded.
     """
     if version.number == phase.live_version:
-        raise Conflict("This version is live.")
+        raise Conflict(say("This version is live."))
     why_not = ways_of_rescoring(session, phase, version).get(mode)
     if why_not:
-        raise CannotReuse(f"Not possible: {why_not}.")
+        raise CannotReuse(say("Not possible: %(why_not)s.", why_not=why_not))
     version.state, version.rescore_mode = VersionState.SCORING, mode
     live = live_version(session, phase)
     return sum(

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from anyshot_platform.errors import Conflict, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.pools.overlaps import phases_that_show
 from anyshot_platform.organizers.pools.uses import phases_testing_on
@@ -35,7 +36,7 @@ def find_pool(session: Session, viewer: Viewer, slug: str, *, to_change: bool = 
     allowed = changeable(viewer) if to_change else readable(viewer)
     pool = session.scalars(select(Pool).where(Pool.slug == slug, allowed)).one_or_none()
     if pool is None:
-        raise NotFound("There is no such pool.")
+        raise NotFound(say("There is no such pool."))
     return pool
 
 
@@ -128,7 +129,7 @@ def combined_packs(session: Session, pool: Pool, viewer: Viewer) -> list[Pack]:
     for slug in pool.combines:
         found = newest_packs(session, find_pool(session, viewer, slug))
         if not found:
-            raise Conflict(f"The pool {slug} has no packs yet.")
+            raise Conflict(say("The pool %(slug)s has no packs yet.", slug=slug))
         rows += found
     return rows
 

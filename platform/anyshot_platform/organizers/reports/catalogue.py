@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.language import say
 
 
 class Subject(StrEnum):
@@ -188,5 +189,11 @@ KINDS: dict[str, ReportKind] = {
 def find_kind(name: str) -> ReportKind:
     """The report of that name; raises `NotFound`."""
     if name not in KINDS:
-        raise NotFound(f"There is no report {name[:40]!r}; there are {', '.join(KINDS)}.")
+        raise NotFound(
+            say(
+                "There is no report %(name)s; there are %(kinds)s.",
+                name=repr(name[:40]),
+                kinds=", ".join(KINDS),
+            )
+        )
     return KINDS[name]

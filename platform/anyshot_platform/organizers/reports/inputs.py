@@ -13,6 +13,7 @@ from anyshot_core.wire.reports import Audit, DifficultyParameters, Diversity, Fl
 from anyshot_platform.artifacts.models import Artifact
 from anyshot_platform.errors import Conflict
 from anyshot_platform.judging.tables import PREDICTIONS
+from anyshot_platform.kernel.language import say
 from anyshot_platform.leaderboards.models import BoardRow
 from anyshot_platform.leaderboards.reading import BOARD_ORDER
 from anyshot_platform.leagues.models import League
@@ -103,7 +104,9 @@ def gather_board(session: Session, version: PhaseVersion, league: League) -> Boa
     kept = {row.submission for row in results}
     lost = [stander.name for stander in standers if stander.submission not in kept]
     if lost:
-        raise NothingToReport(f"The results of each task are no longer kept of {', '.join(lost[:5])}.")
+        raise NothingToReport(
+            say("The results of each task are no longer kept of %(lost)s.", lost=", ".join(lost[:5]))
+        )
     return BoardInputs(tuple(standers), tuple(results))
 
 
@@ -237,7 +240,7 @@ def board_parameters(
 
 def _two(board: BoardInputs) -> BoardInputs:
     if len(board.standers) < 2:
-        raise NothingToReport("Fewer than two entries on this board have results.")
+        raise NothingToReport(say("Fewer than two entries on this board have results."))
     return board
 
 
@@ -246,7 +249,9 @@ def pool_parameters(name: str, version: PhaseVersion, settings: Mapping[str, flo
     try:
         protocol = protocol_from_dict(version.protocol)
     except ProtocolError as error:
-        raise NothingToReport(f"The phase's task protocol cannot be used: {error}") from error
+        raise NothingToReport(
+            say("The phase's task protocol cannot be used: %(error)s", error=error)
+        ) from error
     if name == "audit":
         return Audit(tasks=version.tasks, protocol=protocol)
     tasks, drawn_twice = int(settings["tasks"]), int(settings["floor_tasks"])

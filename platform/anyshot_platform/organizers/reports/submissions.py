@@ -20,6 +20,7 @@ from anyshot_core.wire.reports import (
 )
 from anyshot_platform.errors import Invalid
 from anyshot_platform.evaluations.reading import read_scores
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.reports.catalogue import ReportKind
 from anyshot_platform.organizers.reports.inputs import NothingToReport, files_of, results_of
 from anyshot_platform.phases.models import Phase, PhaseVersion
@@ -65,10 +66,10 @@ def gather_submissions(
     if kind.name == "n-way-flips":
         results = results_of(session, version, list(names))
         if any(sum(row.submission == own for row in results) == 0 for own in names):
-            raise NothingToReport("The results of each task are no longer kept of one of them.")
+            raise NothingToReport(say("The results of each task are no longer kept of one of them."))
         if any(row.predictions is None for row in results):
             raise NothingToReport(
-                "The predictions of one of them are not kept: they say which classes a task has."
+                say("The predictions of one of them are not kept: they say which classes a task has.")
             )
         parameters = NWayFlips(share=settings["share"], draws=int(settings["draws"]), names=names, seed=seed)
         return ReportInputs(runs=tuple(results), subjects=subjects), parameters
@@ -87,7 +88,7 @@ def gather_submissions(
     both = tuple(layers[:2]) if len(names) == 1 else _of_run(layers, run)
     if len(both) != 2:
         raise NothingToReport(
-            "The layers of two runs are compared, and there are those of one: choose two submissions."
+            say("The layers of two runs are compared, and there are those of one: choose two submissions.")
         )
     return ReportInputs(exports=both, subjects=subjects), Representations(permutations=permutations)
 
@@ -121,8 +122,11 @@ def _tested(session: Session, version: PhaseVersion, names: Mapping[str, str]) -
         known = {score.evaluation for score in found.get(submission, []) if score.mean is not None}
         if not needed <= known:
             raise NothingToReport(
-                f"{name} has no scores on base and on novel classes: let the phase test them (further evaluations "
-                "base and novel, and mixtures for the curve), and wait until they have ended."
+                say(
+                    "%(name)s has no scores on base and on novel classes: let the phase test them "
+                    "(further evaluations base and novel, and mixtures for the curve), and wait until they have ended.",
+                    name=name,
+                )
             )
     return SubmissionShift(evaluations={name: found[own] for own, name in names.items()})
 
@@ -135,8 +139,12 @@ def _exported(
     for own, name in names.items():
         if all(submission != own for submission, *_ in rows):
             raise NothingToReport(
-                f"No run of {name} exported {ASKED[file]}, or they are no longer kept: let the phase export them "
-                "(settings of its tasks) and evaluate the submission again."
+                say(
+                    "No run of %(name)s exported %(asked)s, or they are no longer kept: "
+                    "let the phase export them (settings of its tasks) and evaluate the submission again.",
+                    name=name,
+                    asked=ASKED[file],
+                )
             )
     order = list(names)
     rows.sort(key=lambda row: (order.index(row[0]), row[1]))
@@ -152,6 +160,10 @@ def _of_run(files: Sequence[ExportedFile], run: int) -> tuple[ExportedFile, ...]
     if {file.submission for file in found} != {file.submission for file in files}:
         there = sorted({file.run + 1 for file in files})
         raise NothingToReport(
-            f"There is no exported file of run {run + 1}; there is of {', '.join(map(str, there))}."
+            say(
+                "There is no exported file of run %(run)s; there is of %(runs)s.",
+                run=run + 1,
+                runs=", ".join(map(str, there)),
+            )
         )
     return found

@@ -102,7 +102,7 @@ def rename(session: Session, team: Team, name: str, by: str) -> None:
         return
     if has_submitted(session, team.id):
         raise TeamSettled(
-            "A team that has submitted keeps its name; the organizers can change it.", field="name"
+            say("A team that has submitted keeps its name; the organizers can change it."), field="name"
         )
     if not may_have_name(session, team, name):
         raise Conflict(say("Another team has this name."), field="name")

@@ -66,7 +66,7 @@ def add_baseline(access: AsOrganizer, session: SessionDep, services: ServicesDep
     def change() -> None:
         uploaded = form.file("file")
         if uploaded is None:
-            raise Invalid("Choose the baseline's zip.", field="file")
+            raise Invalid(say("Choose the baseline's zip."), field="file")
         service.add_baseline(
             session,
             services,

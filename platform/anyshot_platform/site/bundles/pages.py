@@ -128,7 +128,7 @@ def show_import(request: Request, access: AsReviewer, session: SessionDep) -> Re
     """What the import that made the competition took over, what is left to do, what has no equivalent."""
     report = read_report(session, access.competition)
     if report is None:
-        raise NotFound("This competition was not imported, or no report was kept.")
+        raise NotFound(say("This competition was not imported, or no report was kept."))
     return render_manage(
         request,
         session,
@@ -147,7 +147,7 @@ def _read(form: SentForm, folder: FilePath) -> CompetitionBundle:
         try:
             return read_ready_made(name)
         except KeyError:
-            raise NotFound("There is no such ready-made competition.") from None
+            raise NotFound(say("There is no such ready-made competition.")) from None
     uploaded = form.file("bundle")
     if uploaded is None:
         raise BundleUnreadable("Choose the zip of a competition first.")
@@ -197,7 +197,7 @@ def _start(text: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:
-        raise Invalid(f"This is no date: {text[:40]}", field="start") from None
+        raise Invalid(say("This is no date: %(text)s", text=text[:40]), field="start") from None
     return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found
 
 

@@ -193,7 +193,7 @@ def _moment(form: SentForm, name: str, before: datetime | None) -> datetime | No
     try:
         found = datetime.fromisoformat(text).replace(tzinfo=UTC) if text else None
     except ValueError:
-        raise Invalid(f"This is no moment: {text[:40]}", field=name) from None
+        raise Invalid(say("This is no moment: %(text)s", text=text[:40]), field=name) from None
     return before if before and found == before.replace(second=0, microsecond=0) else found
 
 
@@ -204,7 +204,7 @@ def put_file(access: AsOrganizer, session: SessionDep, services: ServicesDep, fo
     def change() -> str:
         sent = form.file("file")
         if sent is None:
-            raise Invalid("Choose a file first.", field="file")
+            raise Invalid(say("Choose a file first."), field="file")
         name = form.text("name") or sent[0].rpartition("/")[2].replace(" ", "-")
         organizing.put_file(session, services.storage, access.competition, name, sent[1], access.viewer.id)
         return f"Write files/{name} where a page shall show it."

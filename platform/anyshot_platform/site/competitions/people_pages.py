@@ -136,6 +136,6 @@ def act_on_member(
         "quota": (quota, "The team's quota is changed."),
     }
     if act not in changes:
-        raise Invalid("There is no such act.")
+        raise Invalid(say("There is no such act."))
     change, message = changes[act]
     return save_merged(request, session, form, back, message, change)

@@ -74,9 +74,9 @@ def act_on_entries(access: AsOrganizer, session: SessionDep, form: FormDep) -> R
     def change() -> str:
         chosen = form.all("entry")
         if not chosen:
-            raise Invalid("Tick the entries first.")
+            raise Invalid(say("Tick the entries first."))
         if form.text("act") not in set(moderating.EntryAct):
-            raise Invalid("There is no such act.")
+            raise Invalid(say("There is no such act."))
         found = moderating.act_on(
             session,
             access.competition,

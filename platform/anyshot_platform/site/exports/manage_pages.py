@@ -43,7 +43,7 @@ def download_table(
 ) -> Response:
     """One table."""
     if form not in set(Form):
-        raise NotFound("There is no such form.")
+        raise NotFound(say("There is no such form."))
     content = table_of(session, services.storage, access.competition, name, Form(form))
     return _file(content, MEDIA[Form(form)], f"{access.competition.slug}-{name}.{form}")
 

@@ -120,7 +120,7 @@ def decide_teams(request: Request, access: AsOrganizer, session: SessionDep, for
         status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [entry.partition(":") for entry in form.all("team")]
         if not chosen:
-            raise Invalid("Tick the teams first.")
+            raise Invalid(say("Tick the teams first."))
         changed = sum(
             team_acts.judge(
                 session,
@@ -147,7 +147,7 @@ def decide(request: Request, access: AsOrganizer, session: SessionDep, form: For
         status = EntryStatus.ADMITTED if form.text("act") == "admit" else EntryStatus.REFUSED
         chosen = [(one, two) for one, _, two in (entry.partition(":") for entry in form.all("entry"))]
         if not chosen:
-            raise Invalid("Tick the entries first.")
+            raise Invalid(say("Tick the entries first."))
         changed = organizing.decide(
             session,
             access.competition,

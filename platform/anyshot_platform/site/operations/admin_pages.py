@@ -16,6 +16,7 @@ from anyshot_platform.audit import service as audit
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.database import now
 from anyshot_platform.errors import Invalid, NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.paging import PageParam
 from anyshot_platform.kernel.slugs import check_slug
 from anyshot_platform.operations import overview
@@ -171,7 +172,7 @@ def pause_worker(viewer: Admin, session: SessionDep, worker_id: str, act: str) -
     """Give a worker nothing more, or work again."""
     worker = session.get(Worker, worker_id)
     if worker is None or act not in ("pause", "resume"):
-        raise NotFound("There is no such worker.")
+        raise NotFound(say("There is no such worker."))
 
     def change() -> None:
         if (worker.paused_at is not None) == (act == "pause"):
@@ -191,7 +192,7 @@ def save_image(request: Request, viewer: Admin, session: SessionDep, form: FormD
     def change() -> None:
         name = form.text("name", 64)
         if not name:
-            raise Invalid("An image needs a name.", field="name")
+            raise Invalid(say("An image needs a name."), field="name")
         check_slug(name)
         image = session.scalars(select(Image).where(Image.name == name)).one_or_none()
         current = {"description": image.description, "enabled": image.enabled} if image else {}

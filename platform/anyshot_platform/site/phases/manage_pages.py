@@ -237,6 +237,6 @@ def restore_phase(
     """Restore a deleted phase with its versions and boards."""
     phase = session.get(Phase, phase_id)
     if phase is None or phase.competition_id != access.competition.id:
-        raise Invalid("There is no such phase.")
+        raise Invalid(say("There is no such phase."))
     back = manage_path(access, "/phases")
     return perform(request, session, form, ACTS["restore"], phase, ActRequest(access.viewer.id), back)

@@ -28,6 +28,7 @@ from anyshot_core.protocols import (
 )
 from anyshot_core.protocols.registry import SEEDS
 from anyshot_platform.errors import Invalid
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.storage import Storage
 from anyshot_platform.organizers.phases.checks import open_protocol
 from anyshot_platform.phases.description import SETTINGS, PhaseSpec
@@ -205,7 +206,9 @@ def example(
     """
     packs = _packs(version.meta_train)
     if not packs:
-        raise Invalid("An example is drawn from the meta-train pool: choose one that has data, and save.")
+        raise Invalid(
+            say("An example is drawn from the meta-train pool: choose one that has data, and save.")
+        )
     try:
         with opened(storage, packs[number % len(packs)]) as pack:
             task = protocol_from_dict(dict(protocol)).task(Pool([pack]), _EXAMPLE_SEED, number)
@@ -214,7 +217,7 @@ def example(
         raise Invalid(re.sub(r" \(\S+\)(?=:)", "", str(error))) from error  # without the place of the file
     except (OSError, BadPack) as error:
         raise Invalid(
-            "The file of a dataset of the meta-train pool cannot be read: upload it again."
+            say("The file of a dataset of the meta-train pool cannot be read: upload it again.")
         ) from error
     picture.thumbnail((_WIDEST, _WIDEST))
     target = io.BytesIO()

@@ -76,7 +76,7 @@ def find_public_pack(session: Session, competition: Competition, digest: str) ->
         for pack in pool.packs:
             if pack.digest == digest:
                 return pack
-    raise NotFound("This competition has no public dataset of this digest.")
+    raise NotFound(say("This competition has no public dataset of this digest."))
 
 
 def suggested_split(session: Session, competition: Competition) -> dict[str, list[str]]:

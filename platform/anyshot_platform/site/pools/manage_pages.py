@@ -18,6 +18,7 @@ from anyshot_platform.acts.service import carry_out
 from anyshot_platform.audit.reads import note_read
 from anyshot_platform.competitions.states import Role
 from anyshot_platform.errors import Invalid, NotFound, PlatformError
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.pools import acts, organizing, version_acts
 from anyshot_platform.organizers.pools.overlaps import compare_pool
 from anyshot_platform.organizers.pools.uses import competitions_using, owner_of, uses_of
@@ -142,7 +143,7 @@ def upload_packs(services: ServicesDep, viewer: Owner, slug: str, form: FormDep)
 def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
     uploads = form.uploads("packs")
     if not uploads and not form.all("pack_digest"):
-        raise Invalid("Choose the packs (files that end in .anyshot-pack).", field="packs")
+        raise Invalid(say("Choose the packs (files that end in .anyshot-pack)."), field="packs")
     ids = []
     with tempfile.TemporaryDirectory() as folder:
         for index, upload in enumerate(uploads):
@@ -152,7 +153,10 @@ def _store(services: Services, viewer: Viewer, form: SentForm) -> list[str]:
             try:
                 ids.append(add_pack(services, path, viewer.id).id)
             except PlatformError as error:
-                raise Invalid(f"{upload.filename}: {error.message}", field="packs") from error
+                raise Invalid(
+                    say("%(filename)s: %(message)s", filename=upload.filename, message=error.message),
+                    field="packs",
+                ) from error
             path.unlink()
     return ids
 
@@ -178,7 +182,7 @@ def _pack_of(session: SessionDep, viewer: Viewer, slug: str, pack_id: str) -> Pa
         .limit(1)
     ).one_or_none()
     if pack is None:
-        raise NotFound("There is no such dataset in this pool.")
+        raise NotFound(say("There is no such dataset in this pool."))
     return pack
 
 
@@ -191,7 +195,7 @@ def show_sheet(
     try:
         content = organizing.contact_sheet(services.storage, pack.digest)
     except (OSError, BadPack) as error:
-        raise NotFound("The pack's file cannot be read.") from error
+        raise NotFound(say("The pack's file cannot be read.")) from error
     return Response(content, media_type="image/png", headers={"Cache-Control": "private, max-age=86400"})
 
 

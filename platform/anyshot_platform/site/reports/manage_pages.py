@@ -163,7 +163,7 @@ def download_file(
     """The page as one file, the numbers, the rows."""
     report = service.find_report(session, access.competition, report_id)
     if name not in service.FILES:
-        raise NotFound("There is no such file.")
+        raise NotFound(say("There is no such file."))
     file = service.find_file(session, report, name)
     target = f"{access.competition.slug}-{report.phase.slug}-{report.analysis}-{name}"
     return send_stored(services, file.digest, target, service.FILES[name])

@@ -9,6 +9,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response
 
 from anyshot_platform.errors import NotFound
+from anyshot_platform.kernel.language import say
 from anyshot_platform.kernel.tables import MEDIA, Form
 from anyshot_platform.sight.access import SubmissionAccess
 from anyshot_platform.site.submissions import exported
@@ -42,7 +43,7 @@ def download_logger(found: Reader, session: SessionDep, services: ServicesDep) -
     """The tables that the participant's own logger wrote, of the first run."""
     runs = read_runs(session, found.submission, find_version(session, found.submission))
     if not runs:
-        raise NotFound("There is no such file.")
+        raise NotFound(say("There is no such file."))
     file = find_artifact(session, found, runs[0].id, "logger.zip")
     name = f"submission-{found.submission.number}-logger.zip"
     return send_stored(services, file.digest, name, "application/zip")

@@ -17,6 +17,7 @@ from anyshot_platform.acts.declaration import ActRequest, Consent
 from anyshot_platform.acts.service import carry_out
 from anyshot_platform.competitions.models import Competition
 from anyshot_platform.errors import Forbidden
+from anyshot_platform.kernel.language import say
 from anyshot_platform.organizers.transfers import claims
 from anyshot_platform.organizers.transfers.acts import TRANSFER
 from anyshot_platform.organizers.transfers.leaving import write_archive
@@ -115,7 +116,7 @@ def send_archive(
 ) -> FileResponse:
     """Carry the act out, and send the archive as it is at that moment; its file goes when it was sent."""
     if emails and not access.viewer.is_site_admin:
-        raise Forbidden("Whether addresses travel is decided by the site's administrators.")
+        raise Forbidden(say("Whether addresses travel is decided by the site's administrators."))
     asked = ActRequest(access.viewer.id, reason, {"emails": emails})
     carry_out(session, TRANSFER, access.competition, asked, consent)
     file = tempfile.NamedTemporaryFile(prefix="anyshot-transfer-", suffix=".zip", delete=False)  # noqa: SIM115
